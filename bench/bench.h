@@ -34,10 +34,10 @@ __attribute__((unused)) static double bench_seconds(void (*work)(void *context),
 	return times[n / 2];
 }
 
-/* One line: what, the rate with its unit, and the time. */
-static void bench_print(const char *what, double amount, const char *unit, double seconds)
+/* Prints one line with the subject, its rate in the unit, and the time. */
+static void bench_print(const char *subject, double amount, const char *unit, double seconds)
 {
-	printf("%-52s %9.2f %-8s %10.3f ms\n", what, amount / seconds * 1e-9, unit, seconds * 1e3);
+	printf("%-52s %9.2f %-8s %10.3f ms\n", subject, amount / seconds * 1e-9, unit, seconds * 1e3);
 	fflush(stdout);
 }
 

@@ -22,11 +22,11 @@ enum { SIDE = 1024, TURNS = 15 };
 
 static struct npl_err err;
 
-static void check(int rc, const char *what)
+static void check(int rc, const char *subject)
 {
 	if (!rc)
 		return;
-	fprintf(stderr, "bench: %s: %s\n", what, rc == err.code ? err.msg : "a call of the library failed");
+	fprintf(stderr, "bench: %s: %s\n", subject, rc == err.code ? err.msg : "a call of the library failed");
 	exit(1);
 }
 
@@ -47,14 +47,14 @@ static void take_turns(void (*const work[2])(void *), void *context, double seco
 	}
 }
 
-static void print_ratio(const char *what, double macs, const double seconds[2], double asked)
+static void print_ratio(const char *subject, double macs, const double seconds[2], double target)
 {
 	char line[100];
-	snprintf(line, sizeof line, "%s, called directly", what);
+	snprintf(line, sizeof line, "%s, called directly", subject);
 	bench_print(line, macs, "GMAC/s", seconds[0]);
-	snprintf(line, sizeof line, "%s, the cpu device", what);
+	snprintf(line, sizeof line, "%s, the cpu device", subject);
 	bench_print(line, macs, "GMAC/s", seconds[1]);
-	printf("%-52s %9.2f of the direct call's rate (at least %.2f)\n", "", seconds[0] / seconds[1], asked);
+	printf("%-52s %9.2f of the direct call's rate (at least %.2f)\n", "", seconds[0] / seconds[1], target);
 }
 
 struct product {
@@ -63,7 +63,7 @@ struct product {
 	struct npl_layer layer;
 	struct npl_tensor x, w, y, direct;
 	const struct npl_layer *list;
-	const struct npl_tensor *wanted;
+	const struct npl_tensor *output;
 	void (*sgemm)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a, int lda,
 		      const float *b, int ldb, float beta, float *c, int ldc);
 	struct npl_onednn onednn;
@@ -120,9 +120,10 @@ static void bench_product(bool int8)
 	p.layer.out = &p.y;
 	p.layer.macs = (uint64_t)macs;
 	p.list = &p.layer;
-	p.wanted = &p.y;
+	p.output = &p.y;
 	check(npl_device_open_layer_group(
-		      p.device, &(struct npl_layer_group){.n = 1, .layer = &p.list, .n_wanted = 1, .wanted = &p.wanted},
+		      p.device,
+		      &(struct npl_layer_group){.n = 1, .layer = &p.list, .n_outputs = 1, .output = &p.output},
 		      &p.group, &err),
 	      "layer group");
 	if (int8) {
@@ -255,7 +256,7 @@ static void load(struct network *n, struct npl_device *device, bool int8)
 			n->direct[n->n++] = open_direct(n->graph, &n->graph->node[i], int8);
 }
 
-/* Seconds of the convolutions' rows, and of all. */
+/* Returns the seconds of the rows of convolutions; *all_seconds gets those of all rows. */
 static double run_network(const struct network *n, double *all)
 {
 	struct npl_run run = {0};

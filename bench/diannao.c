@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * DianNao on this computer. CONV3 of the paper (Chen et al., ASPLOS 2014, Table 5) with values and its products rounded
- * to 16 bits on the fast engine, against the cpu device in float32, in turns: with full-range operands, whose products
- * saturate and are counted, and with ones that calibration leaves room. The fast engine's schedule alone. Then the
- * cycles per second of the register-level engine, values included, in layers that keep the NFU busy and in one that
- * waits. */
+ * Measures how fast DianNao is simulated on this computer. First the fast engine runs CONV3 of the paper (Chen et al.,
+ * ASPLOS 2014, Table 5) with values and products rounded to 16 bits, in turns with the cpu device in float32. Operands
+ * of the full range have products that saturate and are counted; other operands have the range that calibration gives.
+ * Next the fast engine's schedule runs without values. Last come the cycles per second of the register-level engine
+ * with values, in layers that keep the NFU busy and in one that waits. */
 #include <string.h>
 
 #include "bench.h"
@@ -16,9 +16,9 @@
 
 static struct npl_err err;
 
-static void stop(const char *what)
+static void stop(const char *subject)
 {
-	fprintf(stderr, "bench: %s: %s\n", what, err.msg);
+	fprintf(stderr, "bench: %s: %s\n", subject, err.msg);
 	exit(npl_exit_status(err.code));
 }
 
@@ -107,7 +107,7 @@ static void take_turns(struct layer_case *const c[2], double seconds[2])
 	}
 }
 
-static void against_cpu(const char *what, int drop_x, int drop_w)
+static void against_cpu(const char *subject, int drop_x, int drop_w)
 {
 	struct layer_case diannao, cpu, *const both[2] = {&diannao, &cpu};
 	double seconds[2];
@@ -115,7 +115,7 @@ static void against_cpu(const char *what, int drop_x, int drop_w)
 	open_case(&diannao, "diannao", NULL, 32, 4, 108, 200, drop_x, drop_w);
 	open_case(&cpu, "cpu", NULL, 32, 4, 108, 200, 0, 0);
 	take_turns(both, seconds);
-	snprintf(line, sizeof line, "diannao with values, CONV3, %s", what);
+	snprintf(line, sizeof line, "diannao with values, CONV3, %s", subject);
 	bench_print(line, (double)diannao.layer.macs, "GMAC/s", seconds[0]);
 	bench_print("cpu, float32, CONV3", (double)cpu.layer.macs, "GMAC/s", seconds[1]);
 	printf("%-52s %9.2f times\n", "diannao / cpu", seconds[0] / seconds[1]);
@@ -123,7 +123,7 @@ static void against_cpu(const char *what, int drop_x, int drop_w)
 	close_case(&cpu);
 }
 
-static void cycles_a_second(const char *what, const char *engine, bool timing_only, int64_t size, int64_t kernel,
+static void cycles_a_second(const char *subject, const char *engine, bool timing_only, int64_t size, int64_t kernel,
 			    int64_t ni, int64_t no)
 {
 	const char *set = "memory.preset=ideal";
@@ -131,7 +131,7 @@ static void cycles_a_second(const char *what, const char *engine, bool timing_on
 					fixed = {.engine = engine};
 	struct layer_case c;
 	char line[80];
-	open_case(&c, "diannao", strstr(what, "waits") || timing_only ? &fixed : &ideal, size, kernel, ni, no, 0, 0);
+	open_case(&c, "diannao", strstr(subject, "waits") || timing_only ? &fixed : &ideal, size, kernel, ni, no, 0, 0);
 	c.layer.timing_only = timing_only;
 	double seconds = bench_seconds(run_layer, &c);
 	double busy = 0;
@@ -139,7 +139,7 @@ static void cycles_a_second(const char *what, const char *engine, bool timing_on
 	for (size_t i = 0; i < info->n_counters; i++)
 		if (!strcmp(info->counter_def[i].name, "nfu_active"))
 			busy = (double)c.result.counter[i] / (double)c.result.cycles;
-	snprintf(line, sizeof line, "%s, NFU busy %.0f %%", what, 100 * busy);
+	snprintf(line, sizeof line, "%s, NFU busy %.0f %%", subject, 100 * busy);
 	/* bench_print scales by 1e-9 */
 	bench_print(line, (double)c.result.cycles * 1e6, "kcycle/s", seconds);
 	close_case(&c);

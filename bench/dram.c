@@ -52,9 +52,9 @@ static void read_only(void *context)
 	npl_traffic_close(traffic);
 }
 
-static void measure(struct work *work, void (*job)(void *context), const char *what)
+static void measure(struct work *work, void (*job)(void *context), const char *subject)
 {
-	bench_print(what, (double)work->requests * 1e3, "M/s", bench_seconds(job, work));
+	bench_print(subject, (double)work->requests * 1e3, "M/s", bench_seconds(job, work));
 }
 
 /* A stream of reads that takes the channel whole. */
@@ -83,11 +83,11 @@ int main(void)
 			struct work work = {.requests = every_cycle ? 100000 : 1000000};
 			check(npl_memory_open("ddr3-2133", &options, &work.memory, &err));
 			for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
-				char what[80];
+				char subject[80];
 				work.pattern = patterns[p];
-				snprintf(what, sizeof what, "DRAM: %s, %d channel%s%s", patterns[p], channels,
+				snprintf(subject, sizeof subject, "DRAM: %s, %d channel%s%s", patterns[p], channels,
 					 channels == 1 ? "" : "s", every_cycle ? ", every cycle" : "");
-				measure(&work, run, what);
+				measure(&work, run, subject);
 			}
 			if (!every_cycle && channels == 1)
 				bench_trace(&work);

@@ -176,7 +176,7 @@ static void bench_gemm(struct gemm *g, bool raw)
 int main(void)
 {
 	static struct gemm g;
-	const char *why = NULL, *library = npl_int8_library(&why);
+	const char *reason = NULL, *library = npl_int8_library(&reason);
 	npl_threads_allow(1);
 	g.config = (struct tpu_config){.clock_hz = 700000000,
 				       .rows = TILE,
@@ -191,7 +191,7 @@ int main(void)
 				       .queue_instructions = 32,
 				       .issue_cycles = 1,
 				       .link_bytes_per_second = 10737418240};
-	printf("fast engine, 1 thread; %s\n", library ? library : why);
+	printf("fast engine, 1 thread; %s\n", library ? library : reason);
 	make_operands(&g);
 	bench_gemm(&g, false);
 	bench_gemm(&g, true);

@@ -16,11 +16,11 @@
 
 static struct npl_err err;
 
-static void check(int rc, const char *what)
+static void check(int rc, const char *subject)
 {
 	if (!rc)
 		return;
-	fprintf(stderr, "bench: %s: %s\n", what, err.msg);
+	fprintf(stderr, "bench: %s: %s\n", subject, err.msg);
 	exit(npl_exit_status(err.code));
 }
 

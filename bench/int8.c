@@ -17,9 +17,9 @@
 
 static struct npl_err err;
 
-static void stop(const char *what)
+static void stop(const char *subject)
 {
-	fprintf(stderr, "bench: %s: %s\n", what, err.msg);
+	fprintf(stderr, "bench: %s: %s\n", subject, err.msg);
 	exit(npl_exit_status(err.code));
 }
 
@@ -105,23 +105,23 @@ static void bench_shape(int64_t m, int64_t n, int64_t k, bool across)
 {
 	struct operands o = operands_of(m, n, k, across);
 	struct npl_int8_product p = o.product;
-	char what[64];
+	char subject[64];
 	for (p.kernel = 1; p.kernel <= npl_int8_kernels() + 1; p.kernel++) {
 		bool library = p.kernel > npl_int8_kernels();
 		if (library && !npl_int8_library(NULL))
 			break;
-		snprintf(what, sizeof what, "%lldx%lldx%lld%s, %s", (long long)m, (long long)n, (long long)k,
+		snprintf(subject, sizeof subject, "%lldx%lldx%lld%s, %s", (long long)m, (long long)n, (long long)k,
 			 across ? " pixels" : "", library ? "oneDNN" : npl_int8_kernel_name(p.kernel));
 		struct npl_int8_product one = p;
 		one.kernel = library ? NPL_INT8_LIBRARY : p.kernel;
-		bench_print(what, (double)(m * n) * (double)k, "GMAC/s", bench_seconds(run_product, &one));
+		bench_print(subject, (double)(m * n) * (double)k, "GMAC/s", bench_seconds(run_product, &one));
 		if (m * n * k > 1 << 28 && p.kernel > 2 && !library)
 			p.kernel = npl_int8_kernels(); /* the slow ones have been seen */
 	}
 	free_operands(&o);
 }
 
-/* A product by our fastest kernel and by oneDNN; seconds are added `times` times. */
+/* Times a product by the fastest kernel and by oneDNN, `times` times each. */
 static void against_library(int64_t m, int64_t n, int64_t k, bool across, int times, double sum[2])
 {
 	struct operands o = operands_of(m, n, k, across);
@@ -135,12 +135,12 @@ static void against_library(int64_t m, int64_t n, int64_t k, bool across, int ti
 	free_operands(&o);
 }
 
-static void print_against_library(const char *what, double macs, const double seconds[2])
+static void print_against_library(const char *subject, double macs, const double seconds[2])
 {
 	char line[64];
-	snprintf(line, sizeof line, "%s, %s", what, npl_int8_kernel_name(1));
+	snprintf(line, sizeof line, "%s, %s", subject, npl_int8_kernel_name(1));
 	bench_print(line, macs, "GMAC/s", seconds[0]);
-	snprintf(line, sizeof line, "%s, oneDNN", what);
+	snprintf(line, sizeof line, "%s, oneDNN", subject);
 	bench_print(line, macs, "GMAC/s", seconds[1]);
 	printf("%-52s %9.2f times oneDNN's time\n", "", seconds[0] / seconds[1]);
 }
@@ -153,7 +153,7 @@ static struct npl_device *opened(const char *name, const char *const *set, int n
 	return device;
 }
 
-/* A 2048^3 Gemm on the simulated machine against the product alone. */
+/* Compares a 2048^3 Gemm on the simulated machine with the product alone. */
 static void bench_gemm_ratio(struct npl_device *tpu)
 {
 	enum { N = 2048 };
@@ -261,9 +261,9 @@ static void bench_resnet(struct npl_device *cpu, struct npl_device *tpu)
 
 int main(void)
 {
-	const char *why = NULL, *library = npl_int8_library(&why);
+	const char *reason = NULL, *library = npl_int8_library(&reason);
 	npl_threads_allow(1);
-	printf("int8 products, 1 thread; %s\n", library ? library : why);
+	printf("int8 products, 1 thread; %s\n", library ? library : reason);
 	bench_shape(512, 512, 512, false);
 	bench_shape(1024, 1024, 1024, false);
 	bench_shape(2048, 2048, 2048, false);

@@ -14,9 +14,9 @@
 
 static struct npl_err err;
 
-static void stop(const char *what)
+static void stop(const char *subject)
 {
-	fprintf(stderr, "bench: %s: %s\n", what, err.msg);
+	fprintf(stderr, "bench: %s: %s\n", subject, err.msg);
 	exit(npl_exit_status(err.code));
 }
 
@@ -42,14 +42,14 @@ static void fill(struct npl_tensor *t, struct npl_random *random)
 }
 
 /* format decides the operands' types; raw int32 results for int8. */
-static void bench_layer(const char *device, const char *set, const char *what, enum npl_op op, struct npl_attrs attrs,
-			struct npl_shape x_shape, struct npl_shape w_shape)
+static void bench_layer(const char *device, const char *set, const char *subject, enum npl_op op,
+			struct npl_attrs attrs, struct npl_shape x_shape, struct npl_shape w_shape)
 {
 	struct npl_device_options options = {.set = &set, .n_sets = set ? 1 : 0};
 	struct layer_case c = {0};
 	struct npl_random random = {.state = 1};
 	if (npl_device_open(device, &options, &c.device, &err)) {
-		printf("%-52s %s\n", what, err.msg);
+		printf("%-52s %s\n", subject, err.msg);
 		return;
 	}
 	enum npl_format format = npl_device_get_info(c.device)->format;
@@ -63,21 +63,21 @@ static void bench_layer(const char *device, const char *set, const char *what, e
 	fx.dtype = fw.dtype = NPL_F32;
 	const struct npl_tensor *plain[] = {&fx, &fw};
 	if (npl_op_shape(op, &attrs, plain, 2, &y, 1, &err))
-		stop(what);
+		stop(subject);
 	y.dtype = format == NPL_FORMAT_INT8 ? NPL_I32 : type;
 	y.quant.scale = format == NPL_FORMAT_INT8 ? 0 : scale;
 	fill(&x, &random);
 	fill(&w, &random);
 	if (npl_tensor_alloc(&y, &err))
-		stop(what);
-	c.layer = (struct npl_layer){.name = what,
+		stop(subject);
+	c.layer = (struct npl_layer){.name = subject,
 				     .op = op,
 				     .attrs = &attrs,
 				     .n_in = 2,
 				     .in = {in[0], in[1]},
 				     .out = &y,
 				     .macs = npl_op_macs(op, &attrs, plain, 2, &y)};
-	bench_print(what, (double)c.layer.macs, "GMAC/s", bench_seconds(run_layer, &c));
+	bench_print(subject, (double)c.layer.macs, "GMAC/s", bench_seconds(run_layer, &c));
 	npl_tensor_free(&x);
 	npl_tensor_free(&w);
 	npl_tensor_free(&y);

@@ -46,7 +46,7 @@ static void bench_stream(const struct tpu_matrix_kernel *kernel, int64_t rows_pe
 {
 	static struct stream s;
 	struct npl_random random = {.state = 3};
-	char what[64];
+	char subject[64];
 	if (tpu_matrix_open(&s.unit, SIZE, SIZE, ACCUMULATOR_ROWS, 0, &err))
 		stop();
 	s.unit.kernel = kernel;
@@ -54,9 +54,9 @@ static void bench_stream(const struct tpu_matrix_kernel *kernel, int64_t rows_pe
 	for (size_t i = 0; i < CYCLES; i++)
 		for (size_t r = 0; r < SIZE; r++)
 			s.rows[i][r] = (uint8_t)npl_random_u64(&random);
-	snprintf(what, sizeof what, "matrix unit 256x256, %s, %s", kernel->name, weights);
+	snprintf(subject, sizeof subject, "matrix unit 256x256, %s, %s", kernel->name, weights);
 	/* bench_print scales by 1e-9 */
-	bench_print(what, CYCLES * 1e6, "kcycle/s", bench_seconds(run, &s));
+	bench_print(subject, CYCLES * 1e6, "kcycle/s", bench_seconds(run, &s));
 	tpu_matrix_close(&s.unit);
 }
 

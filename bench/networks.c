@@ -17,11 +17,11 @@
 
 static struct npl_err err;
 
-static void check(int rc, const char *what)
+static void check(int rc, const char *subject)
 {
 	if (!rc)
 		return;
-	fprintf(stderr, "bench: %s: %s\n", what, err.msg);
+	fprintf(stderr, "bench: %s: %s\n", subject, err.msg);
 	exit(npl_exit_status(err.code));
 }
 
@@ -82,7 +82,7 @@ static void beside(const char *name, struct network *n, struct npl_device *const
 {
 	double times[2][BENCH_RUNS], total = 0;
 	struct npl_session *session[2];
-	char what[100];
+	char subject[100];
 	int runs = 0;
 	for (int d = 0; d < 2; d++) {
 		const struct npl_session_options options = {.n_devices = 1, .device = &device[d], .ranges = n->range};
@@ -95,8 +95,8 @@ static void beside(const char *name, struct network *n, struct npl_device *const
 	for (int d = 0; d < 2; d++) {
 		qsort(times[d], (size_t)runs, sizeof *times[d], bench_order);
 		npl_session_close(session[d]);
-		snprintf(what, sizeof what, "%s, %s", name, d ? "tpu_v1 with values" : "cpu in 8 bits");
-		bench_print(what, (double)n->graph->macs, "GMAC/s", times[d][runs / 2]);
+		snprintf(subject, sizeof subject, "%s, %s", name, d ? "tpu_v1 with values" : "cpu in 8 bits");
+		bench_print(subject, (double)n->graph->macs, "GMAC/s", times[d][runs / 2]);
 	}
 	printf("%-52s %9.2f times the cpu device (at most 3.00)\n", "", times[1][runs / 2] / times[0][runs / 2]);
 }
@@ -106,7 +106,7 @@ struct timing {
 	struct npl_device *device;
 };
 
-/* From the file to the cycles. */
+/* Times everything from the model's file to its cycles. */
 static void time_network(void *context)
 {
 	const struct timing *t = context;
@@ -125,18 +125,18 @@ static void time_network(void *context)
 static void bench(const char *name, const char *path, struct npl_device *const device[3])
 {
 	struct network n;
-	char what[100];
+	char subject[100];
 	if (access(path, R_OK)) {
 		printf("%s: no file %s\n", name, path);
 		return;
 	}
 	load(path, &n);
 	beside(name, &n, device);
-	snprintf(what, sizeof what, "%s, tpu_v1, cycles alone", name);
-	bench_print(what, (double)n.graph->macs, "GMAC/s",
+	snprintf(subject, sizeof subject, "%s, tpu_v1, cycles alone", name);
+	bench_print(subject, (double)n.graph->macs, "GMAC/s",
 		    bench_seconds(time_network, &(struct timing){path, device[1]}));
-	snprintf(what, sizeof what, "%s, the same on DDR3-2133", name);
-	bench_print(what, (double)n.graph->macs, "GMAC/s",
+	snprintf(subject, sizeof subject, "%s, the same on DDR3-2133", name);
+	bench_print(subject, (double)n.graph->macs, "GMAC/s",
 		    bench_seconds(time_network, &(struct timing){path, device[2]}));
 	unload(&n);
 }

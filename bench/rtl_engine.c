@@ -63,8 +63,8 @@ struct machine {
 
 static void add(struct machine *m, int opcode, unsigned flags, uint32_t ub, int64_t acc, int64_t length)
 {
-	struct tpu_instruction at = {(uint8_t)opcode, (uint16_t)flags, ub, (uint16_t)acc, (uint32_t)length};
-	check(sim_program_add(&m->program, &at, 0, &err));
+	struct tpu_instruction instruction = {(uint8_t)opcode, (uint16_t)flags, ub, (uint16_t)acc, (uint32_t)length};
+	check(sim_program_add(&m->program, &instruction, 0, &err));
 }
 
 static void run(void *context)
@@ -74,13 +74,13 @@ static void run(void *context)
 			  &m->outcome, &err));
 }
 
-static void bench(struct machine *m, const char *what)
+static void bench(struct machine *m, const char *subject)
 {
 	add(m, TPU_HALT, 0, 0, 0, 0);
-	check(tpu_program_check(&m->config, &m->program, &m->memory, what, &err));
+	check(tpu_program_check(&m->config, &m->program, &m->memory, subject, &err));
 	double seconds = bench_seconds(run, m), cycles = (double)m->outcome.cycles;
 	char line[80];
-	snprintf(line, sizeof line, "%s, array busy %.0f %%", what,
+	snprintf(line, sizeof line, "%s, array busy %.0f %%", subject,
 		 100 * (double)m->outcome.counters.array_active / cycles);
 	/* bench_print scales by 1e-9 */
 	bench_print(line, cycles * 1e6, "kcycle/s", seconds);

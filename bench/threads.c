@@ -17,10 +17,10 @@ enum { SIDE = 2048, WEIGHTS = 25000000 };
 
 static struct npl_err err;
 
-static void check(int rc, const char *what)
+static void check(int rc, const char *subject)
 {
 	if (rc) {
-		fprintf(stderr, "%s: %s\n", what, err.msg);
+		fprintf(stderr, "%s: %s\n", subject, err.msg);
 		exit(1);
 	}
 }
@@ -52,7 +52,7 @@ static void bench_product(int threads)
 {
 	enum { PAIRS = 9 };
 	double ratio[PAIRS], seconds[PAIRS];
-	char what[80];
+	char subject[80];
 	for (int i = 0; i < PAIRS; i++) {
 		const double native = product_on("cpu", threads);
 		seconds[i] = product_on("tpu_v1", threads);
@@ -60,8 +60,8 @@ static void bench_product(int threads)
 	}
 	qsort(ratio, PAIRS, sizeof *ratio, bench_order);
 	qsort(seconds, PAIRS, sizeof *seconds, bench_order);
-	snprintf(what, sizeof what, "2048^3 with values on tpu_v1, threads: %d", threads);
-	bench_print(what, (double)SIDE * SIDE * SIDE, "GMAC/s", seconds[PAIRS / 2]);
+	snprintf(subject, sizeof subject, "2048^3 with values on tpu_v1, threads: %d", threads);
+	bench_print(subject, (double)SIDE * SIDE * SIDE, "GMAC/s", seconds[PAIRS / 2]);
 	printf("%-52s %9.2f times the cpu device in int8 (at most 1.30)\n", "", ratio[PAIRS / 2]);
 }
 
@@ -74,11 +74,11 @@ static void make_weights(void *values)
 static void bench_weights(int threads)
 {
 	float *values = malloc(WEIGHTS * sizeof *values);
-	char what[80];
+	char subject[80];
 	if (!values)
 		exit(1);
-	snprintf(what, sizeof what, "normally distributed weights made, threads: %d", threads);
-	bench_print(what, WEIGHTS, "G/s", bench_seconds(make_weights, values));
+	snprintf(subject, sizeof subject, "normally distributed weights made, threads: %d", threads);
+	bench_print(subject, WEIGHTS, "G/s", bench_seconds(make_weights, values));
 	free(values);
 }
 
@@ -86,7 +86,7 @@ struct job {
 	const char *path, *device;
 };
 
-/* From the file to the figures. */
+/* Times everything from the model's file to its figures. */
 static void compare(void *context)
 {
 	const struct job *job = context;
@@ -104,11 +104,11 @@ static void compare(void *context)
 
 static void bench_network(const char *name, const char *path, const char *device, int threads)
 {
-	char what[80];
+	char subject[80];
 	struct npl_graph *graph;
 	check(npl_graph_load(path, &(struct npl_load_options){.batch = 1}, &graph, &err), path);
-	snprintf(what, sizeof what, "%s on %s, from the file, threads: %d", name, device, threads);
-	bench_print(what, (double)graph->macs, "GMAC/s", bench_seconds(compare, &(struct job){path, device}));
+	snprintf(subject, sizeof subject, "%s on %s, from the file, threads: %d", name, device, threads);
+	bench_print(subject, (double)graph->macs, "GMAC/s", bench_seconds(compare, &(struct job){path, device}));
 	npl_graph_free(graph);
 }
 

@@ -66,7 +66,8 @@ static int read_formats(const struct cli_common *common, struct npl_compare_opti
 	compare_options->q16_plain = !strcmp(scale, "off");
 	if (!compare_options->q16_plain && strcmp(scale, "on"))
 		return npl_fail(err, NPL_EUSAGE, "--scale-q6.10 %s: expected on or off", scale);
-	return npl_calibrate_parse(common->calibrate ? common->calibrate : "minmax", &compare_options->calibrate, err);
+	return npl_calibration_parse(common->calibrate ? common->calibrate : "minmax", &compare_options->calibration,
+				     err);
 }
 
 int cli_compare_options(const struct cli_common *common, struct npl_arena *arena,
@@ -195,9 +196,9 @@ int cli_split_devices(const char *text, struct npl_arena *arena, const char ***n
 	*n = 0;
 	if (!*names)
 		return npl_no_memory(err);
-	for (const char *at = text;; at++) {
-		size_t length = strcspn(at, ",");
-		const char *name = npl_arena_strndup(arena, at, length);
+	for (const char *cursor = text;; cursor++) {
+		size_t length = strcspn(cursor, ",");
+		const char *name = npl_arena_strndup(arena, cursor, length);
 		if (!name)
 			return npl_no_memory(err);
 		if (!length)
@@ -207,8 +208,8 @@ int cli_split_devices(const char *text, struct npl_arena *arena, const char ***n
 			if (!strcmp((*names)[i], name))
 				return npl_fail(err, NPL_EUSAGE, "--devices %s: '%s' is there twice", text, name);
 		(*names)[(*n)++] = name;
-		at += length;
-		if (!*at)
+		cursor += length;
+		if (!*cursor)
 			return 0;
 	}
 }

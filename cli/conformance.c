@@ -20,10 +20,10 @@ static int report(const struct npl_conformance *c, const char *json, bool quiet,
 	if (!quiet && !(json && !strcmp(json, "-")))
 		npl_conformance_table(stdout, c);
 	for (int i = 0; i < c->n_cases; i++) {
-		if (c->item[i].status != NPL_CASE_FAILED)
+		if (c->cases[i].status != NPL_CASE_FAILED)
 			continue;
 		npl_fail(&failure, NPL_ECHECK, "%d of %d case%s failed; the first is %s: %s", c->count[NPL_CASE_FAILED],
-			 c->n_cases, npl_plural(c->n_cases), c->item[i].name, c->item[i].reason);
+			 c->n_cases, npl_plural(c->n_cases), c->cases[i].name, c->cases[i].reason);
 		return cli_also_failed(rc, &failure, err);
 	}
 	return rc;

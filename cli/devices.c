@@ -19,14 +19,14 @@
 
 struct row {
 	struct npl_device *device; /* NULL: cannot start */
-	struct npl_err why;
+	struct npl_err failure;
 	struct npl_facts facts; /* the facts of a real device, where they were asked for */
 };
 
 /* Returns why a device cannot be used, without the device's name, which the table has already. */
 static const char *unavailable_reason(const char *name, const struct row *row)
 {
-	return npl_without_prefix(row->why.msg, name, strlen(name));
+	return npl_without_prefix(row->failure.msg, name, strlen(name));
 }
 
 static void print_details(const char *const *names, const struct row *rows, int n)
@@ -57,8 +57,8 @@ static void print_facts(const char *name, const struct row *row)
 	for (int i = 0; i < row->facts.n; i++) {
 		char key[64];
 		snprintf(key, sizeof key, "%s", row->facts.fact[i].key);
-		for (char *at = key; (at = strchr(at, '_'));)
-			*at = ' ';
+		for (char *cursor = key; (cursor = strchr(cursor, '_'));)
+			*cursor = ' ';
 		npl_table_row(&table, (const char *const[]){key, row->facts.fact[i].value});
 	}
 	putchar('\n');
@@ -231,8 +231,8 @@ static int list_devices(const char *only_name, const struct npl_device_options *
 		rc = npl_no_memory(err);
 	for (int i = 0; i < n && !rc; i++) {
 		npl_progress_part(names[i], "device", i + 1, n);
-		if (npl_device_open(names[i], options, &rows[i].device, &rows[i].why) && only_name)
-			rc = npl_fail(err, rows[i].why.code, "%s", rows[i].why.msg);
+		if (npl_device_open(names[i], options, &rows[i].device, &rows[i].failure) && only_name)
+			rc = npl_fail(err, rows[i].failure.code, "%s", rows[i].failure.msg);
 	}
 	const char **titles = rc ? NULL : npl_arena_array(&arena, (size_t)n, sizeof *titles);
 	if (!rc && !titles)

@@ -25,12 +25,12 @@ struct dram_options {
 static void add_memory(struct npl_table *table, const char *name)
 {
 	struct npl_memory *memory;
-	struct npl_err why;
+	struct npl_err failure;
 	char peak[32] = "-", capacity[32] = "-", channels[32] = "-", energy[64] = "-";
-	struct npl_memory_counters none = {0};
+	struct npl_memory_counters zero_counters = {0};
 	struct npl_memory_energy parts[NPL_MEMORY_ENERGIES];
-	if (npl_memory_open(name, NULL, &memory, &why)) {
-		npl_table_row(table, (const char *const[]){name, "-", "-", "-", "-", "-", why.msg});
+	if (npl_memory_open(name, NULL, &memory, &failure)) {
+		npl_table_row(table, (const char *const[]){name, "-", "-", "-", "-", "-", failure.msg});
 		return;
 	}
 	const struct npl_memory_info *info = npl_memory_info(memory);
@@ -38,7 +38,7 @@ static void add_memory(struct npl_table *table, const char *name)
 	if (info->capacity_bytes != UINT64_MAX)
 		snprintf(capacity, sizeof capacity, "%.4g GiB", (double)info->capacity_bytes / 0x1p30);
 	snprintf(channels, sizeof channels, "%" PRId64, info->channels);
-	if (npl_memory_energy_of(memory, &none, parts)) {
+	if (npl_memory_energy_of(memory, &zero_counters, parts)) {
 		const char *colon = strchr(parts[0].origin, ':'); /* modelled:TABLE */
 		snprintf(energy, sizeof energy, "%s", colon ? colon + 1 : parts[0].origin);
 	}

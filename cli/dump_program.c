@@ -118,9 +118,9 @@ static void put_settings(FILE *out, const char *device, const char *name, const 
 {
 	for (int i = 0; i < common->set.n; i++)
 		put_setting(out, common->set.item[i]);
-	for (const char *at = strchr(device, '@'); at; at = strchr(at + 1, '@')) {
+	for (const char *cursor = strchr(device, '@'); cursor; cursor = strchr(cursor + 1, '@')) {
 		char *setting = NULL;
-		if (asprintf(&setting, "%s.%.*s", name, (int)strcspn(at + 1, "@"), at + 1) < 0)
+		if (asprintf(&setting, "%s.%.*s", name, (int)strcspn(cursor + 1, "@"), cursor + 1) < 0)
 			continue;
 		put_setting(out, setting);
 		free(setting);

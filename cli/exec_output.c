@@ -24,12 +24,12 @@ static bool read_shape(const char *text, struct exec_form *form)
 	char word[80];
 	if (snprintf(word, sizeof word, "%s", text) >= (int)sizeof word)
 		return false;
-	char *x = strchr(word, 'x'), *at = strchr(word, ':');
-	if (!x || (at && at < x) || (at && !npl_parse_count(at + 1, &form->first)))
+	char *x = strchr(word, 'x'), *cursor = strchr(word, ':');
+	if (!x || (cursor && cursor < x) || (cursor && !npl_parse_count(cursor + 1, &form->first)))
 		return false;
 	*x = '\0';
-	if (at)
-		*at = '\0';
+	if (cursor)
+		*cursor = '\0';
 	return npl_parse_count(word, &form->rows) && npl_parse_count(x + 1, &form->columns) && form->rows > 0 &&
 	       form->columns > 0 && form->rows <= NPL_MAX_ELEMENTS / form->columns;
 }
@@ -61,7 +61,7 @@ struct layout {
 	int64_t rows, columns, wide;
 	int64_t planes; /* bytes of a number that are in rows of their own */
 	int64_t size;   /* bytes of a number that are side by side */
-	int64_t from;   /* offset of the numbers among the bytes */
+	int64_t origin; /* offset of the numbers among the bytes */
 };
 
 static int64_t blocks_of(const struct layout *l)
@@ -108,8 +108,8 @@ static int lay_out(const struct exec_form *form, const struct exec_bytes *bytes,
 		return bytes_of(l) == n ? 0 : wrong_size(form, bytes, l, err);
 	if (form->first > (int64_t)(bytes->address + bytes->n) / unit)
 		return wrong_size(form, bytes, l, err);
-	l->from = form->first * unit - (int64_t)bytes->address;
-	return l->from >= 0 && bytes_of(l) <= n - l->from ? 0 : wrong_size(form, bytes, l, err);
+	l->origin = form->first * unit - (int64_t)bytes->address;
+	return l->origin >= 0 && bytes_of(l) <= n - l->origin ? 0 : wrong_size(form, bytes, l, err);
 }
 
 static int32_t number_at(const struct layout *l, const struct exec_bytes *bytes, enum npl_dtype type, int64_t row,
@@ -119,7 +119,7 @@ static int32_t number_at(const struct layout *l, const struct exec_bytes *bytes,
 	uint32_t bits = 0;
 	for (int64_t p = 0; p < l->planes; p++)
 		for (int64_t b = 0; b < l->size; b++) {
-			const int64_t at = l->from + ((block + p * l->rows + row) * l->wide + lane) * l->size + b;
+			const int64_t at = l->origin + ((block + p * l->rows + row) * l->wide + lane) * l->size + b;
 			bits |= (uint32_t)bytes->data[at] << 8 * (p + b);
 		}
 	return type == NPL_I8 ? (int8_t)bits : type == NPL_I16 ? (int16_t)bits : (int32_t)bits;

@@ -160,11 +160,11 @@ static void print_float_layers(const struct npl_graph *graph, const char *name, 
 	int rows = 0;
 	npl_table_open(&table, "lll", header);
 	for (int i = 0; i < graph->n_nodes; i++) {
-		const char *why = run->layer[i].why_float32;
-		if (!why)
+		const char *reason = run->layer[i].float32_reason;
+		if (!reason)
 			continue;
 		npl_table_row(&table,
-			      (const char *const[]){graph->node[i].name, npl_op_defs[graph->node[i].op].name, why});
+			      (const char *const[]){graph->node[i].name, npl_op_defs[graph->node[i].op].name, reason});
 		rows++;
 	}
 	if (rows) {
@@ -238,8 +238,8 @@ static void write_json(FILE *out, const void *data)
 		put_notes(&json, "in_part_on_host", m, i, true);
 		npl_json_open(&json, "in_float32", '{');
 		for (int d = 0; d < m->n; d++)
-			if (m->run[d].layer[i].why_float32)
-				npl_json_string(&json, m->names[d], m->run[d].layer[i].why_float32);
+			if (m->run[d].layer[i].float32_reason)
+				npl_json_string(&json, m->names[d], m->run[d].layer[i].float32_reason);
 		npl_json_close(&json, '}');
 		npl_json_close(&json, '}');
 	}

@@ -135,7 +135,7 @@ static void limit_memory(const struct cli_option *options)
 	for (const struct cli_option *o = options; o->name; o++)
 		if (o->type == CLI_BYTES)
 			bytes = (uint64_t) * (const int64_t *)o->target;
-	npl_budget_allow(bytes ? bytes : npl_budget_usual());
+	npl_budget_set(bytes ? bytes : npl_budget_default());
 }
 
 static void limit_threads(const struct cli_option *options)

@@ -20,14 +20,14 @@ bool cli_is_stdout(const char *path)
  * every byte. */
 static void show_lines(const char *text, size_t bytes)
 {
-	for (const char *at = text, *end = text + bytes; at < end;) {
-		const size_t line = strcspn(at, "\t\r\n");
-		char *copy = strndup(at, line);
+	for (const char *cursor = text, *end = text + bytes; cursor < end;) {
+		const size_t line = strcspn(cursor, "\t\r\n");
+		char *copy = strndup(cursor, line);
 		fputs(copy ? npl_make_printable(copy) : "?", stdout);
 		free(copy);
-		at += line;
-		if (at < end)
-			putchar(*at++);
+		cursor += line;
+		if (cursor < end)
+			putchar(*cursor++);
 	}
 }
 

@@ -23,8 +23,9 @@
 
 struct cli_waiting cli_waiting_open(bool on_terminal, int columns)
 {
-	return (struct cli_waiting){
-		.on_terminal = on_terminal, .columns = columns > 0 ? columns : USUAL_COLUMNS, .due = FIRST_SECONDS};
+	return (struct cli_waiting){.on_terminal = on_terminal,
+				    .columns = columns > 0 ? columns : USUAL_COLUMNS,
+				    .due_seconds = FIRST_SECONDS};
 }
 
 /* Writes "00:04" or "1:02:03". */
@@ -53,13 +54,13 @@ static void truncate_line(char *text, int columns, int reserved_columns)
 size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *progress, char *text, size_t bytes)
 {
 	char line[LINE_BYTES], clock[32];
-	if (seconds < w->due)
+	if (seconds < w->due_seconds)
 		return 0;
 	if (w->on_terminal)
-		w->due = (double)(long long)seconds + 1;
+		w->due_seconds = (double)(long long)seconds + 1;
 	else
-		while (w->due <= seconds)
-			w->due *= 2;
+		while (w->due_seconds <= seconds)
+			w->due_seconds *= 2;
 	clock_text(seconds, clock, sizeof clock);
 	snprintf(line, sizeof line, "npulab: %s", progress ? progress : "at work");
 	if (w->on_terminal)
@@ -72,7 +73,7 @@ size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *progr
 
 static struct {
 	pthread_mutex_t lock;
-	pthread_cond_t ended;
+	pthread_cond_t end_requested;
 	pthread_t thread;
 	bool enabled, running, stopping;
 	double started;
@@ -85,7 +86,7 @@ static void write_stderr(const char *text, size_t bytes)
 		return; /* there is no terminal or stream to write to */
 }
 
-static struct timespec at_seconds(double seconds)
+static struct timespec timespec_of(double seconds)
 {
 	return (struct timespec){.tv_sec = (time_t)seconds,
 				 .tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9)};
@@ -97,10 +98,10 @@ static void *print_until_stopped(void *unused)
 	(void)unused;
 	pthread_mutex_lock(&line.lock);
 	while (!line.stopping) {
-		const struct timespec due = at_seconds(line.started + line.waiting.due);
-		pthread_cond_timedwait(&line.ended, &line.lock, &due);
+		const struct timespec due = timespec_of(line.started + line.waiting.due_seconds);
+		pthread_cond_timedwait(&line.end_requested, &line.lock, &due);
 		const double seconds = npl_clock_seconds() - line.started;
-		if (line.stopping || seconds < line.waiting.due)
+		if (line.stopping || seconds < line.waiting.due_seconds)
 			continue;
 		const bool known = npl_progress_text(progress, sizeof progress);
 		write_stderr(text,
@@ -117,14 +118,14 @@ static bool start_thread(void)
 	pthread_condattr_t clock;
 	pthread_condattr_init(&clock);
 	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC); /* the clock of npl_clock_seconds */
-	pthread_cond_init(&line.ended, &clock);
+	pthread_cond_init(&line.end_requested, &clock);
 	pthread_condattr_destroy(&clock);
 	sigfillset(&all_signals);
 	pthread_sigmask(SIG_SETMASK, &all_signals, &previous);
 	const bool started = !npl_thread_start(&line.thread, print_until_stopped, NULL);
 	pthread_sigmask(SIG_SETMASK, &previous, NULL);
 	if (!started)
-		pthread_cond_destroy(&line.ended);
+		pthread_cond_destroy(&line.end_requested);
 	return started;
 }
 
@@ -158,10 +159,10 @@ void cli_waiting_end(void)
 		return;
 	pthread_mutex_lock(&line.lock);
 	line.stopping = true;
-	pthread_cond_signal(&line.ended);
+	pthread_cond_signal(&line.end_requested);
 	pthread_mutex_unlock(&line.lock);
 	pthread_join(line.thread, NULL);
-	pthread_cond_destroy(&line.ended);
+	pthread_cond_destroy(&line.end_requested);
 	line.running = false;
 	npl_progress_observe(false);
 	if (line.waiting.line_shown)

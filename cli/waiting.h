@@ -22,9 +22,9 @@ void cli_waiting_end(void);
 /* The state of the thread, separate for the tests. */
 struct cli_waiting {
 	bool on_terminal;
-	int columns;     /* columns of the terminal; 0: not known */
-	double due;      /* seconds after the start when the next call is due */
-	bool line_shown; /* a line is on the terminal */
+	int columns;        /* columns of the terminal; 0: not known */
+	double due_seconds; /* seconds after the start when the next call is due */
+	bool line_shown;    /* a line is on the terminal */
 };
 struct cli_waiting cli_waiting_open(bool on_terminal, int columns);
 /* Puts into text the line to write `seconds` after the start, about `progress` (NULL: not known), and sets when the

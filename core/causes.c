@@ -16,13 +16,13 @@ static bool is_cause(const struct npl_counter_def *def)
 }
 
 /* Returns the amount of the counter that belongs to none of its parts; *parts: how many parts it has. */
-static uint64_t remaining_amount(const struct npl_counter_def *def, size_t n_counters, size_t at,
+static uint64_t remaining_amount(const struct npl_counter_def *def, size_t n_counters, size_t offset,
 				 const struct npl_result *result, int *parts)
 {
-	uint64_t remaining = result->counter[at];
+	uint64_t remaining = result->counter[offset];
 	*parts = 0;
 	for (size_t i = 0; i < n_counters; i++)
-		if (def[i].part_of && !strcmp(def[i].part_of, def[at].name)) {
+		if (def[i].part_of && !strcmp(def[i].part_of, def[offset].name)) {
 			remaining -= result->counter[i];
 			++*parts;
 		}

@@ -35,7 +35,7 @@ static int tell_program(struct npl_device *device, const struct npl_layer *layer
 	int rc = group ? device->driver->dump_layer_group(device->state, group, &dump, err)
 		       : device->driver->dump_layer(device->state, layer, &dump, err);
 	if (!rc)
-		rc = device->sink->put(device->sink->context, &dump, err);
+		rc = device->sink->on_program(device->sink->context, &dump, err);
 	npl_program_dump_free(&dump);
 	return rc;
 }

@@ -516,16 +516,16 @@ int npl_device_open_meter(struct npl_device *device, struct npl_energy_meter *me
 /* Replaces the driver's name by the machine's in a note about settings. */
 static void name_settings(const struct npl_device *device, char *note, size_t n)
 {
-	char option[80], *at;
+	char option[80], *cursor;
 	const size_t length = (size_t)snprintf(option, sizeof option, " %.60s.", device->driver->name);
 	const char *name = device->machine.name;
 	if (!strcmp(name, device->driver->name))
 		return;
-	for (at = note; (at = strstr(at, option)); at++) {
-		const size_t available = n - (size_t)(at - note);
+	for (cursor = note; (cursor = strstr(cursor, option)); cursor++) {
+		const size_t available = n - (size_t)(cursor - note);
 		char tail[sizeof((struct npl_assumed_power *)0)->note];
-		snprintf(tail, sizeof tail, "%s", at + length);
-		snprintf(at, available, " %s.%s", name, tail);
+		snprintf(tail, sizeof tail, "%s", cursor + length);
+		snprintf(cursor, available, " %s.%s", name, tail);
 	}
 }
 

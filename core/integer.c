@@ -67,7 +67,7 @@ void npl_function_points(enum npl_activation function, int16_t point[NPL_FUNCTIO
 
 int16_t npl_function_value(const int16_t point[NPL_FUNCTION_POINTS], int16_t q)
 {
-	int32_t at = q + 32768, i = at / 256, r = at % 256;
+	int32_t index = q + 32768, i = index / 256, r = index % 256;
 	int32_t sum = point[i] * (256 - r) + point[i + 1] * r + 128;
 	return (int16_t)(sum >= 0 ? sum / 256 : -((255 - sum) / 256)); /* rounded down */
 }

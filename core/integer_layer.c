@@ -81,7 +81,7 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t n)
 	case NPL_OP_TRANSPOSE:
 		if (layer->fused != NPL_ACT_NONE && layer->fused != NPL_ACT_RELU)
 			return npl_refuse(reason, n, "no function follows it in the same pass");
-		return npl_tensor_same_quant(x, layer->out) ||
+		return npl_tensor_quant_equal(x, layer->out) ||
 		       npl_refuse(reason, n, "input and output differ in type, scale or zero point");
 	default:
 		return npl_refuse(reason, n, "there is no rule for %s on integers", npl_op_defs[layer->op].name);
@@ -119,8 +119,8 @@ static int sums_init(struct sums *s, const struct npl_layer *layer, struct npl_t
 	return 0;
 }
 
-/* Stores result `at`, of output channel c. */
-static void put_sum(struct sums *s, int64_t at, int64_t c, int64_t sum)
+/* Stores result `index`, of output channel c. */
+static void put_sum(struct sums *s, int64_t index, int64_t c, int64_t sum)
 {
 	const struct npl_layer *layer = s->layer;
 	const struct npl_quant *w = &layer->in[1]->quant;
@@ -129,11 +129,11 @@ static void put_sum(struct sums *s, int64_t at, int64_t c, int64_t sum)
 	int64_t acc = s->keep_64_bits ? sum : (int32_t)(uint32_t)(uint64_t)sum;
 	s->finish.counts->overflows += acc != sum;
 	if (s->out->dtype == NPL_I32) {
-		integer_put(s->out, at, layer->fused == NPL_ACT_RELU && acc < 0 ? 0 : (int32_t)acc);
+		integer_put(s->out, index, layer->fused == NPL_ACT_RELU && acc < 0 ? 0 : (int32_t)acc);
 		return;
 	}
 	float scale = layer->in[0]->quant.scale * (w->channel_scale ? w->channel_scale[c] : w->scale) / s->finish.scale;
-	integer_put(s->out, at, integer_finish(&s->finish, (float)acc * scale));
+	integer_put(s->out, index, integer_finish(&s->finish, (float)acc * scale));
 }
 
 static void gemm(struct sums *s, const int32_t *x, const int32_t *w)
@@ -193,14 +193,14 @@ static int conv(struct sums *s, const int32_t *x, const int32_t *w, struct npl_e
 /* Returns the element of an operand that broadcasts to the result's element i. */
 static int64_t broadcast_index(const struct npl_shape *from, const struct npl_shape *to, int64_t i)
 {
-	int64_t at = 0, step = 1;
+	int64_t index = 0, step = 1;
 	for (int d = 1; d <= from->rank; d++) {
 		int64_t size = to->dim[to->rank - d], extent = from->dim[from->rank - d];
-		at += extent > 1 && size > 1 ? (i % size) * step : 0;
+		index += extent > 1 && size > 1 ? (i % size) * step : 0;
 		step *= extent;
 		i = size > 1 ? i / size : i;
 	}
-	return at;
+	return index;
 }
 
 /* Returns the dimensions before those of the matrices: the stack. */
@@ -220,7 +220,7 @@ static void matmul(struct sums *s, const int32_t *x, const int32_t *w)
 		      columns = b->rank > 1 ? b->dim[b->rank - 1] : 1;
 	const struct npl_shape a_stack = stack_of(a, 2), b_stack = stack_of(b, 2),
 			       y_stack = stack_of(&s->out->shape, (a->rank > 1) + (b->rank > 1));
-	for (int64_t product = 0, count = npl_shape_count(&y_stack), at = 0; product < count; product++) {
+	for (int64_t product = 0, count = npl_shape_count(&y_stack), index = 0; product < count; product++) {
 		const int32_t *left = x + broadcast_index(&a_stack, &y_stack, product) * rows * k,
 			      *right = w + broadcast_index(&b_stack, &y_stack, product) * k * columns;
 		for (int64_t i = 0; i < rows; i++)
@@ -228,7 +228,7 @@ static void matmul(struct sums *s, const int32_t *x, const int32_t *w)
 				int64_t sum = 0;
 				for (int64_t l = 0; l < k; l++)
 					sum += (int64_t)left[i * k + l] * right[l * columns + j];
-				put_sum(s, at++, 0, sum);
+				put_sum(s, index++, 0, sum);
 			}
 	}
 }
@@ -288,7 +288,7 @@ static int run_concat(const struct npl_layer *layer, struct npl_tensor *out, str
 	int rc = 0;
 	for (int i = 0; i < layer->n_in && !rc; i++) {
 		in[i] = layer->in[i];
-		if (npl_tensor_same_quant(in[i], out))
+		if (npl_tensor_quant_equal(in[i], out))
 			continue;
 		requantised[i] = (struct npl_tensor){.dtype = out->dtype, .shape = in[i]->shape, .quant = out->quant};
 		rc = npl_tensor_alloc(&requantised[i], err);

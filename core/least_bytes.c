@@ -51,10 +51,10 @@ static uint64_t read_bytes(const struct npl_device_info *info, const struct npl_
 	if (k || !window || x->shape.rank < 3)
 		return bytes;
 	for (int d = 0; d < x->shape.rank - 2; d++) {
-		const int at = npl_window_index(x->shape.rank - 2, d);
-		if (in.size[at])
-			bytes = bytes / (uint64_t)in.size[at] *
-				(uint64_t)npl_window_touched(window, at, in.size[at], out.size[at]);
+		const int index = npl_window_index(x->shape.rank - 2, d);
+		if (in.size[index])
+			bytes = bytes / (uint64_t)in.size[index] *
+				(uint64_t)npl_window_touched(window, index, in.size[index], out.size[index]);
 	}
 	return bytes;
 }
@@ -97,7 +97,7 @@ struct member {
 	int pass;       /* pass that makes its results; NO_PASS: it only moves elements */
 	int first_pass; /* pass that reads its inputs */
 	int origin;     /* the pass that made its results; NO_PASS: they were given */
-	/* The pass that reads each result; NO_PASS: none, MANY_PASSES: several, or the result is wanted. */
+	/* The pass that reads each result; NO_PASS: none, MANY_PASSES: several, or the result is an output. */
 	int readers[NPL_MAX_OUTPUTS];
 };
 
@@ -156,8 +156,8 @@ static void find_origins(struct members *m)
 static void find_readers(struct members *m, const struct npl_layer_group *group)
 {
 	int k;
-	for (int w = 0; w < group->n_wanted; w++) {
-		struct member *producer = find_producer(m, group->wanted[w], &k);
+	for (int w = 0; w < group->n_outputs; w++) {
+		struct member *producer = find_producer(m, group->output[w], &k);
 		if (producer)
 			producer->readers[k] = MANY_PASSES;
 	}

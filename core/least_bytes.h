@@ -17,7 +17,7 @@ struct npl_least_bytes {
 /* Returns the least bytes of a layer that runs by itself: its inputs come from a memory, and its results go to one. */
 struct npl_least_bytes npl_least_bytes_of(const struct npl_device_info *info, const struct npl_layer *layer);
 /* Sets least[group->n] to the least bytes of each layer of a group. Results that layers of one pass hand to each other
- * stay inside the machine and are not counted, unless another pass reads them or they are wanted. Returns 0 or
+ * stay inside the machine and are not counted, unless another pass reads them or they are outputs. Returns 0 or
  * NPL_ENOMEM. */
 int npl_least_bytes_of_group(const struct npl_device_info *info, const struct npl_layer_group *group,
 			     const struct npl_layer_group_info *group_info, struct npl_least_bytes *least,

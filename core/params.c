@@ -419,12 +419,12 @@ static int put_mappings(FILE *out, const char *key, const char *previous)
 {
 	int level = 0;
 	bool is_same = true;
-	const char *at = key;
-	for (const char *dot; (dot = strchr(at, '.')); at = dot + 1, level++) {
+	const char *cursor = key;
+	for (const char *dot; (dot = strchr(cursor, '.')); cursor = dot + 1, level++) {
 		size_t length = (size_t)(dot - key) + 1;
 		is_same = is_same && !strncmp(key, previous, length);
 		if (!is_same)
-			fprintf(out, "%*s%.*s:\n", 2 * level, "", (int)(dot - at), at);
+			fprintf(out, "%*s%.*s:\n", 2 * level, "", (int)(dot - cursor), cursor);
 	}
 	return level;
 }

@@ -79,14 +79,14 @@ static bool is_unit(const char *text, const char *unit)
  * exponent. */
 static size_t number_length(const char *text, size_t *exponent_at)
 {
-	size_t at = strspn(text, "+-");
-	at += strspn(text + at, ".0123456789");
-	*exponent_at = at;
-	if (text[at] != 'e' && text[at] != 'E')
-		return at;
-	const size_t sign = at + 1 + (text[at + 1] == '-' || text[at + 1] == '+');
+	size_t offset = strspn(text, "+-");
+	offset += strspn(text + offset, ".0123456789");
+	*exponent_at = offset;
+	if (text[offset] != 'e' && text[offset] != 'E')
+		return offset;
+	const size_t sign = offset + 1 + (text[offset + 1] == '-' || text[offset + 1] == '+');
 	const size_t digits = strspn(text + sign, "0123456789");
-	return digits && digits < 6 ? sign + digits : at;
+	return digits && digits < 6 ? sign + digits : offset;
 }
 
 const char *npl_quantity_in(const char *text, const char *unit, char *buf, size_t n)

@@ -169,11 +169,11 @@ const char *npl_description_lost_note(const struct npl_description *machine, con
 			list = append_key(list, p->key, arena);
 	if (!list)
 		return NULL;
-	const char *more = n > MOST_LOST ? npl_arena_printf(arena, " and %d more", n - MOST_LOST) : "";
+	const char *suffix = n > MOST_LOST ? npl_arena_printf(arena, " and %d more", n - MOST_LOST) : "";
 	return npl_arena_printf(arena,
 				"its file is copied from %s and leaves out %s%s: these have the driver's defaults, not "
 				"the values of %s",
-				shipped->name, list, more ? more : "", shipped->name);
+				shipped->name, list, suffix ? suffix : "", shipped->name);
 }
 
 static const struct npl_param *param_named(const struct npl_param *schema, const char *key)
@@ -197,12 +197,12 @@ const struct npl_param *params_decided_by(const struct npl_param *schema, const 
 	if (origin && origin != param && npl_origin_is_absent(params_text(origin, config, text, sizeof text)))
 		return origin;
 	for (const struct npl_param_condition *c = conditions; c && c->keys; c++) {
-		const struct npl_param *other = param_named(schema, c->other);
-		if (!other || npl_word_index(c->keys, param->key) < 0)
+		const struct npl_param *deciding_param = param_named(schema, c->deciding_key);
+		if (!deciding_param || npl_word_index(c->keys, param->key) < 0)
 			continue;
-		const char *value = params_text(other, config, text, sizeof text);
-		if (c->with ? !has_word(c->with, value) : has_word(c->without, value))
-			return other;
+		const char *value = params_text(deciding_param, config, text, sizeof text);
+		if (c->effective_words ? !has_word(c->effective_words, value) : has_word(c->ineffective_words, value))
+			return deciding_param;
 	}
 	return NULL;
 }
@@ -223,12 +223,12 @@ const char *npl_description_without_effect_note(const struct npl_description *ma
 	const char *note = NULL;
 	char text[64];
 	for (const struct npl_param *p = schema; p->key; p++) {
-		const struct npl_param *other = params_decided_by(schema, conditions, p, config);
-		if (!other || !is_chosen(machine, schema, p, config))
+		const struct npl_param *deciding_param = params_decided_by(schema, conditions, p, config);
+		if (!deciding_param || !is_chosen(machine, schema, p, config))
 			continue;
-		const char *value = params_text(other, config, text, sizeof text);
+		const char *value = params_text(deciding_param, config, text, sizeof text);
 		note = npl_arena_printf(arena, "%s%s%s has no effect while %s is %s", note ? note : "",
-					note ? "; " : "", p->key, other->key, *value ? value : "empty");
+					note ? "; " : "", p->key, deciding_param->key, *value ? value : "empty");
 	}
 	return note;
 }

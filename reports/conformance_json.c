@@ -35,13 +35,13 @@ void npl_conformance_json(FILE *out, const struct npl_conformance *c)
 		npl_json_open(&json, NULL, '{');
 		npl_json_string(&json, "name", c->missing[i].name);
 		npl_json_i64(&json, "cases", c->missing[i].cases);
-		npl_json_i64(&json, "opens", c->missing[i].opens);
+		npl_json_i64(&json, "opens", c->missing[i].only_missing);
 		npl_json_close(&json, '}');
 	}
 	npl_json_close(&json, ']');
 	npl_json_open(&json, "cases", '[');
 	for (int i = 0; i < c->n_cases; i++)
-		put_case(&json, &c->item[i], c->device != NULL);
+		put_case(&json, &c->cases[i], c->device != NULL);
 	npl_json_close(&json, ']');
 	npl_json_close(&json, '}');
 	fputc('\n', out);

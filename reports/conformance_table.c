@@ -11,7 +11,7 @@ static void print_cases(FILE *out, const struct npl_conformance *c)
 	struct npl_table table;
 	npl_table_open(&table, "lll", header);
 	for (int i = 0; i < c->n_cases; i++) {
-		const struct npl_case *item = &c->item[i];
+		const struct npl_case *item = &c->cases[i];
 		const char *cells[] = {item->name, npl_case_status_name(item->status), item->reason};
 		npl_table_row(&table, cells);
 	}
@@ -27,7 +27,7 @@ static void print_missing(FILE *out, const struct npl_conformance *c)
 	for (int i = 0; i < c->n_missing; i++) {
 		char cases[24], opens[24];
 		snprintf(cases, sizeof cases, "%d", c->missing[i].cases);
-		snprintf(opens, sizeof opens, "%d", c->missing[i].opens);
+		snprintf(opens, sizeof opens, "%d", c->missing[i].only_missing);
 		const char *cells[] = {c->missing[i].name, cases, opens};
 		npl_table_row(&table, cells);
 	}

@@ -13,13 +13,13 @@
 /* Returns the bytes of the text's first characters that fit in so many columns. */
 static size_t head_bytes(const char *text, int columns)
 {
-	size_t at = 0;
-	for (int width = 0; text[at]; at += npl_utf8_length(text + at)) {
-		width += npl_character_width(npl_utf8_code(text + at));
+	size_t offset = 0;
+	for (int width = 0; text[offset]; offset += npl_utf8_length(text + offset)) {
+		width += npl_character_width(npl_utf8_code(text + offset));
 		if (width > columns)
 			break;
 	}
-	return at;
+	return offset;
 }
 
 /* Returns the beginning of the text's last characters that fit in so many columns. */
@@ -105,7 +105,7 @@ static int best_head(char *const *name, int n, int width, uint64_t *sums)
 struct cut_table {
 	size_t slots;
 	struct {
-		const char *cut, *name;
+		const char *cut_name, *name;
 	} * slot;
 };
 
@@ -113,16 +113,16 @@ struct cut_table {
 static bool claim_cut(struct cut_table *table, const char *cut_name, const char *name)
 {
 	size_t index = hash(cut_name) % table->slots;
-	for (; table->slot[index].cut; index = (index + 1) % table->slots)
-		if (!strcmp(table->slot[index].cut, cut_name))
+	for (; table->slot[index].cut_name; index = (index + 1) % table->slots)
+		if (!strcmp(table->slot[index].cut_name, cut_name))
 			return !strcmp(table->slot[index].name, name);
-	table->slot[index].cut = cut_name;
+	table->slot[index].cut_name = cut_name;
 	table->slot[index].name = name;
 	return true;
 }
 
 /* Sets cut_name[i] to name i cut after head columns, or elsewhere where another name would have the same cut. */
-static bool cut_apart(char *const *name, int n, int width, int head, char **cut_name)
+static bool cut_distinctly(char *const *name, int n, int width, int head, char **cut_name)
 {
 	struct cut_table table = {.slots = 2 * (size_t)n + 1};
 	table.slot = calloc(table.slots, sizeof *table.slot);
@@ -157,7 +157,7 @@ void npl_cut_names(char **text, int n, int width)
 			name[n_wide++] = text[i];
 		}
 	const bool all_cut = name && cut_name && sums && text_index && n_wide &&
-			     cut_apart(name, n_wide, width, best_head(name, n_wide, width, sums), cut_name);
+			     cut_distinctly(name, n_wide, width, best_head(name, n_wide, width, sums), cut_name);
 	for (int i = 0; i < n_wide && cut_name; i++) {
 		if (all_cut) {
 			free(name[i]);

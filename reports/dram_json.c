@@ -101,7 +101,7 @@ static void put_energy(struct npl_json *json, const struct npl_traffic_report *r
 	npl_json_open(json, "energy_j", '{');
 	for (int i = 0; i < r->result->n_energy; i++) {
 		char key[32];
-		snprintf(key, sizeof key, "%s", r->result->energy[i].part);
+		snprintf(key, sizeof key, "%s", r->result->energy[i].name);
 		for (char *c = key; *c; c++)
 			*c = *c == ' ' ? '_' : *c;
 		npl_json_double(json, key, figures->joules[i]);

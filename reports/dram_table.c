@@ -115,7 +115,7 @@ static void put_energy(struct npl_table *table, const struct npl_traffic_report 
 		     result->n_energy ? result->energy[0].origin : "absent");
 	for (int i = 0; i < result->n_energy; i++) {
 		char label[CELL];
-		snprintf(label, sizeof label, "  %s", result->energy[i].part);
+		snprintf(label, sizeof label, "  %s", result->energy[i].name);
 		put_modelled(table, label, figures->joules[i], "J", "");
 	}
 	char text[CELL] = "-";

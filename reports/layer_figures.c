@@ -130,23 +130,23 @@ void npl_layer_figures_all(const struct npl_device_report *r, const struct npl_r
 void npl_layer_figures_left(const struct npl_device_report *r, const struct npl_report_context *context,
 			    struct npl_layer_figures *sum)
 {
-	bool *chosen = calloc((size_t)r->run.n_layers + 1, sizeof *chosen);
+	bool *is_chosen = calloc((size_t)r->run.n_layers + 1, sizeof *is_chosen);
 	*sum = (struct npl_layer_figures){0};
-	for (int i = 0; chosen && context->choice && i < context->choice->n; i++)
-		chosen[context->choice->node[i]] = true;
-	for (int i = 0; chosen && context->choice && i < r->run.n_layers; i++) {
+	for (int i = 0; is_chosen && context->choice && i < context->choice->n; i++)
+		is_chosen[context->choice->node[i]] = true;
+	for (int i = 0; is_chosen && context->choice && i < r->run.n_layers; i++) {
 		struct npl_layer_figures figures;
-		if (chosen[i])
+		if (is_chosen[i])
 			continue;
 		npl_layer_figures_of(r, context, i, &figures);
 		npl_layer_figures_add(sum, &figures);
 	}
-	free(chosen);
+	free(is_chosen);
 }
 
 const char *npl_layers_left_text(const struct npl_report_context *context, char *buf, size_t n)
 {
-	snprintf(buf, n, "%d more layer%s", context->choice ? context->choice->left : 0,
-		 npl_plural(context->choice ? context->choice->left : 0));
+	snprintf(buf, n, "%d more layer%s", context->choice ? context->choice->n_hidden : 0,
+		 npl_plural(context->choice ? context->choice->n_hidden : 0));
 	return buf;
 }

@@ -104,7 +104,7 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, const struc
 			npl_table_row(&table, cells);
 		rows += has_cell;
 	}
-	if (rows && context->choice && context->choice->left)
+	if (rows && context->choice && context->choice->n_hidden)
 		put_left_of(&table, c, context, first, n_devices, cell == time_cell);
 	if (rows)
 		npl_layer_table_print(&table, out);
@@ -146,12 +146,12 @@ void npl_layer_tables(FILE *out, const struct npl_comparison *c, const struct np
 
 void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *c, const struct npl_report_context *context)
 {
-	const char *by = context->choice ? context->choice->by : NULL;
+	const char *sort_name = context->choice ? context->choice->sort_name : NULL;
 	bool causes = false;
 	char sorted[100];
 	snprintf(sorted, sizeof sorted, "sorted by %s: for each layer that of the device where it is greatest",
-		 by ? by : "");
-	if (by && c->n_devices > 1)
+		 sort_name ? sort_name : "");
+	if (sort_name && c->n_devices > 1)
 		npl_table_row(notes, (const char *const[]){"layers", sorted});
 	for (int d = 0; d < c->n_devices; d++) {
 		const struct npl_device_report *r = &c->device[d];

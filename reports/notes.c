@@ -66,7 +66,7 @@ static void put_floats(FILE *note, const struct npl_device_report *r)
 	uint64_t macs = 0;
 	for (int i = 0; i < r->run.n_layers; i++) {
 		const struct npl_layer_run *row = &r->run.layer[i];
-		if (!row->why_float32)
+		if (!row->float32_reason)
 			continue;
 		layers++;
 		macs += row->result.macs;

@@ -76,12 +76,12 @@ static void put_nodes(FILE *out, const struct npl_comparison *c, const struct np
 	for (int i = 0; i < r->run.n_layers; i++) {
 		const struct npl_layer_run *row = &r->run.layer[i];
 		const struct npl_node *node = &c->graph->node[row->node];
-		char number[24], transfers[24] = "", moved[200], start[CELL], end[CELL], why[MOST_WHY];
+		char number[24], transfers[24] = "", moved[200], start[CELL], end[CELL], reason[MOST_WHY];
 		int n = put_moved(&r->run, i, moved, sizeof moved);
 		snprintf(number, sizeof number, "%d", i);
 		if (n)
 			snprintf(transfers, sizeof transfers, "%d", n);
-		put_reason(row, why, sizeof why);
+		put_reason(row, reason, sizeof reason);
 		const char *cells[] = {number,
 				       node->name,
 				       npl_op_defs[node->op].name,
@@ -90,7 +90,7 @@ static void put_nodes(FILE *out, const struct npl_comparison *c, const struct np
 				       moved,
 				       npl_si_text(row->start_seconds, "s", start, sizeof start),
 				       npl_si_text(row->end_seconds, "s", end, sizeof end),
-				       why};
+				       reason};
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, out);

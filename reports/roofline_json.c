@@ -21,7 +21,7 @@ static void put_roofs(struct npl_json *json, const struct npl_roofline_device *d
 		npl_json_string(json, "precision", npl_roofline_precision(d, i));
 		npl_json_double(json, "peak_ops_per_second", 2 * d->roof[i].macs_per_second);
 		npl_json_double(json, "ridge_macs_per_byte", npl_roofline_ridge(d, i));
-		npl_json_text(json, "how", d->roof[i].how);
+		npl_json_text(json, "how", d->roof[i].explanation);
 		npl_json_close(json, '}');
 	}
 	npl_json_close(json, ']');
@@ -81,7 +81,7 @@ static void put_device(struct npl_json *json, const struct npl_roofline *r, cons
 	put_roofs(json, d);
 	npl_json_open(json, "memory", '{');
 	npl_json_double(json, "bytes_per_second", d->memory_bytes_per_second);
-	npl_json_text(json, "how", d->memory_how);
+	npl_json_text(json, "how", d->memory_explanation);
 	npl_json_close(json, '}');
 	npl_json_double(json, "load_average", d->load.processors ? d->load.load_average : NAN);
 	npl_json_double(json, "others_processors", d->load.processors ? d->load.other_processors : NAN);

@@ -127,11 +127,11 @@ static void put_device_notes(struct npl_table *table, const struct npl_roofline 
 	if (d->roofs_origin == NPL_TIME_MODELLED)
 		return;
 	for (int i = 0; i < d->n_roofs; i++) {
-		snprintf(line, sizeof line, "%s peak: %s", npl_roofline_precision(d, i), d->roof[i].how);
+		snprintf(line, sizeof line, "%s peak: %s", npl_roofline_precision(d, i), d->roof[i].explanation);
 		npl_table_row(table, (const char *const[]){d->instance, line});
 	}
 	snprintf(line, sizeof line, "memory%s: %s", isfinite(d->memory_bytes_per_second) ? "" : " not known",
-		 d->memory_how);
+		 d->memory_explanation);
 	npl_table_row(table, (const char *const[]){d->instance, line});
 	npl_table_row(table, (const char *const[]){d->instance, d->info.detail});
 	if (d->load.busy) {

@@ -111,7 +111,7 @@ static bool is_title(const struct npl_table *table, int row)
 /* Returns the column to narrow where a line is too long; -1: none can be narrowed. The first choice is a last column of
  * texts, which are broken into lines, down to a readable width. Then come columns of kinds, then the widest column of
  * names. */
-static int gives_way(const struct npl_table *table, const int *width)
+static int column_to_narrow(const struct npl_table *table, const int *width)
 {
 	enum { READABLE = 24, LEAST = 8, KNOWN = 10 };
 	int last = table->columns - 1, widest = -1;
@@ -141,7 +141,7 @@ static void set_widths(const struct npl_table *table, int *width)
 		}
 		total += width[c];
 	}
-	for (; total > NPL_TABLE_WIDTH && (column = gives_way(table, width)) >= 0; total--)
+	for (; total > NPL_TABLE_WIDTH && (column = column_to_narrow(table, width)) >= 0; total--)
 		width[column]--;
 }
 

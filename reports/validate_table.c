@@ -36,11 +36,12 @@ static struct scale scale_of(const struct npl_validation_row *row)
 	const double value = fabs(isnan(row->published) ? row->model : row->published);
 	const bool is_named = names_unit(row->metric, row->unit);
 	struct scale scale = {.factor = 1, .is_share = !strcmp(row->unit, "fraction")};
-	size_t at = 0;
+	size_t offset = 0;
 	if (!strcmp(row->unit, "J") || !strcmp(row->unit, "s"))
-		for (; value > 0 && value * scale.factor < 0.9995 && at + 1 < sizeof prefix / sizeof *prefix; at++)
+		for (; value > 0 && value * scale.factor < 0.9995 && offset + 1 < sizeof prefix / sizeof *prefix;
+		     offset++)
 			scale.factor *= 1000;
-	snprintf(scale.unit, sizeof scale.unit, "%s%s", prefix[at], is_named ? "" : row->unit);
+	snprintf(scale.unit, sizeof scale.unit, "%s%s", prefix[offset], is_named ? "" : row->unit);
 	if (scale.is_share)
 		scale = (struct scale){.factor = 100, .unit = "%", .is_share = true};
 	else if (value >= 1e6 && strcmp(row->unit, "cycles") != 0) { /* cycles are compared to the last digit */

@@ -24,7 +24,7 @@ bool npl_report_counts_wraps(const struct npl_device_report *report)
 }
 
 /* Returns the device of that format; NULL: none. */
-static const char *name_with(const struct npl_device_report *r, enum npl_format format)
+static const char *device_of_format(const struct npl_device_report *r, enum npl_format format)
 {
 	for (int i = 0; i < r->n_parts; i++)
 		if (r->part[i].info.format == format)
@@ -35,7 +35,7 @@ static const char *name_with(const struct npl_device_report *r, enum npl_format 
 /* Writes which option keeps the sums of the format within their bits, and what it does. */
 static void put_remedy(char *text, size_t size, const struct npl_device_report *r)
 {
-	const char *wide = name_with(r, NPL_FORMAT_INT8X16), *q16 = name_with(r, NPL_FORMAT_Q16);
+	const char *wide = device_of_format(r, NPL_FORMAT_INT8X16), *q16 = device_of_format(r, NPL_FORMAT_Q16);
 	if (wide)
 		snprintf(text, size,
 			 "--set %s.precision=int8 makes activations smaller, so that sums of up to 66311 products fit",

@@ -12,6 +12,6 @@
 
 #define npl_fail(err, code, ...) ((void)(npl_fail)(err, code, __VA_ARGS__), (code))
 #define npl_no_memory(err)       ((void)(npl_no_memory)(err), NPL_ENOMEM)
-#define npl_refuse(why, n, ...)  ((void)(npl_refuse)(why, n, __VA_ARGS__), false)
+#define npl_refuse(reason, n, ...)  ((void)(npl_refuse)(reason, n, __VA_ARGS__), false)
 
 #endif

@@ -25,7 +25,7 @@ COMMON = """struct npl_err err; struct npl_graph *graph = NULL; struct npl_devic
 NEEDED = {
     "attributes": ["struct npl_attr_list list = "],
     "build": ["float *data = NULL;"],
-    "calibrate": ["struct npl_calibrate how = {0}; struct npl_calibration *calibration; const struct npl_range *ranges; int pass, b, batches = 0;"
+    "calibrate": ["struct npl_calibration_options options = {0}; struct npl_calibration *calibration; const struct npl_range *ranges; int pass, b, batches = 0;"
                   "struct npl_tensor **batch = NULL;"],
     "layer_group": ["const struct npl_layer *const *layers = NULL; const struct npl_tensor *y = NULL; struct npl_layer_group_handle *opened;"
               "struct npl_result *results = NULL; int n = 0;"],

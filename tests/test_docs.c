@@ -16,9 +16,9 @@ enum { OUTPUT = 16384 };
 static int check(const char *folder, const char *options, char output[OUTPUT])
 {
 	char line[8 * CLI_PATH], here[CLI_PATH], program[CLI_PATH];
-	const char *chosen = getenv("NPULAB_BIN");
+	const char *choice = getenv("NPULAB_BIN");
 	cr_assert(getcwd(here, sizeof here));
-	snprintf(program, sizeof program, "%s", chosen && *chosen ? chosen : "build/npulab");
+	snprintf(program, sizeof program, "%s", choice && *choice ? choice : "build/npulab");
 	snprintf(line, sizeof line,
 		 "ROOT='%s' /usr/bin/python3 scripts/docs_check.py --program \"$(dirname '%s')\" %s 2>&1", folder,
 		 program, options);
@@ -73,7 +73,7 @@ static void write_good(const char *folder)
 	cr_assert_eq(check(folder, "--update", output), 0, "%s", output);
 }
 
-/* The page with one place changed. */
+/* Returns the page with one place changed. */
 static void write_changed(const char *folder, const char *page, const char *from, const char *to)
 {
 	char text[OUTPUT];
@@ -100,7 +100,7 @@ Test(docs, what_commands_print_passes)
 Test(docs, what_is_stale_is_named_and_mended)
 {
 	static const struct {
-		const char *from, *to, *says;
+		const char *from, *to, *expected;
 	} stale[] = {
 		{"3,174<", "3,175<",
 		 "README.md:5: stands '3,175', the command gives '3,174': npulab layer gemm -m 256"},
@@ -123,7 +123,7 @@ Test(docs, what_is_stale_is_named_and_mended)
 	for (size_t i = 0; i < sizeof stale / sizeof *stale; i++) {
 		write_changed(folder, page, stale[i].from, stale[i].to);
 		cr_assert_eq(check(folder, "", output), 1, "%s: %s", stale[i].to, output);
-		cr_assert(strstr(output, stale[i].says), "expected %s in: %s", stale[i].says, output);
+		cr_assert(strstr(output, stale[i].expected), "expected %s in: %s", stale[i].expected, output);
 		cr_assert_eq(check(folder, "--update", output), 0, "%s", output);
 		char *mended = cli_read(cli_path(folder, "README.md"), NULL);
 		cr_assert_str_eq(mended, page);
@@ -136,7 +136,7 @@ Test(docs, what_is_stale_is_named_and_mended)
 Test(docs, what_fails_or_is_malformed_is_named)
 {
 	static const struct {
-		const char *from, *to, *says;
+		const char *from, *to, *expected;
 	} wrong[] = {
 		{"--requantise --devices tpu_v1 --json - -->\n<", "--requantized --devices tpu_v1 --json - -->\n<",
 		 "README.md:5: the command ends with 2, expected 0: npulab: layer: unknown option '--requantized'"},
@@ -176,7 +176,7 @@ Test(docs, what_fails_or_is_malformed_is_named)
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		write_changed(folder, page, wrong[i].from, wrong[i].to);
 		cr_expect_eq(check(folder, "", output), 1, "%s: %s", wrong[i].to, output);
-		cr_expect(strstr(output, wrong[i].says), "expected %s in: %s", wrong[i].says, output);
+		cr_expect(strstr(output, wrong[i].expected), "expected %s in: %s", wrong[i].expected, output);
 	}
 	free(page);
 	cli_remove_folder(folder);

@@ -15,7 +15,7 @@ static void expect_line(const char *folder, char *text, size_t size)
 	char *model = cli_read("models/digits.onnx", &bytes);
 	cli_write(folder, "plain.onnx", model, bytes); /* without digits.yaml, and so without a calibration set */
 	free(model);
-	json_t *root = cli_json(&(struct cli_how){.folder = folder}, "compare", "@/plain.onnx", "--input",
+	json_t *root = cli_json(&(struct cli_run_options){.folder = folder}, "compare", "@/plain.onnx", "--input",
 				"models/digits_test_images.npy", "--batch", "360", "--devices", "reference,tpu_v1",
 				"--json", "-");
 	json_t *reference = cli_device(root, "reference"), *tpu = cli_device(root, "tpu_v1");
@@ -24,10 +24,10 @@ static void expect_line(const char *folder, char *text, size_t size)
 	json_decref(root);
 }
 
-/* What an example printed, in the same form. */
+/* Returns what an example printed, in the same form. */
 static void check_output(const char *name, const char *printed, const char *expected)
 {
-	char devices[2][32], cycles[2][32], joules[2][32], right[2][32], hash[2][80], got[400];
+	char devices[2][32], cycles[2][32], joules[2][32], right[2][32], hash[2][80], actual[400];
 	int n = sscanf(printed,
 		       "%31s %31s cycles %31s mJ %31s %% right %79s %31s %31s cycles %31s mJ %31s %% right %79s",
 		       devices[0], cycles[0], joules[0], right[0], hash[0], devices[1], cycles[1], joules[1], right[1],
@@ -37,8 +37,8 @@ static void check_output(const char *name, const char *printed, const char *expe
 	cr_assert_str_eq(devices[1], "tpu_v1");
 	cr_assert_gt(strtod(joules[1], NULL), 0);
 	cr_assert_gt(strtod(right[1], NULL), 99);
-	snprintf(got, sizeof got, "%s %s %s", hash[0], hash[1], cycles[1]);
-	cr_assert_str_eq(got, expected, "%s", name);
+	snprintf(actual, sizeof actual, "%s %s %s", hash[0], hash[1], cycles[1]);
+	cr_assert_str_eq(actual, expected, "%s", name);
 }
 
 /* The sample calls in the heads of the public headers and in README are C that compiles, as they stand there. */

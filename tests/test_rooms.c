@@ -35,11 +35,11 @@ static int shell(const char *folder, const char *command, char output[OUTPUT])
 	return pclose(pipe);
 }
 
-static int check(const char *folder, const char *what, char output[OUTPUT])
+static int check(const char *folder, const char *subject, char output[OUTPUT])
 {
 	char command[2 * CLI_PATH], here[CLI_PATH];
 	cr_assert(getcwd(here, sizeof here));
-	snprintf(command, sizeof command, "ROOT=. /usr/bin/python3 '%s'/scripts/%s", here, what);
+	snprintf(command, sizeof command, "ROOT=. /usr/bin/python3 '%s'/scripts/%s", here, subject);
 	return shell(folder, command, output);
 }
 
@@ -68,7 +68,7 @@ static void tiny(const char *folder)
 Test(rooms, includes_point_down)
 {
 	static const struct {
-		const char *path, *text, *says;
+		const char *path, *text, *expected;
 	} wrong[] = {
 		{"core/up.c", "#include \"sim/one/one.h\"\n",
 		 "core/up.c:1: #include \"sim/one/one.h\": sim/one/ has rank 2, core/ 1"},
@@ -104,7 +104,7 @@ Test(rooms, includes_point_down)
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		put(folder, wrong[i].path, wrong[i].text);
 		cr_assert_neq(check(folder, "check_rooms.py includes", output), 0, "%s", wrong[i].path);
-		cr_assert(strstr(output, wrong[i].says), "%s", output);
+		cr_assert(strstr(output, wrong[i].expected), "%s", output);
 		cr_assert_eq(unlink(cli_path(folder, wrong[i].path)), 0);
 	}
 	cli_remove_folder(folder);
@@ -142,7 +142,7 @@ Test(rooms, calls_point_down)
 Test(rooms, documents_name_files_that_there_are)
 {
 	static const struct {
-		const char *text, *says;
+		const char *text, *expected;
 	} wrong[] = {
 		{"A call: `core/high.c`.\n", "CONTRIBUTING.md:1: `core/high.c`: there is no such file or folder"},
 		{"\n* `core/`, `gone.c`\n", "CONTRIBUTING.md:2: `gone.c`: there is no such file"},
@@ -164,7 +164,7 @@ Test(rooms, documents_name_files_that_there_are)
 	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
 		put(folder, "CONTRIBUTING.md", wrong[i].text);
 		cr_assert_neq(check(folder, "check_paths.py", output), 0, "%s", wrong[i].text);
-		cr_assert(strstr(output, wrong[i].says), "%s", output);
+		cr_assert(strstr(output, wrong[i].expected), "%s", output);
 	}
 	cli_remove_folder(folder);
 }

@@ -30,11 +30,11 @@ static bool is_machine_code(const char *path)
 }
 
 /* Puts the words of the command into words; how many. The text is cut up. */
-static int words_of(char *command, const char **words, int most)
+static int words_of(char *command, const char **words, int limit)
 {
 	int n = 0;
-	char *rest = NULL;
-	for (char *word = strtok_r(command, " ", &rest); word && n < most; word = strtok_r(NULL, " ", &rest))
+	char *tail = NULL;
+	for (char *word = strtok_r(command, " ", &tail); word && n < limit; word = strtok_r(NULL, " ", &tail))
 		words[n++] = word;
 	return n;
 }
@@ -65,8 +65,8 @@ int execve(const char *path, char *const argv[], char *const envp[])
 /* What comes after -cpu, up to a comma; "": the runner has no such word. */
 static void emulated_name(char name[64])
 {
-	const char *found = strstr(cli_runner(), "-cpu ");
-	snprintf(name, 64, "%.*s", found ? (int)strcspn(found + 5, ", ") : 0, found ? found + 5 : "");
+	const char *match = strstr(cli_runner(), "-cpu ");
+	snprintf(name, 64, "%.*s", match ? (int)strcspn(match + 5, ", ") : 0, match ? match + 5 : "");
 }
 
 /* The emulator's processors have their names in what the instruction cpuid says of them. */
@@ -89,12 +89,12 @@ Test(runner, npulab_runs_there_too)
 	emulated_name(name);
 	if (strcmp(name, "Nehalem") && strcmp(name, "Haswell"))
 		cr_skip_test("NPULAB_TEST_RUNNER names neither Nehalem nor Haswell");
-	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "cpu", "--verbose");
-	const char *found = strstr(r.out, "instruction set");
-	cr_assert(found && !r.status, "%s%s", r.out, r.err);
-	found += strlen("instruction set");
-	found += strspn(found, " ");
-	cr_assert_eq(strncmp(found, "AVX2\n", 5) == 0, !strcmp(name, "Haswell"), "%s", found);
-	cr_assert_eq(strncmp(found, "SSE\n", 4) == 0, !strcmp(name, "Nehalem"), "%s", found);
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "devices", "cpu", "--verbose");
+	const char *match = strstr(r.out, "instruction set");
+	cr_assert(match && !r.status, "%s%s", r.out, r.err);
+	match += strlen("instruction set");
+	match += strspn(match, " ");
+	cr_assert_eq(strncmp(match, "AVX2\n", 5) == 0, !strcmp(name, "Haswell"), "%s", match);
+	cr_assert_eq(strncmp(match, "SSE\n", 4) == 0, !strcmp(name, "Nehalem"), "%s", match);
 	cli_free(&r);
 }

@@ -21,11 +21,11 @@ static int shell(const char *command, char output[OUTPUT])
 	return pclose(pipe);
 }
 
-Test(schemas, what_is_printed_is_what_they_say)
+Test(schemas, printed_json_matches_its_schema)
 {
 	char folder[CLI_PATH], output[OUTPUT], program[4096], command[2 * CLI_PATH];
-	const char *chosen = getenv("NPULAB_BIN");
-	cr_assert(realpath(chosen && *chosen ? chosen : "build/npulab", program));
+	const char *choice = getenv("NPULAB_BIN");
+	cr_assert(realpath(choice && *choice ? choice : "build/npulab", program));
 	cr_assert_eq(setenv("NPULAB_BIN", program, 1), 0); /* the script changes its folder */
 	cli_folder(folder);
 	snprintf(command, sizeof command, "/usr/bin/python3 tests/schemas.py '%s'", folder);

@@ -21,7 +21,7 @@ struct outcome {
 	const struct npl_diannao_layer *layer;
 	double tn, cycles, seconds, joules; /* NAN: the machine does not run it */
 	struct npl_simd_run simd, wide;     /* runs of the core with 16-bit and with 32-bit elements */
-	char why[300];                      /* why the machine does not run it */
+	char reason[300];                   /* why the machine does not run it */
 };
 
 static double time_over_ideal(const struct outcome *o)
@@ -102,7 +102,7 @@ static int run_layer(struct npl_device *device, const struct npl_diannao_layer *
 {
 	struct npl_result result;
 	struct npl_simd wide = npl_simd_chen2014;
-	char why[200] = "";
+	char reason[200] = "";
 	bool supported;
 	*outcome = (struct outcome){.layer = layer,
 				    .tn = npl_device_setting_number(device, "nfu.tn"),
@@ -112,18 +112,18 @@ static int run_layer(struct npl_device *device, const struct npl_diannao_layer *
 	wide.element_bytes = 4;
 	npl_simd_run(&npl_simd_chen2014, &layer->shape, &outcome->simd);
 	npl_simd_run(&wide, &layer->shape, &outcome->wide);
-	if (npl_diannao_run(device, layer, &result, &supported, why, sizeof why, err))
+	if (npl_diannao_run(device, layer, &result, &supported, reason, sizeof reason, err))
 		return err->code;
 	if (supported) {
 		outcome->cycles = (double)result.cycles;
 		outcome->seconds = result.seconds;
 		outcome->joules = npl_result_joules(&result);
 		if (isnan(outcome->joules))
-			snprintf(outcome->why, sizeof outcome->why,
+			snprintf(outcome->reason, sizeof outcome->reason,
 				 "an energy of the machine or of its memory is not known");
 	} else
-		snprintf(outcome->why, sizeof outcome->why, "%s does not run %s: %s", NPL_DIANNAO_MACHINE, layer->name,
-			 why);
+		snprintf(outcome->reason, sizeof outcome->reason, "%s does not run %s: %s", NPL_DIANNAO_MACHINE,
+			 layer->name, reason);
 	return 0;
 }
 
@@ -183,7 +183,7 @@ static int validate_layer(struct npl_validation *validation, const struct outcom
 	for (int m = 0; m < METRICS && !rc; m++)
 		rc = npl_validation_set(validation, NPL_DIANNAO_MACHINE, o->layer->name, metrics[m].metric, "ratio",
 					metrics[m].figure(o), err);
-	return rc ? rc : npl_validation_explain(validation, NPL_DIANNAO_MACHINE, o->layer->name, o->why, err);
+	return rc ? rc : npl_validation_explain(validation, NPL_DIANNAO_MACHINE, o->layer->name, o->reason, err);
 }
 
 /* Adds the figures of the core over all layers. */
@@ -198,7 +198,7 @@ static int validate_core(struct npl_validation *validation, const struct outcome
 		rc = add_core_power(validation, &outcome[i], err);
 		if (!rc)
 			rc = npl_validation_explain(validation, NPL_DIANNAO_MACHINE, outcome[i].layer->name,
-						    outcome[i].why, err);
+						    outcome[i].reason, err);
 	}
 	return rc;
 }
@@ -221,8 +221,9 @@ static int explain_means(struct npl_validation *validation, const struct outcome
 {
 	for (int m = 0; m < MEANS; m++)
 		for (int i = 0; i < NPL_DIANNAO_LAYERS; i++)
-			if (means[m].layers >> i & 1 && *outcome[i].why &&
-			    npl_validation_explain(validation, NPL_DIANNAO_MACHINE, means[m].name, outcome[i].why, err))
+			if (means[m].layers >> i & 1 && *outcome[i].reason &&
+			    npl_validation_explain(validation, NPL_DIANNAO_MACHINE, means[m].name, outcome[i].reason,
+						   err))
 				return err->code;
 	return 0;
 }

@@ -71,7 +71,7 @@ static double parts(const struct outcome *o, const char *end)
 {
 	double joules = 0;
 	for (int i = 0; i < o->result.n_energy; i++) {
-		const char *part = o->result.energy[i].part;
+		const char *part = o->result.energy[i].name;
 		const size_t length = strlen(part), tail = strlen(end);
 		if (length >= tail && !strcmp(part + length - tail, end))
 			joules += o->figures.joules[i];
@@ -180,7 +180,7 @@ static int validate_tiles(struct npl_validation *validation, struct npl_err *err
 	if (rc)
 		return rc;
 	const struct npl_validation_row *paper = npl_validation_find(validation, MACHINE, name, "bandwidth");
-	const struct npl_validation_row lost = {
+	const struct npl_validation_row loss = {
 		.case_name = name,
 		.metric = "lost_bandwidth",
 		.unit = "fraction",
@@ -191,7 +191,7 @@ static int validate_tiles(struct npl_validation *validation, struct npl_err *err
 		.reference = "paper",
 		.source = paper->source,
 		.note = "of the peak, to refresh and to the way from row to row; published is derived from the bandwidth"};
-	return npl_validation_add(validation, MACHINE, &lost, err);
+	return npl_validation_add(validation, MACHINE, &loss, err);
 }
 
 static int validate_bank_groups(struct npl_validation *validation, struct npl_err *err)

@@ -110,7 +110,7 @@ static int find_rates(const struct npl_validation *tpu, const struct npl_validat
 							: (int64_t)fmin(published_batch, GREATEST_BATCH);
 		struct npl_tpu_counts counts;
 		npl_progress_part(HOSTS, "application", a + 1, NPL_TPU_APPLICATIONS);
-		if (npl_tpu_count(app, app->counted, options, NULL, 0, &counts, err))
+		if (npl_tpu_count(app, app->counted_samples, options, NULL, 0, &counts, err))
 			return err->code;
 		rates->tpu[a] = (double)counts.batch / (counts.seconds * (1 + share));
 		for (int p = 0; p < PLATFORMS; p++)

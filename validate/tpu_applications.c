@@ -172,7 +172,7 @@ static void read_counts(const struct npl_graph *graph, const struct npl_device *
 	for (int i = 0; i < run->n_layers && all_on_device; i++)
 		if (multiplies(graph, i) && npl_row_on_host(&run->layer[i])) {
 			all_on_device = false;
-			snprintf(c->why, sizeof c->why, "%s leaves layer %s to the host: %s", NPL_TPU_MACHINE,
+			snprintf(c->reason, sizeof c->reason, "%s leaves layer %s to the host: %s", NPL_TPU_MACHINE,
 				 graph->node[i].name, run->layer[i].note ? run->layer[i].note : "it does not run it");
 		}
 	c->cycles = all_on_device ? (double)run->cycles : NAN;

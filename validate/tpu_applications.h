@@ -17,7 +17,7 @@ struct npl_tpu_application {
 	const char *name, *model;
 	bool wide; /* 16-bit activations: the paper's counters show half speed */
 	/* samples in the batches that Table 3's counters saw, where the batches were not full; 0: Table 1's */
-	int64_t counted;
+	int64_t counted_samples;
 	const char *kind; /* the kind as Table 1 gives the machines' load, with two applications each */
 };
 
@@ -32,7 +32,7 @@ struct npl_tpu_counts {
 	double array_active, useful_macs, unused_macs, weight_stall, weight_shift, non_matrix, raw_stall, input_stall,
 		tiles;
 	double peak_buffer_bytes;
-	char why[300]; /* why some figures are NAN; "" where all are known */
+	char reason[300]; /* why some figures are NAN; "" where all are known */
 };
 
 /* A change to the machine: a parameter, multiplied by a factor, or set to `value`. */
@@ -57,7 +57,7 @@ double npl_tpu_weighted_mean(const struct npl_validation *validation, const doub
 
 /* Loads the application's graph at batch `batch` (0: its own). */
 int npl_tpu_graph(const struct npl_tpu_application *app, int64_t batch, struct npl_graph **graph, struct npl_err *err);
-/* Runs one batch: of app->counted samples where the paper's counters are compared; 0: of Table 1's. */
+/* Runs one batch: of app->counted_samples samples where the paper's counters are compared; 0: of Table 1's. */
 int npl_tpu_count(const struct npl_tpu_application *app, int64_t batch, const struct npl_validate_options *options,
 		  const struct npl_tpu_change *change, int n, struct npl_tpu_counts *counts, struct npl_err *err);
 

@@ -330,7 +330,7 @@ static int validate_app(struct npl_validation *validation, const struct npl_tpu_
 	struct npl_graph *graph = NULL;
 	int rc = npl_tpu_graph(application, 0, &graph, err);
 	if (!rc)
-		rc = npl_tpu_count(application, application->counted, options, NULL, 0, counts, err);
+		rc = npl_tpu_count(application, application->counted_samples, options, NULL, 0, counts, err);
 	const struct app app = {.graph = graph, .counts = counts};
 	for (int m = 0; m < APP_METRICS && !rc; m++)
 		rc = npl_validation_set(validation, NPL_TPU_MACHINE, application->name, app_metrics[m].metric,
@@ -340,7 +340,7 @@ static int validate_app(struct npl_validation *validation, const struct npl_tpu_
 	if (!rc)
 		rc = validate_vectors(validation, application, counts, err);
 	if (!rc)
-		rc = npl_validation_explain(validation, NPL_TPU_MACHINE, application->name, counts->why, err);
+		rc = npl_validation_explain(validation, NPL_TPU_MACHINE, application->name, counts->reason, err);
 	npl_graph_free(graph);
 	return rc;
 }
@@ -376,7 +376,7 @@ static int validate_full(struct npl_validation *validation, const struct npl_val
 			.note = "as Table 1 has it; for the counters see counted_batch and active_cycles_per_tile of LSTM1"};
 		rc = npl_validation_add(validation, NPL_TPU_MACHINE, &full, err);
 	}
-	return rc ? rc : npl_validation_explain(validation, NPL_TPU_MACHINE, "LSTM1, full batch", counts.why, err);
+	return rc ? rc : npl_validation_explain(validation, NPL_TPU_MACHINE, "LSTM1, full batch", counts.reason, err);
 }
 
 int npl_validate_tpu_v1(struct npl_validation *validation, const struct npl_validate_options *options,

@@ -14,7 +14,7 @@
  * it. */
 struct speedups {
 	double ratio[NPL_TPU_APPLICATIONS];
-	char why[NPL_TPU_APPLICATIONS][300]; /* why a speed-up is NAN */
+	char reason[NPL_TPU_APPLICATIONS][300]; /* why a speed-up is NAN */
 };
 
 static int find_speedups(const struct npl_validate_options *options, const struct npl_tpu_counts *counts,
@@ -23,10 +23,11 @@ static int find_speedups(const struct npl_validate_options *options, const struc
 	for (int a = 0; a < NPL_TPU_APPLICATIONS; a++) {
 		struct npl_tpu_counts changed;
 		const struct npl_tpu_application *app = &npl_tpu_applications[a];
-		if (npl_tpu_count(app, app->counted, options, change, n, &changed, err))
+		if (npl_tpu_count(app, app->counted_samples, options, change, n, &changed, err))
 			return err->code;
 		speedups->ratio[a] = counts[a].seconds / changed.seconds;
-		snprintf(speedups->why[a], sizeof speedups->why[a], "%s", *counts[a].why ? counts[a].why : changed.why);
+		snprintf(speedups->reason[a], sizeof speedups->reason[a], "%s",
+			 *counts[a].reason ? counts[a].reason : changed.reason);
 	}
 	return 0;
 }
@@ -40,22 +41,22 @@ struct bound {
 	const char *note;
 };
 
-static double if_non_matrix_stays(double n)
+static double speedup_with_fixed_rest(double n)
 {
 	return 1 / (n + (1 - n) / 4);
 }
 
-static double if_only_non_matrix_shrinks(double n)
+static double speedup_of_rest_alone(double n)
 {
 	return 1 / (1 - n + n / 4);
 }
 
 static const struct bound by_memory = {
-	if_non_matrix_stays, 0.10, false,
+	speedup_with_fixed_rest, 0.10, false,
 	"derived: with the time that row 6 gives as it is, four times the bandwidth makes the rest four times as fast at "
 	"most. The paper's 'about 3' for these applications asks for less of it"};
 static const struct bound by_clock = {
-	if_only_non_matrix_shrinks, 0.01, true,
+	speedup_of_rest_alone, 0.01, true,
 	"derived: at most, as weights come no faster; the time that row 6 gives is a quarter"};
 
 /* Adds the speedup of application a. */
@@ -69,7 +70,7 @@ static int add_speedup(struct npl_validation *validation, int a, const char *met
 	row.metric = metric;
 	row.unit = "ratio";
 	row.model = speedups->ratio[a];
-	row.reason = speedups->why[a];
+	row.reason = speedups->reason[a];
 	return npl_validation_add(validation, NPL_TPU_MACHINE, &row, err);
 }
 
@@ -119,7 +120,7 @@ static int set(struct npl_validation *validation, const char *case_name, const c
 	int rc = npl_validation_set(validation, NPL_TPU_MACHINE, case_name, metric, "ratio", model, err);
 	for (int a = 0; a < NPL_TPU_APPLICATIONS && !rc; a++)
 		if (isnan(speedups->ratio[a]))
-			rc = npl_validation_explain(validation, NPL_TPU_MACHINE, case_name, speedups->why[a], err);
+			rc = npl_validation_explain(validation, NPL_TPU_MACHINE, case_name, speedups->reason[a], err);
 	return rc;
 }
 
@@ -167,7 +168,7 @@ static int change_array(struct npl_validation *validation, const struct npl_vali
 			.unit = "ratio",
 			.published = 1,
 			.model = speedups.ratio[a],
-			.reason = speedups.why[a],
+			.reason = speedups.reason[a],
 			.tolerance = judged ? 0 : NAN,
 			.at_most = true,
 			.reference = "paper",
@@ -293,7 +294,7 @@ static int add_matrix_600(struct npl_validation *validation, const struct npl_va
 	static const struct npl_tpu_change array[] = {{"array.rows", 2, NULL}, {"array.columns", 2, NULL}};
 	static const char *const metric[] = {"seconds_256x256", "seconds_512x512"};
 	for (int k = 0; k < 2; k++) {
-		int64_t rows = npl_tpu_applications[NPL_TPU_LSTM1].counted;
+		int64_t rows = npl_tpu_applications[NPL_TPU_LSTM1].counted_samples;
 		double seconds_of_one, seconds_of_more;
 		if (time_products(options, true, array, k ? 2 : 0, 1, rows, SIZE, &seconds_of_one, err) ||
 		    time_products(options, true, array, k ? 2 : 0, 1 + MORE_MATRICES, rows, SIZE, &seconds_of_more,

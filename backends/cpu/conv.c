@@ -26,7 +26,7 @@ struct plan {
 };
 
 /* Returns a / b rounded up, and 0 for b 0 (an image count of 0 makes no products). */
-static int64_t divide_up(int64_t a, int64_t b)
+static int64_t divide_rounding_up(int64_t a, int64_t b)
 {
 	return b > 0 ? npl_div_up_i64(a, b) : 0;
 }
@@ -54,18 +54,18 @@ static struct plan make_plan(const struct cpu_state *cpu, const struct cpu_conv 
 		max_columns = npl_clamp_i64(BLOCK_BYTES / 4 / tallest, BLOCK_COLUMNS,
 					    max_columns > BLOCK_COLUMNS ? max_columns : BLOCK_COLUMNS);
 	/* Enough blocks for every thread to have two, as long as they stay wide. */
-	int64_t column_blocks = cpu->threads > 1 ? divide_up(2 * cpu->threads, products ? products : 1) : 1;
-	int64_t block_columns = divide_up(plan.positions, column_blocks);
+	int64_t column_blocks = cpu->threads > 1 ? divide_rounding_up(2 * cpu->threads, products ? products : 1) : 1;
+	int64_t block_columns = divide_rounding_up(plan.positions, column_blocks);
 	plan.columns = npl_clamp_i64(
 		max_columns < block_columns ? max_columns : npl_clamp_i64(block_columns, BLOCK_COLUMNS, max_columns), 1,
 		plan.positions);
-	plan.n_columns = divide_up(plan.positions, plan.columns);
-	plan.columns = divide_up(plan.positions, plan.n_columns); /* even blocks */
+	plan.n_columns = divide_rounding_up(plan.positions, plan.columns);
+	plan.columns = divide_rounding_up(plan.positions, plan.n_columns); /* even blocks */
 	int64_t row_blocks = products * plan.n_columns < cpu->threads
-				     ? divide_up(cpu->threads, products * plan.n_columns)
+				     ? divide_rounding_up(cpu->threads, products * plan.n_columns)
 				     : 1;
-	plan.rows = divide_up(plan.group_filters, npl_clamp_i64(row_blocks, 1, plan.group_filters));
-	plan.n_rows = divide_up(plan.group_filters, plan.rows);
+	plan.rows = divide_rounding_up(plan.group_filters, npl_clamp_i64(row_blocks, 1, plan.group_filters));
+	plan.n_rows = divide_rounding_up(plan.group_filters, plan.rows);
 	plan.workspace_elements = plan.in_place ? 0 : (size_t)((plan.depth * plan.columns + 15) / 16 * 16);
 	return plan;
 }

@@ -88,7 +88,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	struct cpu_state *cpu = calloc(1, sizeof *cpu);
 	if (!cpu)
 		return npl_no_memory(err);
-	struct npl_err why; /* describe reports what cannot be loaded */
+	struct npl_err failure; /* describe reports what cannot be loaded */
 	cpu->config = *options;
 	cpu->int8 = options->precision == CPU_INT8;
 	cpu->threads = options->threads ? (int)options->threads : npl_processors();
@@ -100,9 +100,10 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 		free(cpu);
 		return failed;
 	}
-	failed = cpu_blas_load(CPU_BLAS_SONAME, cpu->threads, &cpu->blas, cpu->int8 ? &why : err);
+	failed = cpu_blas_load(CPU_BLAS_SONAME, cpu->threads, &cpu->blas, cpu->int8 ? &failure : err);
 	if (!failed && options->convolution == CPU_CONV_ONEDNN)
-		cpu_dnn_open(NPL_ONEDNN_SONAME, &cpu->dnn, &why); /* without it convolutions are products of patches */
+		cpu_dnn_open(NPL_ONEDNN_SONAME, &cpu->dnn,
+			     &failure); /* without it convolutions are products of patches */
 	if (!failed)
 		failed = set_threads(cpu, err);
 	else if (cpu->int8)
@@ -150,22 +151,22 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 /* Says whether the layer runs without quantisation: in float32, or moving integers unchanged. */
 static bool is_plain(const struct npl_layer *layer)
 {
-	char why[200];
-	return npl_widened_layer_ok(layer, why, sizeof why);
+	char failure[200];
+	return npl_widened_layer_ok(layer, failure, sizeof failure);
 }
 
-static bool cpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+static bool cpu_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
 {
 	const struct cpu_state *cpu = state;
 	if (cpu_int8_is_product(layer) || (cpu->int8 && !is_plain(layer)))
-		return cpu_int8_supports(layer, why, n);
-	if (!npl_widened_layer_ok(layer, why, n))
+		return cpu_int8_supports(layer, reason, n);
+	if (!npl_widened_layer_ok(layer, reason, n))
 		return false;
 	if (!(npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
 		return true;
 	if (!cpu->blas.library)
-		return npl_refuse(why, n, "there is no OpenBLAS for a product in float32");
-	return cpu_fits_blas(layer, why, n);
+		return npl_refuse(reason, n, "there is no OpenBLAS for a product in float32");
+	return cpu_fits_blas(layer, reason, n);
 }
 
 static int run_conv(struct cpu_state *cpu, const struct npl_layer *layer, float *out, double *seconds,
@@ -193,14 +194,15 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 		return cpu_widened_run_alone(cpu, layer, out, seconds, err);
 	if (layer->fused > NPL_ACT_RELU && (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
 		return run_relu6(cpu, layer, out, seconds, err);
-	char why[200];
+	char failure[200];
 	if (cpu->blas.library) /* the setting is the process's; another device may have changed it */
 		cpu->blas.set_num_threads(cpu->threads);
 	/* The reference kernel runs convolutions in three dimensions. */
 	bool volume = layer->op == NPL_OP_CONV && layer->attrs->conv.window.rank > NPL_SPATIAL;
 	if (layer->op == NPL_OP_CONV && !volume)
 		return run_conv(cpu, layer, out->data, seconds, err);
-	if (cpu_is_recurrent(layer) && cpu->blas.library && !layer->fused && cpu_fits_blas(layer, why, sizeof why))
+	if (cpu_is_recurrent(layer) && cpu->blas.library && !layer->fused &&
+	    cpu_fits_blas(layer, failure, sizeof failure))
 		return cpu_recurrent_run(cpu, layer, out, seconds, err);
 	if (cpu_is_copy(layer)) {
 		cpu_copy_run(cpu, layer, out, seconds);

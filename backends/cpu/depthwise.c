@@ -43,14 +43,14 @@ static size_t workspace_elements(const struct padded *shape)
 
 static void pad_plane(const struct cpu_conv *conv, const struct padded *shape, const float *x, float *plane)
 {
-	int64_t copied = shape->cols - conv->pad_left;
-	copied = copied < 0 ? 0 : copied > conv->width ? conv->width : copied;
+	int64_t n_copied = shape->cols - conv->pad_left;
+	n_copied = n_copied < 0 ? 0 : n_copied > conv->width ? conv->width : n_copied;
 	memset(plane, 0, (size_t)(shape->rows * shape->pitch) * sizeof *plane);
 	for (int64_t row = 0; row < shape->rows; row++) {
 		int64_t iy = row - conv->pad_top;
-		if (copied && iy >= 0 && iy < conv->height)
+		if (n_copied && iy >= 0 && iy < conv->height)
 			memcpy(plane + row * shape->pitch + conv->pad_left, x + iy * conv->width,
-			       (size_t)copied * sizeof *x);
+			       (size_t)n_copied * sizeof *x);
 	}
 }
 

@@ -21,10 +21,10 @@ int dnn_api_load(const char *soname, struct dnn_api *api, struct npl_err *err)
 		{"dnnl_memory_desc_get_size", &api->memory_desc_get_size},
 	};
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
-		void *found = dlsym(api->library.library, symbols[i].name);
-		if (!found)
+		void *symbol = dlsym(api->library.library, symbols[i].name);
+		if (!symbol)
 			return npl_fail(err, NPL_EDEVICE, "%s has no %s", soname, symbols[i].name);
-		memcpy(symbols[i].pointer, &found, sizeof found);
+		memcpy(symbols[i].pointer, &symbol, sizeof symbol);
 	}
 	return 0;
 }

@@ -87,7 +87,7 @@ static int convolution_facts(const struct cpu_state *cpu, struct npl_facts *fact
 	static const char key[] = "convolution_library";
 	struct cpu_dnn reopened;
 	struct npl_onednn_limit limit;
-	struct npl_err why = {0};
+	struct npl_err failure = {0};
 	if (cpu->dnn.engine) {
 		char text[120];
 		bool older = cpu_dnn_version(&cpu->dnn, text, sizeof text);
@@ -103,32 +103,32 @@ static int convolution_facts(const struct cpu_state *cpu, struct npl_facts *fact
 	}
 	if (cpu->config.convolution == CPU_CONV_BLAS)
 		return npl_fact(facts, err, key, "that of products, as convolution=blas asks for");
-	if (!cpu_dnn_open(NPL_ONEDNN_SONAME, &reopened, &why))
+	if (!cpu_dnn_open(NPL_ONEDNN_SONAME, &reopened, &failure))
 		cpu_dnn_close(&reopened);
-	return npl_fact(facts, err, key, "that of products: %s", why.msg);
+	return npl_fact(facts, err, key, "that of products: %s", failure.msg);
 }
 
 static int int8_facts(struct npl_facts *facts, struct npl_err *err)
 {
-	const char *why = "", *library = npl_int8_library(&why);
+	const char *reason = "", *library = npl_int8_library(&reason);
 	if (npl_fact(facts, err, "int8_kernels", "%s", npl_int8_kernel_name(0)))
 		return err->code;
 	return library ? npl_fact(facts, err, "int8_library", "%s", library)
-		       : npl_fact(facts, err, "int8_library", "none: %s", why);
+		       : npl_fact(facts, err, "int8_library", "none: %s", reason);
 }
 
 static int energy_facts(struct cpu_state *cpu, struct npl_facts *facts, struct npl_err *err)
 {
 	struct npl_energy_meter meter = {0};
 	struct npl_assumed_power power;
-	struct npl_err why = {0};
-	if (!cpu_open_meter(cpu, &meter, &why)) {
+	struct npl_err failure = {0};
+	if (!cpu_open_meter(cpu, &meter, &failure)) {
 		int rc = npl_fact(facts, err, "energy", "measured by %s", meter.source);
 		npl_energy_meter_close(&meter);
 		return rc;
 	}
 	cpu_assume_power(cpu, &power);
-	if (npl_fact(facts, err, "energy", "%s: %s", power.watts > 0 ? "assumed" : "absent", why.msg))
+	if (npl_fact(facts, err, "energy", "%s: %s", power.watts > 0 ? "assumed" : "absent", failure.msg))
 		return err->code;
 	if (power.watts > 0)
 		return npl_fact(facts, err, "assumed_power", "%.3g W: %s", power.watts, power.note);

@@ -8,7 +8,7 @@
 
 #include "cpu.h"
 
-bool cpu_fits_blas(const struct npl_layer *layer, char *why, size_t n)
+bool cpu_fits_blas(const struct npl_layer *layer, char *reason, size_t n)
 {
 	for (int i = 0; i <= layer->n_in; i++) {
 		const struct npl_tensor *tensor = i < layer->n_in ? layer->in[i] : layer->out;
@@ -16,7 +16,7 @@ bool cpu_fits_blas(const struct npl_layer *layer, char *why, size_t n)
 		if (count >= 0 && count <= INT_MAX)
 			continue;
 		snprintf(
-			why, n,
+			reason, n,
 			"a tensor has more than 2147483647 elements, the most that OpenBLAS's 32-bit sizes are sure to hold");
 		return false;
 	}

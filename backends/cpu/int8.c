@@ -43,10 +43,10 @@ static bool is_pool(enum npl_op op)
 
 /* Says whether each result is an integer of the input or an average over a window. ReduceMean is excluded, because
  * means over a whole tensor differ by less than a step of the input. */
-static bool stays_integer(const struct npl_layer *layer)
+static bool keeps_integers(const struct npl_layer *layer)
 {
 	return layer->op != NPL_OP_REDUCEMEAN && (npl_op_defs[layer->op].flags & NPL_OP_KEEPS_RANGE) &&
-	       npl_tensor_same_quant(layer->in[0], layer->out);
+	       npl_tensor_quant_equal(layer->in[0], layer->out);
 }
 
 static bool is_reduction(enum npl_op op)
@@ -76,7 +76,7 @@ static bool is_matmul(const struct npl_layer *layer)
 
 /* Says whether an operator has no integer rule and results that 255 even steps cannot represent: they are infinite or
  * NaN if an operand rounds to 0, and span too many orders of magnitude. */
-static bool leaves_all_bounds(enum npl_op op)
+static bool is_unbounded(enum npl_op op)
 {
 	return op == NPL_OP_DIV || op == NPL_OP_POW || op == NPL_OP_RECIPROCAL || op == NPL_OP_SQRT ||
 	       op == NPL_OP_LOG || op == NPL_OP_EXP;
@@ -85,54 +85,55 @@ static bool leaves_all_bounds(enum npl_op op)
 /* Says whether the layer is of a further operator with an integer rule, in a form that the rule has. */
 static bool has_rule(const struct npl_layer *layer)
 {
-	char why[200];
+	char reason[200];
 	bool op = layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL || layer->op == NPL_OP_CONCAT ||
 		  (layer->op == NPL_OP_CLIP && layer->attrs && layer->attrs->clip.known);
-	return op && npl_integer_layer_ok(layer, why, sizeof why);
+	return op && npl_integer_layer_ok(layer, reason, sizeof reason);
 }
 
-bool cpu_int8_supports(const struct npl_layer *layer, char *why, size_t n)
+bool cpu_int8_supports(const struct npl_layer *layer, char *reason, size_t n)
 {
 	const bool sums = npl_layer_has_weights(layer) || layer->op == NPL_OP_MATMUL || layer->op == NPL_OP_ADD ||
 			  layer->op == NPL_OP_MUL;
 	const struct npl_window *window = npl_op_window(layer->op, layer->attrs);
 	if (layer->fused > (sums ? NPL_ACT_RELU6 : NPL_ACT_RELU))
 		return npl_refuse(
-			why, n, "in integers no other activation than Relu and, of sums, Relu6 is applied on the way");
+			reason, n,
+			"in integers no other activation than Relu and, of sums, Relu6 is applied on the way");
 	if (layer->op == NPL_OP_LRN)
-		return npl_refuse(why, n, "its powers of sums of squares take float32");
+		return npl_refuse(reason, n, "its powers of sums of squares take float32");
 	if (cpu_is_recurrent(layer))
-		return npl_refuse(why, n, "its states are floats");
-	if (leaves_all_bounds(layer->op))
-		return npl_refuse(why, n, "its results span more than 8 bits hold");
+		return npl_refuse(reason, n, "its states are floats");
+	if (is_unbounded(layer->op))
+		return npl_refuse(reason, n, "its results span more than 8 bits hold");
 	if (layer->n_further)
-		return npl_refuse(why, n, "in 8 bits it gives its first result alone, and others are read");
+		return npl_refuse(reason, n, "in 8 bits it gives its first result alone, and others are read");
 	if (window && is_pool(layer->op) && window->kernel[0] * window->kernel[1] > MOST_WINDOW)
-		return npl_refuse(why, n, "a window's sum may be more than 32 bits hold");
+		return npl_refuse(reason, n, "a window's sum may be more than 32 bits hold");
 	if (npl_layer_has_weights(layer))
-		return npl_int8_layer_ok(layer, why, n);
+		return npl_int8_layer_ok(layer, reason, n);
 	/* Says whether the operator reads lists (axes, sizes) from inputs; Slice and reductions have them in their
 	 * attributes. */
 	const bool lists = (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES) &&
 			   (layer->n_in > 1 || (layer->op != NPL_OP_SLICE && !is_reduction(layer->op)));
 	if (lists || layer->n_in < 1 || !layer->in[0])
-		return npl_refuse(why, n, "its result is no function of 8-bit numbers");
+		return npl_refuse(reason, n, "its result is no function of 8-bit numbers");
 	if (window && window->rank > NPL_SPATIAL)
-		return npl_refuse(why, n, "in integers its windows are of one or two dimensions");
+		return npl_refuse(reason, n, "in integers its windows are of one or two dimensions");
 	if (!is_quantised(layer->out))
-		return npl_refuse(why, n, "its output is not an 8-bit tensor with a scale");
+		return npl_refuse(reason, n, "its output is not an 8-bit tensor with a scale");
 	for (int i = 0; i < layer->n_in; i++)
 		if (layer->in[i] && !is_quantised(layer->in[i]))
-			return npl_refuse(why, n, "an input is not an 8-bit tensor with a scale");
-	if (!stays_integer(layer) && !has_rule(layer) && !is_matmul(layer) && !cpu_int8_has_table(layer))
-		return npl_integer_layer_ok(layer, why, n)
-			       ? npl_refuse(why, n, "its operands have no form for integers")
+			return npl_refuse(reason, n, "an input is not an 8-bit tensor with a scale");
+	if (!keeps_integers(layer) && !has_rule(layer) && !is_matmul(layer) && !cpu_int8_has_table(layer))
+		return npl_integer_layer_ok(layer, reason, n)
+			       ? npl_refuse(reason, n, "its operands have no form for integers")
 			       : false;
 	for (int i = 0; i < layer->n_in; i++) {
 		const struct npl_tensor *in = layer->in[i];
 		/* The scale 1 with the zero point 0 marks a constant that was not calibrated: its range is unknown. */
 		if (in && layer->n_in > 1 && !(in->quant.scale < 1) && !(in->quant.scale > 1) && !in->quant.zero_point)
-			return npl_refuse(why, n, "the range of an operand is not known, so 8 bits cannot hold it");
+			return npl_refuse(reason, n, "the range of an operand is not known, so 8 bits cannot hold it");
 	}
 	return true;
 }
@@ -273,7 +274,7 @@ int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct np
 		int rc = cpu_int8_matmul(cpu, layer, out, result, err);
 		return rc ? rc : npl_int8_count_wrapped(layer, &result->overflows, err);
 	}
-	if (stays_integer(layer))
+	if (keeps_integers(layer))
 		return run_integers(cpu, layer, out, &result->seconds, err);
 	if (has_rule(layer) && !(layer->op == NPL_OP_CLIP && cpu_int8_has_table(layer)))
 		return is_pair(layer) ? cpu_int8_pair(cpu, layer, out, result, err) : run_rule(layer, out, result, err);

@@ -32,9 +32,9 @@ struct cpu_int8_conv {
 	float *scale;
 };
 
-static int refuse(struct npl_err *err, const char *why)
+static int refuse(struct npl_err *err, const char *reason)
 {
-	return npl_fail(err, NPL_EDEVICE, "%s", why);
+	return npl_fail(err, NPL_EDEVICE, "%s", reason);
 }
 
 static bool has_padding(const struct npl_window *w)
@@ -54,7 +54,7 @@ static bool is_direct(const struct npl_layer *layer)
 
 /* Returns the greatest magnitude of a sum of unsigned bytes times a filter's weights; *sum gets the sum of the
  * weights. */
-static int64_t reach(const int8_t *w, int64_t n, int64_t *sum)
+static int64_t filter_sum_bound(const int8_t *w, int64_t n, int64_t *sum)
 {
 	int64_t positive = 0, negative = 0;
 	for (int64_t i = 0; i < n; i++) {
@@ -65,14 +65,14 @@ static int64_t reach(const int8_t *w, int64_t n, int64_t *sum)
 	return 255 * (positive > negative ? positive : negative);
 }
 
-static int64_t largest_reach(const struct npl_layer *layer)
+static int64_t largest_filter_sum(const struct npl_layer *layer)
 {
 	const struct npl_tensor *w = layer->in[1];
 	const int64_t filters = w->shape.dim[0], n = npl_tensor_count(w) / filters;
 	int64_t largest = 0, sum;
 	for (int64_t m = 0; m < filters; m++) {
-		int64_t filter_reach = reach((const int8_t *)w->data + m * n, n, &sum);
-		largest = filter_reach > largest ? filter_reach : largest;
+		int64_t bound = filter_sum_bound((const int8_t *)w->data + m * n, n, &sum);
+		largest = bound > largest ? bound : largest;
 	}
 	return largest;
 }
@@ -86,7 +86,7 @@ static int64_t largest_sum(const struct npl_layer *layer)
 		int64_t magnitude = llabs((long long)((const int32_t *)bias->data)[m]);
 		largest_bias = magnitude > largest_bias ? magnitude : largest_bias;
 	}
-	return largest_reach(layer) + largest_bias;
+	return largest_filter_sum(layer) + largest_bias;
 }
 
 /* Returns the largest divisor of n that is at most `limit`. */
@@ -146,7 +146,7 @@ static int take_constants(struct cpu_int8_conv *conv, const struct npl_layer *la
 	for (int64_t m = 0; m < conv->filters; m++) {
 		const float w_scale = w->quant.channel_scale ? w->quant.channel_scale[m] : w->quant.scale;
 		int64_t sum;
-		reach((const int8_t *)w->data + m * n, n, &sum);
+		filter_sum_bound((const int8_t *)w->data + m * n, n, &sum);
 		conv->bias[m] = (int32_t)((bias ? ((const uint32_t *)bias->data)[m] : 0) -
 					  (uint32_t)x->quant.zero_point * (uint32_t)sum);
 		conv->scale[m] = npl_int8_scale(x->quant.scale, w_scale, layer->out->quant.scale);
@@ -235,7 +235,7 @@ int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, 
 	/* Sums that may wrap are refused; the integer kernels count them. */
 	if (!rc && largest_sum(layer) > INT32_MAX)
 		rc = refuse(err, "sums may be more than 32 bits hold");
-	if (!rc && largest_reach(layer) >= FLOAT_EXACT) {
+	if (!rc && largest_filter_sum(layer) >= FLOAT_EXACT) {
 		if (!cpu->large_sums_known)
 			cpu->large_sums = check_large_sums(&cpu->dnn);
 		cpu->large_sums_known = true;

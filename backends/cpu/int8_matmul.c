@@ -36,8 +36,8 @@ static void run_block(void *context, int64_t task, int worker)
 	int64_t product = task / job->blocks, row = task % job->blocks * job->rows, a, b;
 	int64_t rows = stack->rows - row < job->rows ? stack->rows - row : job->rows;
 	uint8_t *memory = job->workspace + (job->sums_bytes + job->product_bytes) * (size_t)worker;
-	const int64_t at = (product * stack->rows + row) * stack->cols;
-	int32_t *sums = job->raw ? (int32_t *)job->out->data + at : (int32_t *)(void *)memory;
+	const int64_t index = (product * stack->rows + row) * stack->cols;
+	int32_t *sums = job->raw ? (int32_t *)job->out->data + index : (int32_t *)(void *)memory;
 	op_walk_at(&stack->walk, product, &a, &b);
 	const struct npl_int8_product p = {
 		.m = rows,
@@ -54,7 +54,7 @@ static void run_block(void *context, int64_t task, int worker)
 	npl_int8_finish_by(&finish, job->layer->fused, job->out);
 	if (npl_int8_gemm(&p, &job->counts[worker].overflows, &job->failed[worker]) || job->raw)
 		return;
-	npl_int8_finish(&finish, sums, rows * stack->cols, (uint8_t *)job->out->data + at, &job->counts[worker]);
+	npl_int8_finish(&finish, sums, rows * stack->cols, (uint8_t *)job->out->data + index, &job->counts[worker]);
 }
 
 /* Cuts products into blocks of rows whose sums fit the cache, with blocks for all threads. */

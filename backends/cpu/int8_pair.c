@@ -26,7 +26,8 @@ struct pair {
 	struct operand a, b;
 	bool add;
 	uint8_t *y;
-	float factor, zero, low, high, least; /* factor: of a product; the others: of the result, `least` after Relu */
+	float factor, zero, low, high,
+		least_value; /* factor: of a product; the others: of the result, least_value after Relu */
 	/* With `limited`, Relu6 limits results to `high`, and greater ones do not count as saturated. */
 	bool relu, limited;
 	int rank; /* number of dimensions outside the runs */
@@ -40,8 +41,9 @@ static inline __attribute__((always_inline)) uint64_t elements(const struct pair
 							       int64_t n, uint8_t *y, bool add)
 {
 	const float zero_a = pair->a.zero, factor_a = pair->a.factor, zero_b = pair->b.zero, factor_b = pair->b.factor,
-		    factor = pair->factor, zero = pair->zero, low = pair->low, high = pair->high, least = pair->least,
-		    lowest = pair->relu ? -INFINITY : low, highest = pair->limited ? INFINITY : high;
+		    factor = pair->factor, zero = pair->zero, low = pair->low, high = pair->high,
+		    least = pair->least_value, lowest = pair->relu ? -INFINITY : low,
+		    highest = pair->limited ? INFINITY : high;
 	const uint8_t flip_a = pair->a.flip, flip_b = pair->b.flip;
 	uint64_t saturations = 0;
 	while (n > 0) {
@@ -156,15 +158,16 @@ static void find_offsets(const struct pair *pair, int64_t row, int64_t *a, int64
 static void run_piece(void *context, int64_t i, int worker)
 {
 	const struct pair *pair = context;
-	int64_t at = pair->count / pair->pieces * i,
+	int64_t index = pair->count / pair->pieces * i,
 		end = i + 1 == pair->pieces ? pair->count : pair->count / pair->pieces * (i + 1);
-	while (at < end) {
-		int64_t within_run = at % pair->run,
-			n = pair->run - within_run < end - at ? pair->run - within_run : end - at, a, b;
-		find_offsets(pair, at / pair->run, &a, &b);
+	while (index < end) {
+		int64_t within_run = index % pair->run,
+			n = pair->run - within_run < end - index ? pair->run - within_run : end - index, a, b;
+		find_offsets(pair, index / pair->run, &a, &b);
 		pair->saturations[worker] += pair->work(pair, pair->a.data + a + within_run * pair->a.inner,
-							pair->b.data + b + within_run * pair->b.inner, n, pair->y + at);
-		at += n;
+							pair->b.data + b + within_run * pair->b.inner, n,
+							pair->y + index);
+		index += n;
 	}
 }
 
@@ -201,7 +204,7 @@ int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const st
 	pair.limited = finish.has_limit;
 	if (pair.limited)
 		pair.high = (float)finish.limit;
-	pair.least = pair.relu ? pair.zero : pair.low;
+	pair.least_value = pair.relu ? pair.zero : pair.low;
 	set_steps(a, &out->shape, &pair.a);
 	set_steps(b, &out->shape, &pair.b);
 	find_runs(&out->shape, &pair);

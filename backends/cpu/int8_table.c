@@ -75,7 +75,7 @@ static int make_table(const struct npl_layer *layer, int k, float *buffer, struc
 	struct npl_layer byte_layer = *layer;
 	const struct npl_tensor *out = layer->out;
 	struct npl_tensor results = *out;
-	char why[200];
+	char reason[200];
 	for (int b = 0; b < BYTES; b++)
 		byte[b] = (uint8_t)b;
 	every_byte.shape = npl_shape_of(1, BYTES);
@@ -85,7 +85,7 @@ static int make_table(const struct npl_layer *layer, int k, float *buffer, struc
 	results.shape = every_byte.shape;
 	byte_layer.out = &results;
 	if (layer->op == NPL_OP_CLIP &&
-	    npl_integer_layer_ok(&byte_layer, why, sizeof why)) { /* Clip has an integer rule */
+	    npl_integer_layer_ok(&byte_layer, reason, sizeof reason)) { /* Clip has an integer rule */
 		struct npl_integer_counts counts = {0};
 		results.data = table->result;
 		return npl_run_integer(&byte_layer, &results, &counts, err);

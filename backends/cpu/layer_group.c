@@ -25,7 +25,7 @@ static int prepare(struct cpu_layer_group *group, struct npl_err *err)
 	return rc;
 }
 
-int cpu_layer_group_open(void *state, const struct npl_layer_group *request, void **opened,
+int cpu_layer_group_open(void *state, const struct npl_layer_group *request, void **handle,
 			 struct npl_layer_group_info *info, struct npl_err *err)
 {
 	struct cpu_layer_group *group = calloc(1, sizeof *group);
@@ -43,13 +43,13 @@ int cpu_layer_group_open(void *state, const struct npl_layer_group *request, voi
 		return rc;
 	}
 	*info = (struct npl_layer_group_info){.pass = group->pass};
-	*opened = group;
+	*handle = group;
 	return 0;
 }
 
-void cpu_layer_group_close(void *opened)
+void cpu_layer_group_close(void *handle)
 {
-	struct cpu_layer_group *group = opened;
+	struct cpu_layer_group *group = handle;
 	if (!group)
 		return;
 	for (int s = 0; s < group->n_steps; s++) {
@@ -80,9 +80,9 @@ static int find_data(struct cpu_layer_group *group, struct npl_err *err)
 		for (int f = 0; f < CPU_LAYOUTS; f++)
 			location->data[f] = location->has_layout[f] ? (void *)(group->memory + location->offset[f])
 								    : NULL;
-		if (location->from_caller || location->wanted)
+		if (location->from_caller || location->is_output)
 			location->data[CPU_FIRST] = location->tensor->data;
-		if ((location->from_caller || location->wanted) && !location->tensor->data &&
+		if ((location->from_caller || location->is_output) && !location->tensor->data &&
 		    npl_tensor_count(location->tensor) > 0)
 			return npl_fail(err, NPL_EINTERNAL, "tensor '%s' has no data",
 					location->tensor->name ? location->tensor->name : "");
@@ -164,8 +164,8 @@ static int run_step(struct cpu_layer_group *group, struct cpu_step *step, struct
 }
 
 /* Gives an observer a result of the step in ONNX's order. */
-static int tell_made(struct cpu_layer_group *group, const struct npl_layer_group_observer *observer,
-		     const struct cpu_step *step, int result, struct npl_err *err)
+static int report_result(struct cpu_layer_group *group, const struct npl_layer_group_observer *observer,
+			 const struct cpu_step *step, int result, struct npl_err *err)
 {
 	int p = step->out[result], layer = group->location[p].layer;
 	const void *last = step->y == CPU_LAST ? group->location[p].data[CPU_LAST] : NULL;
@@ -174,14 +174,14 @@ static int tell_made(struct cpu_layer_group *group, const struct npl_layer_group
 	out.owned = false;
 	out.data = last ? NULL : group->location[p].data[CPU_FIRST];
 	if (!last)
-		return observer->made(observer->context, layer, result, &out, err);
+		return observer->on_result(observer->context, layer, result, &out, err);
 	int rc = npl_tensor_alloc(&out, err);
 	if (!rc)
 		rc = cpu_dnn_reorder(&group->cpu->dnn, &out, CPU_LAST, CPU_FIRST, &op, err);
 	if (!rc)
 		rc = cpu_dnn_run(op, last, NULL, out.data, err);
 	if (!rc)
-		rc = observer->made(observer->context, layer, result, &out, err);
+		rc = observer->on_result(observer->context, layer, result, &out, err);
 	cpu_dnn_release(op);
 	npl_tensor_free(&out);
 	return rc;
@@ -194,19 +194,19 @@ static int tell_step(struct cpu_layer_group *group, const struct npl_layer_group
 	const bool reorder = step->kind == CPU_STEP_DNN && step->in[0] == step->out[0];
 	for (int k = 0; k < step->n_out && !reorder; k++) {
 		const struct cpu_location *location = &group->location[step->out[k]];
-		if (!location->wanted && npl_tensor_count(location->tensor) > 0 &&
-		    tell_made(group, observer, step, k, err))
+		if (!location->is_output && npl_tensor_count(location->tensor) > 0 &&
+		    report_result(group, observer, step, k, err))
 			return err->code;
 	}
 	return 0;
 }
 
-int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
+int cpu_layer_group_run(void *state, void *handle, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err)
 {
 	struct cpu_state *cpu = state;
-	struct cpu_layer_group *group = opened;
-	const bool observed = observer && observer->made, dnn = cpu->dnn.engine != NULL;
+	struct cpu_layer_group *group = handle;
+	const bool observed = observer && observer->on_result, dnn = cpu->dnn.engine != NULL;
 	int rc = group->prepared ? 0 : prepare(group, err);
 	if (!rc)
 		rc = find_data(group, err);

@@ -15,7 +15,7 @@ struct cpu_location {
 	const struct npl_tensor *tensor;
 	int layer; /* index of the layer that makes it; -1: it is given */
 	int root;  /* index of the location whose CPU_FIRST data a view uses; for every other location its own index */
-	bool from_caller, wanted; /* given, wanted: the location's CPU_FIRST data belongs to the caller */
+	bool from_caller, is_output; /* given, an output: the location's CPU_FIRST data belongs to the caller */
 	bool has_layout[CPU_LAYOUTS];
 	int first[CPU_LAYOUTS], last[CPU_LAYOUTS]; /* the steps between which it is needed in an order */
 	size_t offset[CPU_LAYOUTS];                /* bytes from the start of the group's memory */
@@ -62,11 +62,11 @@ struct cpu_layer_group {
 	struct npl_arena arena; /* holds the steps' lists */
 };
 
-int cpu_layer_group_open(void *state, const struct npl_layer_group *request, void **opened,
+int cpu_layer_group_open(void *state, const struct npl_layer_group *request, void **handle,
 			 struct npl_layer_group_info *info, struct npl_err *err);
-int cpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
+int cpu_layer_group_run(void *state, void *handle, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err);
-void cpu_layer_group_close(void *opened); /* accepts NULL */
+void cpu_layer_group_close(void *handle); /* accepts NULL */
 
 /* Returns the location that holds the data of a location in an order: its root for CPU_FIRST. */
 struct cpu_location *cpu_location_of_data(const struct cpu_layer_group *group, int location, enum cpu_layout layout);

@@ -16,7 +16,8 @@ static int list_pieces(struct cpu_layer_group *group, struct npl_memory_piece *p
 	for (int p = 0; p < group->n_locations; p++)
 		for (int f = 0; f < CPU_LAYOUTS; f++) {
 			struct cpu_location *location = &group->location[p];
-			if (!location->has_layout[f] || (f == CPU_FIRST && (location->from_caller || location->wanted)))
+			if (!location->has_layout[f] ||
+			    (f == CPU_FIRST && (location->from_caller || location->is_output)))
 				continue;
 			const size_t bytes = npl_tensor_bytes(location->tensor);
 			offset[n] = &location->offset[f];

@@ -56,8 +56,8 @@ static int add_location(struct cpu_layer_group *group, const struct npl_tensor *
 	struct cpu_location *location = &group->location[group->n_locations];
 	*location = (struct cpu_location){
 		.tensor = tensor, .root = group->n_locations, .layer = layer, .from_caller = layer < 0};
-	for (int i = 0; i < group->request.n_wanted; i++)
-		location->wanted |= group->request.wanted[i] == tensor;
+	for (int i = 0; i < group->request.n_outputs; i++)
+		location->is_output |= group->request.output[i] == tensor;
 	return group->n_locations++;
 }
 
@@ -240,7 +240,7 @@ static bool joins_channels(const struct cpu_layer_group *group, const struct npl
 	bool last = false;
 	for (int k = 0; k < layer->n_in; k++) {
 		last = last || is_last(group, layer->in[k]);
-		if (npl_is_byte(out->dtype) && layer->in[k] && !npl_tensor_same_quant(layer->in[k], out))
+		if (npl_is_byte(out->dtype) && layer->in[k] && !npl_tensor_quant_equal(layer->in[k], out))
 			return false;
 	}
 	return last;
@@ -279,13 +279,13 @@ static bool is_view(const struct npl_layer *layer)
 	       npl_tensor_count(layer->in[0]) == npl_tensor_count(layer->out);
 }
 
-/* Returns the only layer that reads the result of layer l; -1: none, several, or the result is wanted too. */
+/* Returns the only layer that reads the result of layer l; -1: none, several, or the result is an output too. */
 static int only_reader(const struct cpu_layer_group *group, int l)
 {
 	const struct npl_tensor *out = group->request.layer[l]->out;
 	int reader = -1;
-	for (int i = 0; i < group->request.n_wanted; i++)
-		if (group->request.wanted[i] == out)
+	for (int i = 0; i < group->request.n_outputs; i++)
+		if (group->request.output[i] == out)
 			return -1;
 	for (int i = l + 1; i < group->request.n; i++)
 		for (int k = 0; k < group->request.layer[i]->n_in; k++)
@@ -358,7 +358,7 @@ static int plan_conv8(struct cpu_layer_group *group, int l, struct npl_err *err)
 
 /* Says whether oneDNN is used for the layer only where the input has channels last already. Such are 8-bit layers, and
  * AveragePool, which slices.c does faster with channels first. */
-static bool only_last(const struct npl_layer *layer)
+static bool needs_channels_last(const struct npl_layer *layer)
 {
 	return npl_is_byte(layer->out->dtype) || layer->op == NPL_OP_AVERAGEPOOL;
 }
@@ -371,7 +371,7 @@ static int choose_method(struct cpu_layer_group *group, int l, struct npl_err *e
 		int rc = plan_conv8(group, l, err);
 		if (rc != NPL_EDEVICE)
 			return rc;
-	} else if (dnn && cpu_dnn_knows(layer) && (!only_last(layer) || is_last(group, layer->in[0]))) {
+	} else if (dnn && cpu_dnn_knows(layer) && (!needs_channels_last(layer) || is_last(group, layer->in[0]))) {
 		struct cpu_dnn_op *op = NULL;
 		bool image = layer->op == NPL_OP_CONV || layer->op == NPL_OP_CONVTRANSPOSE ||
 			     is_last(group, layer->in[0]) || orders_agree(layer->in[0]);
@@ -443,7 +443,7 @@ int cpu_layer_group_plan(struct cpu_layer_group *group, struct npl_err *err)
 		}
 	/* Wanted tensors are needed in ONNX's order. */
 	for (int p = 0; p < group->n_locations && !rc; p++)
-		if (group->location[p].wanted)
+		if (group->location[p].is_output)
 			rc = require_layout(group, p, CPU_FIRST, group->location[p].layer, err);
 	return rc;
 }

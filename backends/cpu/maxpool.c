@@ -21,16 +21,16 @@ struct pooling {
 
 /* The taps first <= k < end of the window of one output position are within the image. */
 struct taps {
-	int64_t from, first, end; /* from: input position of tap 0 */
+	int64_t origin, first, end; /* origin: input position of tap 0 */
 };
 
-static struct taps taps_of(const struct pooling *p, int d, int64_t at)
+static struct taps taps_of(const struct pooling *p, int d, int64_t index)
 {
 	const struct npl_window *w = p->window;
-	struct taps t = {.from = at * w->stride[d] - w->pad_begin[d], .end = w->kernel[d]};
-	while (t.first < t.end && t.from + t.first * w->dilation[d] < 0)
+	struct taps t = {.origin = index * w->stride[d] - w->pad_begin[d], .end = w->kernel[d]};
+	while (t.first < t.end && t.origin + t.first * w->dilation[d] < 0)
 		t.first++;
-	while (t.first < t.end && t.from + (t.end - 1) * w->dilation[d] >= p->in.size[d])
+	while (t.first < t.end && t.origin + (t.end - 1) * w->dilation[d] >= p->in.size[d])
 		t.end--;
 	return t;
 }
@@ -54,9 +54,9 @@ static inline __attribute__((always_inline)) void maxima(const struct pooling *p
 		maximum[c] = -INFINITY;
 	for (int64_t kz = z->first; kz < z->end; kz++)
 		for (int64_t ky = line->first; ky < line->end; ky++) {
-			const int64_t row = (z->from + kz * w->dilation[NPL_DEPTH]) * p->in.size[0] + line->from +
+			const int64_t row = (z->origin + kz * w->dilation[NPL_DEPTH]) * p->in.size[0] + line->origin +
 					    ky * w->dilation[0];
-			const float *tap = x + (row * p->in.size[1] + column->from) * channels + column->first * step;
+			const float *tap = x + (row * p->in.size[1] + column->origin) * channels + column->first * step;
 			for (int64_t kx = column->first; kx < column->end; kx++, tap += step)
 				if (n == BLOCK)
 					for (int c = 0; c < BLOCK; c++)

@@ -105,7 +105,7 @@ int cpu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err
 		return rc;
 	rate->bytes_per_second = 3.0 * (double)bytes / best;
 	snprintf(
-		rate->how, sizeof rate->how,
+		rate->explanation, sizeof rate->explanation,
 		"a = b + s c over float32 arrays of %llu MiB, %d thread%s, best of %d; 12 bytes an element: two read, one "
 		"written past the caches",
 		(unsigned long long)(bytes >> 20), cpu->threads, npl_plural(cpu->threads), RUNS);

@@ -21,7 +21,7 @@ enum { MAX_TENSORS = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS };
 struct cpu_widened {
 	struct npl_layer layer, float32; /* the layer in the model's types, and in float32 */
 	const struct npl_layer *list;
-	const struct npl_tensor *wanted[NPL_MAX_OUTPUTS];
+	const struct npl_tensor *output[NPL_MAX_OUTPUTS];
 	struct npl_tensor
 		tensor[MAX_TENSORS];       /* the tensors of `float32`: inputs, and results from NPL_LAYER_INPUTS on */
 	bool is_wide[MAX_TENSORS];         /* float32 where the model has 16 bits */
@@ -53,10 +53,10 @@ static int describe(struct cpu_widened *w, int i, const struct npl_tensor *model
 	return 0;
 }
 
-int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool constants, struct cpu_widened **opened,
+int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool constants, struct cpu_widened **handle,
 		     struct npl_err *err)
 {
-	struct cpu_widened *w = *opened = calloc(1, sizeof *w);
+	struct cpu_widened *w = *handle = calloc(1, sizeof *w);
 	struct npl_layer_group_info info;
 	int rc = w ? 0 : npl_no_memory(err);
 	if (rc)
@@ -69,18 +69,18 @@ int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool 
 		}
 	for (int k = 0; k < npl_layer_outputs(layer) && !rc; k++) {
 		rc = describe(w, NPL_LAYER_INPUTS + k, &layer->out[k], false, err);
-		w->wanted[k] = &w->tensor[NPL_LAYER_INPUTS + k];
+		w->output[k] = &w->tensor[NPL_LAYER_INPUTS + k];
 	}
 	w->float32.out = &w->tensor[NPL_LAYER_INPUTS];
 	w->float32.timing_only = false; /* the results of `float32` have memory in any case */
 	w->list = &w->float32;
 	const struct npl_layer_group group = {
-		.n = 1, .layer = &w->list, .n_wanted = npl_layer_outputs(layer), .wanted = w->wanted};
+		.n = 1, .layer = &w->list, .n_outputs = npl_layer_outputs(layer), .output = w->output};
 	if (!rc)
 		rc = cpu_layer_group_open(cpu, &group, &w->group, &info, err);
 	if (rc) {
 		cpu_widened_close(w);
-		*opened = NULL;
+		*handle = NULL;
 	}
 	return rc;
 }
@@ -96,10 +96,10 @@ void cpu_widened_close(struct cpu_widened *w)
 }
 
 struct conversion {
-	enum npl_dtype half;
+	enum npl_dtype half_type;
 	int64_t count;
-	const void *from;
-	void *to;
+	const void *source;
+	void *target;
 	bool widens;
 };
 
@@ -110,9 +110,9 @@ static void convert_piece(void *context, int64_t i, int worker)
 		      n = c->count - first < PIECE_ELEMENTS ? c->count - first : PIECE_ELEMENTS;
 	(void)worker;
 	if (c->widens)
-		npl_half_widen(c->half, (const uint16_t *)c->from + first, n, (float *)c->to + first);
+		npl_half_widen(c->half_type, (const uint16_t *)c->source + first, n, (float *)c->target + first);
 	else
-		npl_half_narrow(c->half, (const float *)c->from + first, n, (uint16_t *)c->to + first);
+		npl_half_narrow(c->half_type, (const float *)c->source + first, n, (uint16_t *)c->target + first);
 }
 
 static void convert(struct cpu_state *cpu, struct conversion *c)
@@ -148,10 +148,10 @@ int cpu_widened_run(struct cpu_state *cpu, struct cpu_widened *w, const struct n
 			continue;
 		tensor->data = w->is_wide[k] ? cpu->widened + w->offset[k] : layer->in[k]->data;
 		if (w->is_wide[k])
-			convert(cpu, &(struct conversion){.half = layer->in[k]->dtype,
+			convert(cpu, &(struct conversion){.half_type = layer->in[k]->dtype,
 							  .count = npl_tensor_count(tensor),
-							  .from = layer->in[k]->data,
-							  .to = tensor->data,
+							  .source = layer->in[k]->data,
+							  .target = tensor->data,
 							  .widens = true});
 	}
 	for (int k = 0; k < npl_layer_outputs(layer); k++) {
@@ -163,10 +163,10 @@ int cpu_widened_run(struct cpu_state *cpu, struct cpu_widened *w, const struct n
 	begin = npl_clock_seconds();
 	for (int k = 0; k < npl_layer_outputs(layer) && !rc; k++)
 		if (w->is_wide[NPL_LAYER_INPUTS + k])
-			convert(cpu, &(struct conversion){.half = out[k].dtype,
+			convert(cpu, &(struct conversion){.half_type = out[k].dtype,
 							  .count = npl_tensor_count(&out[k]),
-							  .from = w->tensor[NPL_LAYER_INPUTS + k].data,
-							  .to = out[k].data});
+							  .source = w->tensor[NPL_LAYER_INPUTS + k].data,
+							  .target = out[k].data});
 	*seconds += result.seconds + npl_clock_seconds() - begin;
 	return rc;
 }

@@ -11,7 +11,7 @@
 struct cpu_widened; /* opaque */
 
 /* Prepares a layer. `constants` says that inputs which have data now keep these values. */
-int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool constants, struct cpu_widened **opened,
+int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool constants, struct cpu_widened **handle,
 		     struct npl_err *err);
 /* Runs the layer with its data, into out[]. */
 int cpu_widened_run(struct cpu_state *cpu, struct cpu_widened *w, const struct npl_layer *layer, struct npl_tensor *out,

@@ -34,7 +34,7 @@ struct bench_repeats {
 };
 struct bench_repeats bench_repeats(const struct bench_options *options);
 
-/* The device `cuda` in a precision. */
+/* Opens the device `cuda` in a precision. */
 int bench_open(const char *precision, struct npl_device **device, struct npl_err *err);
 
 static inline int bench_order(const void *a, const void *b)
@@ -50,8 +50,8 @@ static inline double bench_median(double *values, int n)
 	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-/* The parts. Each prints what it measures as it comes, an error where it stands, and goes on. Returns how many did not
- * go. */
+/* Each of these runs one part of the measurements. It prints results as they come, and goes on after an error, which
+ * it prints in their place. It returns how many measurements failed. */
 int bench_head(void);
 int bench_products(const struct bench_options *options);
 int bench_networks(const struct bench_options *options);

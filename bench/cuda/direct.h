@@ -12,7 +12,7 @@
 
 enum { DIRECT_WAYS = 2, DIRECT_ALGORITHMS = 8 };
 
-struct direct_way {
+struct direct_method {
 	bool plain;                /* weights lie (k,n) */
 	void *product, *a, *b, *d; /* cuBLASLt's descriptions */
 	int n;                     /* algorithms, the best first */
@@ -28,7 +28,7 @@ struct direct {
 	struct cu_block x, w, y, workspace;
 	void *event[2];
 	int n_ways;
-	struct direct_way way[DIRECT_WAYS];
+	struct direct_method method[DIRECT_WAYS];
 	int best;
 };
 
@@ -44,7 +44,7 @@ int direct_once(const struct direct *direct, double *seconds, struct npl_err *er
  * (NULL: not there) does not tell. */
 int direct_many(const struct direct *direct, int n, const struct cu_nvml *nvml, double *seconds, unsigned *mhz,
 		struct npl_err *err);
-/* y = x w^T to the host. */
+/* Copies y = x w^T to the host. */
 int direct_result(const struct direct *direct, void *y, struct npl_err *err);
 
 /* How the best call is made: "w^T, algorithm 2 of 8". */

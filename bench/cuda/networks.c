@@ -177,7 +177,7 @@ static void print_convolutions(const char *precision, const struct network *n, s
 	free(group);
 }
 
-/* One network in one precision: its row, its convolutions kept in `times`. */
+/* Measures one network in one precision and prints its row; `times` gets its convolutions. */
 static int bench_network(const char *precision, struct network *n, const struct bench_options *options,
 			 struct times *times, struct npl_err *err)
 {
@@ -206,7 +206,7 @@ static int bench_network(const char *precision, struct network *n, const struct 
 	return 0;
 }
 
-/* A network in all precisions, then its convolutions. */
+/* Measures a network in all precisions, then prints its convolutions. */
 static int bench_one(const char *name, const struct bench_options *options)
 {
 	struct network n;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Square products: a Gemm layer on the cuda device, between the events that the device itself reports, beside cuBLASLt
- * called directly (direct.h) on the same values, in turns. Operands are on the GPU and the result stays there. In int8
- * also what a network's layer is: unsigned bytes in, and 8 bits out. */
+ * Measures square products. A Gemm layer on the cuda device and cuBLASLt called directly (direct.h) multiply the same
+ * values in turns. The layer's time is that between the events that the device reports. Operands are on the GPU and the
+ * result stays there. In int8 the layer of a network is measured too, with unsigned bytes in and 8 bits out. */
 #include <string.h>
 
 #include "bench_cuda.h"
@@ -75,18 +75,18 @@ static int compare_results(struct npl_device *device, struct square_product *p, 
 			   double *error, struct npl_err *err)
 {
 	const struct npl_layer_group group = {
-		.n = 1, .layer = &p->list, .n_wanted = 1, .wanted = &(const struct npl_tensor *){&p->y}};
+		.n = 1, .layer = &p->list, .n_outputs = 1, .output = &(const struct npl_tensor *){&p->y}};
 	const int64_t count = npl_tensor_count(&p->y);
-	struct npl_layer_group_handle *opened = NULL;
+	struct npl_layer_group_handle *handle = NULL;
 	struct npl_result result = {0};
 	double most = 0, apart = 0;
 	void *found = malloc((size_t)count * npl_dtype_size(direct->result));
 	int rc = found ? npl_tensor_alloc(&p->y, err) : npl_fail(err, NPL_ENOMEM, "out of memory for a result");
 	if (!rc)
-		rc = npl_device_open_layer_group(device, &group, &opened, err);
+		rc = npl_device_open_layer_group(device, &group, &handle, err);
 	if (!rc)
-		rc = npl_device_run_layer_group(opened, NULL, &result, err);
-	npl_device_close_layer_group(opened);
+		rc = npl_device_run_layer_group(handle, NULL, &result, err);
+	npl_device_close_layer_group(handle);
 	if (!rc)
 		rc = direct_result(direct, found, err);
 	for (int64_t i = 0; i < count && !rc; i++) {
@@ -172,7 +172,8 @@ static void print_row(const char *precision, int64_t size, const struct figures 
 	fflush(stdout);
 }
 
-/* One row; where the GPU's memory is too small for the size, it says so and goes on with half of it. */
+/* Measures and prints one row. Where the GPU's memory is too small for the size, it says so and goes on with half the
+ * size. */
 static int bench_size(struct npl_device *device, const char *name, bool bytes, int64_t size,
 		      const struct bench_options *options, const struct cu_nvml *nvml)
 {

@@ -26,12 +26,12 @@ static uint64_t physical_bytes(void)
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-void npl_budget_allow(uint64_t bytes)
+void npl_budget_set(uint64_t bytes)
 {
 	atomic_store(&allowed, bytes);
 }
 
-uint64_t npl_budget_allowed(void)
+uint64_t npl_budget_limit(void)
 {
 	const uint64_t bytes = atomic_load(&allowed);
 	return bytes ? bytes : physical_bytes();
@@ -86,7 +86,7 @@ uint64_t npl_cgroups_memory(const char *cgroup, const char *mount)
 	return limit;
 }
 
-uint64_t npl_budget_usual(void)
+uint64_t npl_budget_default(void)
 {
 	const uint64_t bytes = npl_min_u64(physical_bytes(), npl_cgroups_memory("/proc/self/cgroup", "/sys/fs/cgroup"));
 	return npl_min_u64(bytes, process_limit().bytes) / 5 * 4;
@@ -102,7 +102,7 @@ uint64_t npl_budget_used(void)
 	return known && resident > shared ? (resident - shared) * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-int npl_budget_ask(uint64_t bytes, const char *subject, struct npl_err *err)
+int npl_budget_check(uint64_t bytes, const char *subject, struct npl_err *err)
 {
 	const struct process_limit limit = process_limit();
 	uint64_t needed;
@@ -110,7 +110,7 @@ int npl_budget_ask(uint64_t bytes, const char *subject, struct npl_err *err)
 		return 0;
 	if (__builtin_add_overflow(bytes, npl_budget_used(), &needed))
 		needed = UINT64_MAX;
-	if (needed <= npl_budget_allowed())
+	if (needed <= npl_budget_limit())
 		return 0;
 	char advice[160] = "a larger --max-memory, a smaller --batch or --timing-only may help";
 	if (limit.bytes < needed)
@@ -120,5 +120,5 @@ int npl_budget_ask(uint64_t bytes, const char *subject, struct npl_err *err)
 			 limit.name, limit.bytes, limit.option);
 	return npl_fail(err, NPL_ENOMEM,
 			"%s%sout of memory: about %" PRIu64 " bytes are needed, %" PRIu64 " allowed; %s",
-			subject ? subject : "", subject ? ": " : "", needed, npl_budget_allowed(), advice);
+			subject ? subject : "", subject ? ": " : "", needed, npl_budget_limit(), advice);
 }

@@ -67,14 +67,14 @@ static unsigned processor_features(void)
 	return set;
 }
 
-unsigned npl_cpu_cap_allows(const char *word, bool *known)
+unsigned npl_cpu_cap_allows(const char *word, bool *is_known)
 {
 	for (size_t i = 0; i < WORDS; i++)
 		if (!strcmp(word, words[i].word)) {
-			*known = true;
+			*is_known = true;
 			return words[i].allowed;
 		}
-	*known = false;
+	*is_known = false;
 	return 0;
 }
 

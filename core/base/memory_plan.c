@@ -28,15 +28,15 @@ static int lower_first(const void *a, const void *b)
  * in busy. */
 static size_t lowest_gap(struct npl_memory_piece **busy, int n, size_t bytes, size_t alignment)
 {
-	size_t at = 0;
+	size_t offset = 0;
 	qsort(busy, (size_t)n, sizeof *busy, lower_first);
 	for (int i = 0; i < n; i++) {
-		if (busy[i]->offset >= at && busy[i]->offset - at >= bytes)
-			return at;
+		if (busy[i]->offset >= offset && busy[i]->offset - offset >= bytes)
+			return offset;
 		size_t end = busy[i]->offset + npl_round_up_u64(busy[i]->bytes, alignment);
-		at = end > at ? end : at;
+		offset = end > offset ? end : offset;
 	}
-	return at;
+	return offset;
 }
 
 int npl_plan_memory(struct npl_memory_piece *piece, int n, size_t alignment, size_t *total, struct npl_err *err)

@@ -19,8 +19,8 @@ struct worker {
 };
 
 struct npl_pool {
-	int threads, started;  /* started: how many of the other threads run */
-	struct worker *worker; /* the workers of index 1 and up */
+	int threads, n_started; /* n_started: how many of the other threads run */
+	struct worker *worker;  /* the workers of index 1 and up */
 	pthread_mutex_t lock;
 	pthread_cond_t tasks_posted, workers_idle;
 	uint64_t generation; /* lists of tasks so far */
@@ -86,7 +86,7 @@ int npl_pool_open(int threads, struct npl_pool **pool_out, struct npl_err *err)
 			failed = npl_fail(err, NPL_EDEVICE, "thread %d of %d cannot be started: %s", i + 1, threads,
 					  strerror(code));
 		else
-			pool->started++;
+			pool->n_started++;
 	}
 	if (failed) {
 		npl_pool_close(pool);
@@ -104,7 +104,7 @@ void npl_pool_close(struct npl_pool *pool)
 	pool->is_closing = true;
 	pthread_cond_broadcast(&pool->tasks_posted);
 	pthread_mutex_unlock(&pool->lock);
-	for (int i = 1; i <= pool->started; i++)
+	for (int i = 1; i <= pool->n_started; i++)
 		pthread_join(pool->worker[i].thread, NULL);
 	pthread_cond_destroy(&pool->workers_idle);
 	pthread_cond_destroy(&pool->tasks_posted);

@@ -86,14 +86,14 @@ double npl_tensor_real(const struct npl_tensor *t, int64_t i)
 	}
 }
 
-bool npl_quant_same(const struct npl_quant *a, const struct npl_quant *b)
+bool npl_quant_equal(const struct npl_quant *a, const struct npl_quant *b)
 {
 	return !(a->scale < b->scale) && !(a->scale > b->scale) && a->zero_point == b->zero_point;
 }
 
-bool npl_tensor_same_quant(const struct npl_tensor *a, const struct npl_tensor *b)
+bool npl_tensor_quant_equal(const struct npl_tensor *a, const struct npl_tensor *b)
 {
-	return a->dtype == b->dtype && npl_quant_same(&a->quant, &b->quant);
+	return a->dtype == b->dtype && npl_quant_equal(&a->quant, &b->quant);
 }
 
 int64_t npl_tensor_count(const struct npl_tensor *tensor)
@@ -117,7 +117,7 @@ int npl_tensor_alloc(struct npl_tensor *tensor, struct npl_err *err)
 				npl_shape_text(&tensor->shape, text, sizeof text), (long long)NPL_MAX_ELEMENTS);
 	size_t bytes = (size_t)count * npl_dtype_size(tensor->dtype);
 	size_t padded = (bytes + 63) / 64 * 64;
-	if (npl_budget_ask(padded, tensor->name ? tensor->name : "tensor", err))
+	if (npl_budget_check(padded, tensor->name ? tensor->name : "tensor", err))
 		return err->code;
 	tensor->data = aligned_alloc(64, padded ? padded : 64);
 	if (!tensor->data)

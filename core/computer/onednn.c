@@ -92,10 +92,11 @@ bool npl_onednn_limit(struct npl_onednn_limit *limit)
 		if (value && *value)
 			*limit = (struct npl_onednn_limit){.variable = variables[i], .word = value};
 	}
-	for (const char *at = NPL_ONEDNN_LIMITS; limit->word && *at; at += strspn(at, " ")) {
-		size_t length = strcspn(at, " ");
-		limit->known = limit->known || (strlen(limit->word) == length && !strncasecmp(limit->word, at, length));
-		at += length;
+	for (const char *cursor = NPL_ONEDNN_LIMITS; limit->word && *cursor; cursor += strspn(cursor, " ")) {
+		size_t length = strcspn(cursor, " ");
+		limit->known = limit->known ||
+			       (strlen(limit->word) == length && !strncasecmp(limit->word, cursor, length));
+		cursor += length;
 	}
 	return limit->word;
 }

@@ -20,11 +20,11 @@
 static bool is_filler(const char *word)
 {
 	size_t digits = strspn(word, "0123456789");
-	const char *rest = word + digits;
+	const char *tail = word + digits;
 	if (!strcmp(word, "cpu") || !strcmp(word, "processor") || !strcmp(word, "gen"))
 		return true;
-	return digits && (!strcmp(rest, "-core") || !strcmp(rest, "th") || !strcmp(rest, "nd") || !strcmp(rest, "rd") ||
-			  !strcmp(rest, "st"));
+	return digits && (!strcmp(tail, "-core") || !strcmp(tail, "th") || !strcmp(tail, "nd") || !strcmp(tail, "rd") ||
+			  !strcmp(tail, "st"));
 }
 
 /* Writes the name in lower case, without trade marks, fillers, the clock and a built-in graphics unit. */
@@ -32,21 +32,21 @@ static void plain_name(const char *model, char plain[NAME])
 {
 	char text[NAME];
 	size_t n = 0, used = 0;
-	for (const char *at = model; *at && *at != '@' && n + 2 < NAME; at++) {
-		if (!strncasecmp(at, "(r)", 3) || !strncasecmp(at, "(c)", 3)) {
-			at += 2;
+	for (const char *cursor = model; *cursor && *cursor != '@' && n + 2 < NAME; cursor++) {
+		if (!strncasecmp(cursor, "(r)", 3) || !strncasecmp(cursor, "(c)", 3)) {
+			cursor += 2;
 			text[n++] = ' ';
-		} else if (!strncasecmp(at, "(tm)", 4)) {
-			at += 3;
+		} else if (!strncasecmp(cursor, "(tm)", 4)) {
+			cursor += 3;
 			text[n++] = ' ';
 		} else {
-			text[n++] = (char)tolower((unsigned char)*at);
+			text[n++] = (char)tolower((unsigned char)*cursor);
 		}
 	}
 	text[n] = '\0';
 	plain[0] = '\0';
-	char *rest = NULL;
-	for (char *word = strtok_r(text, " \t", &rest); word; word = strtok_r(NULL, " \t", &rest)) {
+	char *tail = NULL;
+	for (char *word = strtok_r(text, " \t", &tail); word; word = strtok_r(NULL, " \t", &tail)) {
 		if (!strcmp(word, "with") || !strcmp(word, "w/"))
 			break;
 		if (!is_filler(word))

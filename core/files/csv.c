@@ -15,26 +15,26 @@
 
 struct reader {
 	const char *path;
-	char *at, *end; /* end: a NUL after the last byte */
+	char *next, *end; /* end: a NUL after the last byte */
 	int line;
 	bool ragged;
 	struct npl_err *err;
 };
 
-/* Unquotes the field at *to in place and leaves r->at on the character that ended it. */
+/* Unquotes the field at *to in place and leaves r->next on the character that ended it. */
 static int read_quoted(struct reader *r, char *to)
 {
-	for (r->at++; r->at < r->end && *r->at != '\n'; *to++ = *r->at++) {
-		if (*r->at != '"')
+	for (r->next++; r->next < r->end && *r->next != '\n'; *to++ = *r->next++) {
+		if (*r->next != '"')
 			continue;
-		if (r->at[1] != '"') {
-			r->at++;
+		if (r->next[1] != '"') {
+			r->next++;
 			*to = '\0';
-			if (r->at < r->end && !strchr(",\r\n", *r->at))
+			if (r->next < r->end && !strchr(",\r\n", *r->next))
 				break;
 			return 0;
 		}
-		r->at++;
+		r->next++;
 	}
 	return npl_fail(r->err, NPL_EINPUT, "%s:%d: a quoted field must end on its line, before a comma", r->path,
 			r->line);
@@ -46,25 +46,25 @@ static int read_fields(struct reader *r, const char **field, int max_fields, int
 	for (*n = 0;;) {
 		if (*n == max_fields)
 			return npl_fail(r->err, NPL_EINPUT, "%s:%d: more than %d fields", r->path, r->line, max_fields);
-		char *start = r->at;
+		char *start = r->next;
 		field[(*n)++] = start;
 		if (*start == '"') {
 			if (read_quoted(r, start))
 				return r->err->code;
 		} else {
-			r->at += strcspn(r->at, ",\r\n\"");
-			if (*r->at == '"')
+			r->next += strcspn(r->next, ",\r\n\"");
+			if (*r->next == '"')
 				return npl_fail(r->err, NPL_EINPUT,
 						"%s:%d: a quote inside a field that has none around it", r->path,
 						r->line);
 		}
-		char terminator = r->at < r->end ? *r->at : '\n';
-		*r->at = '\0';
-		r->at += r->at < r->end;
+		char terminator = r->next < r->end ? *r->next : '\n';
+		*r->next = '\0';
+		r->next += r->next < r->end;
 		if (terminator == ',')
 			continue;
-		if (terminator == '\r' && *r->at == '\n')
-			r->at++;
+		if (terminator == '\r' && *r->next == '\n')
+			r->next++;
 		r->line++;
 		return 0;
 	}
@@ -72,9 +72,9 @@ static int read_fields(struct reader *r, const char **field, int max_fields, int
 
 static void skip_comments(struct reader *r)
 {
-	while (r->at < r->end && strchr("#\r\n", *r->at)) {
-		char *newline = strchr(r->at, '\n');
-		r->at = newline ? newline + 1 : r->end;
+	while (r->next < r->end && strchr("#\r\n", *r->next)) {
+		char *newline = strchr(r->next, '\n');
+		r->next = newline ? newline + 1 : r->end;
 		r->line++;
 	}
 }
@@ -87,7 +87,7 @@ static int read_header(struct reader *r, struct npl_arena *arena, struct npl_csv
 		return npl_fail(r->err, NPL_ENOMEM, "%s: out of memory", r->path);
 	skip_comments(r);
 	line = r->line;
-	if (r->at == r->end)
+	if (r->next == r->end)
 		return npl_fail(r->err, NPL_EINPUT, "%s:%d: there is no row of column names", r->path, line);
 	if (read_fields(r, column, NPL_CSV_COLUMNS, &csv->n_columns))
 		return r->err->code;
@@ -104,12 +104,12 @@ static int read_header(struct reader *r, struct npl_arena *arena, struct npl_csv
 static int read_rows(struct reader *r, struct npl_arena *arena, struct npl_csv *csv)
 {
 	int max_rows = 1;
-	for (const char *c = r->at; c < r->end; c++)
+	for (const char *c = r->next; c < r->end; c++)
 		max_rows += *c == '\n' || *c == '\r'; /* either ends a line */
 	csv->row = npl_arena_array(arena, (size_t)max_rows, sizeof *csv->row);
 	if (!csv->row)
 		return npl_fail(r->err, NPL_ENOMEM, "%s: out of memory", r->path);
-	for (skip_comments(r); r->at < r->end; skip_comments(r)) {
+	for (skip_comments(r); r->next < r->end; skip_comments(r)) {
 		int line = r->line, n;
 		const char *line_field[NPL_CSV_COLUMNS + 1];
 		if (read_fields(r, line_field, NPL_CSV_COLUMNS + 1, &n))
@@ -136,7 +136,7 @@ static int load(const char *path, bool ragged, struct npl_arena *arena, struct n
 	char *copy = npl_arena_alloc(arena, file.bytes + 1);
 	if (copy)
 		memcpy(copy, file.data, file.bytes);
-	struct reader r = {.path = path, .at = copy, .line = 1, .ragged = ragged, .err = &local};
+	struct reader r = {.path = path, .next = copy, .line = 1, .ragged = ragged, .err = &local};
 	int rc = 0;
 	if (!copy || !csv->path)
 		rc = npl_fail(&local, NPL_ENOMEM, "%s: out of memory", path);
@@ -145,7 +145,7 @@ static int load(const char *path, bool ragged, struct npl_arena *arena, struct n
 	else
 		r.end = copy + file.bytes;
 	if (!rc)
-		r.at += npl_byte_order_mark(copy, file.bytes);
+		r.next += npl_byte_order_mark(copy, file.bytes);
 	npl_file_unmap(&file);
 	if (!rc)
 		rc = read_header(&r, arena, csv);

@@ -51,11 +51,11 @@ static bool find_beside_program(const char *kind, char *path, size_t n)
 
 int npl_data_dir(const char *kind, char *path, size_t n, struct npl_err *err)
 {
-	const char *chosen = getenv("NPULAB_DATA");
-	if (chosen && *chosen) {
-		if (snprintf(path, n, "%s/%s", chosen, kind) < (int)n && is_folder(path))
+	const char *folder = getenv("NPULAB_DATA");
+	if (folder && *folder) {
+		if (snprintf(path, n, "%s/%s", folder, kind) < (int)n && is_folder(path))
 			return 0;
-		return npl_fail(err, NPL_EINPUT, "NPULAB_DATA is '%s', which has no folder '%s'", chosen, kind);
+		return npl_fail(err, NPL_EINPUT, "NPULAB_DATA is '%s', which has no folder '%s'", folder, kind);
 	}
 	if (find_beside_program(kind, path, n))
 		return 0;

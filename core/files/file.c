@@ -93,19 +93,20 @@ static const char *path_fault(const char *location)
  * has become a link since is refused. */
 static int open_without_links(const char *folder, char *relative_path)
 {
-	int at = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
-	for (char *component = relative_path, *slash; at >= 0; component = slash + 1) {
+	int folder_fd = open(folder, O_RDONLY | O_CLOEXEC | O_DIRECTORY | O_NOFOLLOW);
+	for (char *component = relative_path, *slash; folder_fd >= 0; component = slash + 1) {
 		slash = strchr(component, '/');
 		if (slash)
 			*slash = '\0';
-		int next = openat(at, component, READING | O_NOFOLLOW | (slash ? O_DIRECTORY : 0)), failure = errno;
-		close(at);
+		int next = openat(folder_fd, component, READING | O_NOFOLLOW | (slash ? O_DIRECTORY : 0)),
+		    failure = errno;
+		close(folder_fd);
 		errno = failure;
 		if (!slash)
 			return next;
-		at = next;
+		folder_fd = next;
 	}
-	return at;
+	return folder_fd;
 }
 
 int npl_file_map_beneath(const char *folder, const char *location, size_t max_bytes, struct npl_file *file,

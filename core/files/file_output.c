@@ -79,20 +79,20 @@ static char *link_target(const char *path)
 /* Follows links to their last target, which need not exist. Returns NULL with errno set on failure. */
 static char *resolve_links(const char *path)
 {
-	char *at = realpath(path, NULL);
-	if (at)
-		return at;
-	at = strdup(path);
-	for (int i = 0; at; i++) {
-		char *next = i < MOST_LINKS ? link_target(at) : NULL;
+	char *real_path = realpath(path, NULL);
+	if (real_path)
+		return real_path;
+	real_path = strdup(path);
+	for (int i = 0; real_path; i++) {
+		char *next = i < MOST_LINKS ? link_target(real_path) : NULL;
 		if (!next && errno == 0 && i < MOST_LINKS) {
-			next = absolute_path(at);
-			free(at);
+			next = absolute_path(real_path);
+			free(real_path);
 			return next;
 		}
-		free(at);
-		at = next;
-		errno = at ? 0 : i < MOST_LINKS ? errno : ELOOP;
+		free(real_path);
+		real_path = next;
+		errno = real_path ? 0 : i < MOST_LINKS ? errno : ELOOP;
 	}
 	return NULL;
 }

@@ -159,7 +159,7 @@ static int on_event(struct reader *r, const yaml_event_t *event, struct npl_err 
 
 /* What libyaml says of a text that it cannot read, and what that means in a settings file. */
 static const struct {
-	const char *problem, *means;
+	const char *problem, *meaning;
 	bool where_it_began; /* the place is where the mapping, key or text began, not where it was noticed */
 } problems[] = {
 	{"did not find expected ',' or '}'",
@@ -181,11 +181,11 @@ static bool continues_character(char byte)
 }
 
 /* Returns the place in the text of a byte. */
-static yaml_mark_t mark_of_byte(const struct npl_file *file, size_t at)
+static yaml_mark_t mark_of_byte(const struct npl_file *file, size_t offset)
 {
 	const char *data = file->data;
 	yaml_mark_t mark = {0};
-	for (size_t i = npl_byte_order_mark(data, file->bytes); i < at; i++) {
+	for (size_t i = npl_byte_order_mark(data, file->bytes); i < offset; i++) {
 		mark.column = data[i] == '\n' ? 0 : mark.column + !continues_character(data[i]);
 		mark.line += data[i] == '\n';
 	}
@@ -195,20 +195,20 @@ static yaml_mark_t mark_of_byte(const struct npl_file *file, size_t at)
 /* Writes the rest of the line from a place on, without the blanks before it. */
 static const char *text_at(const struct npl_file *file, yaml_mark_t mark, char *text, size_t n)
 {
-	const char *at = file->data, *end = at + file->bytes;
-	at += npl_byte_order_mark(at, file->bytes);
-	for (size_t line = 0; line < mark.line && at < end; at++)
-		line += *at == '\n';
-	for (size_t column = 0; column < mark.column && at < end && *at != '\n'; column++)
+	const char *cursor = file->data, *end = cursor + file->bytes;
+	cursor += npl_byte_order_mark(cursor, file->bytes);
+	for (size_t line = 0; line < mark.line && cursor < end; cursor++)
+		line += *cursor == '\n';
+	for (size_t column = 0; column < mark.column && cursor < end && *cursor != '\n'; column++)
 		do
-			at++;
-		while (at < end && continues_character(*at));
-	while (at < end && (*at == ' ' || *at == '\t'))
-		at++;
+			cursor++;
+		while (cursor < end && continues_character(*cursor));
+	while (cursor < end && (*cursor == ' ' || *cursor == '\t'))
+		cursor++;
 	size_t bytes = 0;
-	while (at + bytes < end && bytes < 40 && at[bytes] && at[bytes] != '\n')
+	while (cursor + bytes < end && bytes < 40 && cursor[bytes] && cursor[bytes] != '\n')
 		bytes++;
-	snprintf(text, n, at < end ? "'%.*s'" : "the end of the file", (int)bytes, at);
+	snprintf(text, n, cursor < end ? "'%.*s'" : "the end of the file", (int)bytes, cursor);
 	return text;
 }
 
@@ -227,7 +227,7 @@ static int refuse_text(const struct reader *r, const yaml_parser_t *parser, cons
 	}
 	for (size_t i = 0; i < sizeof problems / sizeof *problems; i++)
 		if (!strcmp(problems[i].problem, problem)) {
-			means = problems[i].means;
+			means = problems[i].meaning;
 			mark = problems[i].where_it_began ? parser->context_mark : mark;
 		}
 	return npl_fail(err, NPL_EINPUT, "%s:%d: column %d: %s, found %s", r->path, (int)mark.line + 1,

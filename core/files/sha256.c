@@ -24,18 +24,18 @@ void npl_sha256_init(struct npl_sha256 *state)
 void npl_sha256_update(struct npl_sha256 *state, const void *data, size_t bytes)
 {
 	SHA256_CTX *context = (SHA256_CTX *)state;
-	const unsigned char *at = data;
+	const unsigned char *cursor = data;
 	if (bytes >= FEW_BYTES && npl_sha256_has_instructions()) {
 		const size_t buffered = (size_t)(context->bitcount[0] / 8 % BLOCK), fill = (BLOCK - buffered) % BLOCK;
 		const size_t blocks = (bytes - fill) / BLOCK;
-		SHA256_Update(context, at, fill); /* now libmd holds no part of a block */
-		npl_sha256_blocks(context->state.st32, at + fill, blocks);
+		SHA256_Update(context, cursor, fill); /* now libmd holds no part of a block */
+		npl_sha256_blocks(context->state.st32, cursor + fill, blocks);
 		context->bitcount[0] += (uint64_t)blocks * BLOCK * 8;
-		at += fill + blocks * BLOCK;
+		cursor += fill + blocks * BLOCK;
 		bytes -= fill + blocks * BLOCK;
 	}
 	if (bytes) /* an empty tensor may have no data at all */
-		SHA256_Update(context, at, bytes);
+		SHA256_Update(context, cursor, bytes);
 }
 
 void npl_sha256_final(struct npl_sha256 *state, char hex[NPL_SHA256_HEX])

@@ -21,7 +21,7 @@ size_t npl_byte_order_mark(const char *text, size_t n)
 int npl_words_open(struct npl_words *words, const char *source, const char *text, size_t n, struct npl_err *err)
 {
 	*words = (struct npl_words){.source = source, .comments = "#", .marks = "", .err = err};
-	words->at = words->end = text + npl_byte_order_mark(text, n); /* before the first line */
+	words->next = words->end = text + npl_byte_order_mark(text, n); /* before the first line */
 	words->text_end = text + n;
 	if (n < INT32_MAX)
 		return 0;
@@ -51,21 +51,21 @@ static bool is_one_of(char c, const char *characters)
 /* Returns the text after the blanks, within the line. */
 static const char *skip_blanks(const struct npl_words *words)
 {
-	const char *at = words->at;
-	while (at < words->end && is_blank(*at))
-		at++;
-	return at;
+	const char *cursor = words->next;
+	while (cursor < words->end && is_blank(*cursor))
+		cursor++;
+	return cursor;
 }
 
 int npl_words_next(struct npl_words *words)
 {
-	const char *first = words->at = skip_blanks(words);
-	if (words->at < words->end && is_one_of(*words->at, words->marks))
-		words->at++;
+	const char *first = words->next = skip_blanks(words);
+	if (words->next < words->end && is_one_of(*words->next, words->marks))
+		words->next++;
 	else
-		while (words->at < words->end && !is_blank(*words->at) && !is_one_of(*words->at, words->marks))
-			words->at++;
-	size_t length = (size_t)(words->at - first);
+		while (words->next < words->end && !is_blank(*words->next) && !is_one_of(*words->next, words->marks))
+			words->next++;
+	size_t length = (size_t)(words->next - first);
 	if (length > NPL_LONGEST_WORD)
 		return npl_words_complain(words, "a word of %zu characters, expected at most %d: '%.20s...'", length,
 					  NPL_LONGEST_WORD, first);
@@ -76,8 +76,8 @@ int npl_words_next(struct npl_words *words)
 
 bool npl_words_follows(const struct npl_words *words, char mark)
 {
-	const char *at = skip_blanks(words);
-	return at < words->end && *at == mark;
+	const char *cursor = skip_blanks(words);
+	return cursor < words->end && *cursor == mark;
 }
 
 bool npl_words_at_end(const struct npl_words *words)
@@ -90,12 +90,12 @@ static bool next_line(struct npl_words *words)
 {
 	if (words->line) { /* skips the newline of the line before; the first line has none before it */
 		const char *newline = memchr(words->end, '\n', (size_t)(words->text_end - words->end));
-		words->at = newline ? newline + 1 : words->text_end;
+		words->next = newline ? newline + 1 : words->text_end;
 	}
-	if (words->at == words->text_end)
+	if (words->next == words->text_end)
 		return false;
 	words->line++;
-	for (words->end = words->at;
+	for (words->end = words->next;
 	     words->end < words->text_end && *words->end != '\n' && !is_one_of(*words->end, words->comments);)
 		words->end++;
 	return true;
@@ -106,7 +106,7 @@ bool npl_words_line(struct npl_words *words, int *rc)
 	do {
 		if (!next_line(words))
 			return false;
-		if (memchr(words->at, '\0', (size_t)(words->end - words->at)))
+		if (memchr(words->next, '\0', (size_t)(words->end - words->next)))
 			*rc = npl_words_complain(words, "a NUL byte, expected text");
 		else
 			*rc = npl_words_next(words);
@@ -122,11 +122,11 @@ int npl_words_end(struct npl_words *words)
 	return npl_words_complain(words, "'%s' is one too many, expected the end of the line", words->word);
 }
 
-const char *npl_next_word(const char **at, size_t *length)
+const char *npl_next_word(const char **text, size_t *length)
 {
-	const char *word = *at;
+	const char *word = *text;
 	*length = strcspn(word, " ");
-	*at = word + *length + (word[*length] == ' ');
+	*text = word + *length + (word[*length] == ' ');
 	return *word ? word : NULL;
 }
 

@@ -31,7 +31,7 @@ struct npl_words {
 	int line;                        /* the line's number, from 1 on */
 	char word[NPL_LONGEST_WORD + 1]; /* empty: the end of the line */
 	struct npl_err *err;
-	const char *at, *end, *text_end; /* end: of the line, without its comment; text_end: of the text */
+	const char *next, *end, *text_end; /* end: of the line, without its comment; text_end: of the text */
 };
 
 /* Opens a text, which is borrowed. Returns NPL_EINPUT when it is too long. */
@@ -48,13 +48,13 @@ int npl_words_end(struct npl_words *words);
 /* Returns NPL_EINPUT with the message "SOURCE:LINE: ...". */
 int npl_words_complain(const struct npl_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Returns the bytes of a UTF-8 byte order mark at the beginning of a text, which some editors write: 3, or 0 where
+/* Returns the bytes of a UTF-8 byte order mark text the beginning of a text, which some editors write: 3, or 0 where
  * there is none. */
 size_t npl_byte_order_mark(const char *text, size_t n);
 
-/* Lists of words with a blank between them, "one two". *at points to the rest of the list, and moves past the word;
+/* Lists of words with a blank between them, "one two". *text points to the rest of the list, and moves past the word;
  * returns the word, of *length bytes, or NULL at the end. */
-const char *npl_next_word(const char **at, size_t *length);
+const char *npl_next_word(const char **text, size_t *length);
 /* Returns the index of a word in such a list; -1: the list does not have it. */
 int npl_word_index(const char *list, const char *word);
 

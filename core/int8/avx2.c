@@ -29,7 +29,7 @@ INLINE VEC values_at(const struct npl_int8_dots *d, int j, int64_t k)
 
 #define FLOATS __m256
 #define FINISH npl_int8_finish_avx2
-INLINE VEC load_some(const void *from, int64_t n)
+INLINE VEC load_partial(const void *from, int64_t n)
 {
 	if (n >= LANES)
 		return load(from);

@@ -15,7 +15,7 @@
 
 #define FLOATS __m512
 #define FINISH npl_int8_finish_avx512
-INLINE VEC load_some(const void *from, int64_t n)
+INLINE VEC load_partial(const void *from, int64_t n)
 {
 	return _mm512_maskz_loadu_epi32(n < LANES ? (__mmask16)((1u << (n > 0 ? n : 0)) - 1) : 0xffff, from);
 }

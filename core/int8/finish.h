@@ -4,7 +4,7 @@
  * for vectors of any width. A file that has included tile.h defines
  *     FINISH                        the function's name
  *     FLOATS                        the type of a vector of float
- *     load_some(from, n)            a vector of the first n 32-bit values, 0 or more, and zeros
+ *     load_partial(from, n)         a vector of the first n 32-bit values, 0 or more, and zeros
  *     store_bytes(out, words, n)    the lower bytes of the first n words; V(packs_epi32) has put these into their order
  * and includes this file. All results are converted, multiplied and rounded once, in float32, to nearest even. */
 #ifndef NPULAB_CORE_INT8_FINISH_H
@@ -42,11 +42,11 @@ INLINE VEC finish_vector(const int32_t *acc, int64_t i, int64_t n, struct lanes 
 	if (n <= 0)
 		return V(set1_epi32)(0);
 	if (lanes->each_scale)
-		scale = (FLOATS)load_some(lanes->each_scale + i, n);
+		scale = (FLOATS)load_partial(lanes->each_scale + i, n);
 	else if (n < LANES)
-		scale = (FLOATS)load_some(&common_scale, n);
-	return finish_lanes(load_some(acc + i, n), lanes->each_bias ? load_some(lanes->each_bias + i, n) : lanes->bias,
-			    scale, lanes);
+		scale = (FLOATS)load_partial(&common_scale, n);
+	return finish_lanes(load_partial(acc + i, n),
+			    lanes->each_bias ? load_partial(lanes->each_bias + i, n) : lanes->bias, scale, lanes);
 }
 
 /* Writes results i to i + n - 1 of a row, at most 2 * LANES. */

@@ -263,7 +263,7 @@ static int multiply(const struct npl_int8_product *p, const struct npl_int8_kern
 static const struct npl_onednn *library_for(const struct npl_int8_product *p)
 {
 	bool large = p->m >= LIBRARY_ROWS && (double)p->m * (double)p->n * (double)p->k >= LIBRARY_MACS;
-	if (p->kernel > 0 || (p->kernel == 0 && !large) || !npl_int8_onednn_takes(p))
+	if (p->kernel > 0 || (p->kernel == 0 && !large) || !npl_int8_onednn_supports(p))
 		return NULL;
 	if (p->kernel == NPL_INT8_LIBRARY || npl_int8_onednn_is_loaded() || npl_int8_has_amx())
 		return npl_int8_onednn(NULL);

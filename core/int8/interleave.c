@@ -22,13 +22,13 @@ static inline __m128i load(const uint8_t *from, __m128i flip)
 	return _mm_xor_si128(_mm_loadu_si128((const __m128i *)(const void *)from), flip);
 }
 
-/* Interleaves positions `at` to at + 15. */
-static inline void interleave_sixteen(const struct npl_int8_rows *rows, int n_present, int64_t at, __m128i flip,
+/* Interleaves positions `index` to index + 15. */
+static inline void interleave_sixteen(const struct npl_int8_rows *rows, int n_present, int64_t index, __m128i flip,
 				      uint8_t *out)
 {
-	__m128i r[4], *to = (__m128i *)(void *)(out + 4 * at);
+	__m128i r[4], *to = (__m128i *)(void *)(out + 4 * index);
 	for (int c = 0; c < 4; c++)
-		r[c] = c < n_present ? load(rows->row[c] + at, flip) : _mm_setzero_si128();
+		r[c] = c < n_present ? load(rows->row[c] + index, flip) : _mm_setzero_si128();
 	__m128i low01 = _mm_unpacklo_epi8(r[0], r[1]), high01 = _mm_unpackhi_epi8(r[0], r[1]);
 	__m128i low23 = _mm_unpacklo_epi8(r[2], r[3]), high23 = _mm_unpackhi_epi8(r[2], r[3]);
 	_mm_storeu_si128(to, _mm_unpacklo_epi16(low01, low23));
@@ -79,28 +79,28 @@ static inline void reorder_short(const uint8_t *from, int64_t quads, int64_t tap
 }
 
 /* Interleaves as many fours of a filter's channels as reorder_short may; returns how many. */
-static int64_t reorder_first(const struct npl_int8_weights *weights, int64_t at, uint8_t *out)
+static int64_t reorder_first(const struct npl_int8_weights *weights, int64_t index, uint8_t *out)
 {
 	int64_t taps = weights->taps, quads = weights->channels / 4;
-	int64_t spare_bytes = weights->bytes - at - 3 * taps - 16; /* bytes after those that the first four read */
+	int64_t spare_bytes = weights->bytes - index - 3 * taps - 16; /* bytes after those that the first four read */
 	if (taps > 16 || spare_bytes < 0)
 		return 0;
 	quads = quads < spare_bytes / (4 * taps) + 1 ? quads : spare_bytes / (4 * taps) + 1;
 	__m128i flip = _mm_set1_epi8((char)weights->flip);
 	if (taps == 9)
-		reorder_short(weights->data + at, quads, 9, flip, out);
+		reorder_short(weights->data + index, quads, 9, flip, out);
 	else
-		reorder_short(weights->data + at, quads, taps, flip, out);
+		reorder_short(weights->data + index, quads, taps, flip, out);
 	return quads;
 }
 void npl_int8_reorder(const struct npl_int8_weights *weights, int64_t filter, uint8_t *out)
 {
-	int64_t taps = weights->taps, at = filter * weights->channels * taps;
-	for (int64_t c = 4 * reorder_first(weights, at, out); c < weights->channels; c += 4) {
+	int64_t taps = weights->taps, index = filter * weights->channels * taps;
+	for (int64_t c = 4 * reorder_first(weights, index, out); c < weights->channels; c += 4) {
 		int64_t channels_left = weights->channels - c;
 		struct npl_int8_rows rows = {.n = channels_left < 4 ? (int)channels_left : 4, .flip = weights->flip};
 		for (int i = 0; i < rows.n; i++)
-			rows.row[i] = weights->data + at + (c + i) * taps;
+			rows.row[i] = weights->data + index + (c + i) * taps;
 		npl_int8_interleave(&rows, taps, out + c * taps);
 	}
 }

@@ -26,7 +26,7 @@ void npl_int8_finish_by(struct npl_int8_finish *finish, enum npl_activation fuse
 }
 
 void npl_int8_finish_row(const struct npl_int8_job *job, int32_t *acc, int64_t count, int64_t channel, int step,
-			 int64_t at, struct npl_int8_counts *counts)
+			 int64_t index, struct npl_int8_counts *counts)
 {
 	const struct npl_tensor *y = &job->out;
 	struct npl_int8_finish finish = {
@@ -35,19 +35,19 @@ void npl_int8_finish_row(const struct npl_int8_job *job, int32_t *acc, int64_t c
 		.step = step,
 	};
 	npl_int8_finish_by(&finish, job->layer->fused, y);
-	npl_int8_finish(&finish, acc, count, (uint8_t *)y->data + at * (int64_t)npl_dtype_size(y->dtype), counts);
+	npl_int8_finish(&finish, acc, count, (uint8_t *)y->data + index * (int64_t)npl_dtype_size(y->dtype), counts);
 }
 
 size_t npl_int8_claim(struct npl_int8_job *job, int64_t bytes)
 {
-	size_t at = job->claimed;
+	size_t offset = job->claimed;
 	job->claimed += ((size_t)bytes + 63) / 64 * 64;
-	return at;
+	return offset;
 }
 
 size_t npl_int8_claim_weights(struct npl_int8_job *job, int64_t bytes)
 {
-	size_t at = job->weights_claimed;
+	size_t offset = job->weights_claimed;
 	job->weights_claimed += ((size_t)bytes + 63) / 64 * 64;
-	return at;
+	return offset;
 }

@@ -30,7 +30,7 @@ static bool layout_of(const struct npl_int8_matrix *x, int64_t vectors, int64_t 
 	return is_k_contiguous || is_vector_contiguous;
 }
 
-bool npl_int8_onednn_takes(const struct npl_int8_product *p)
+bool npl_int8_onednn_supports(const struct npl_int8_product *p)
 {
 	struct layout layout;
 	return p->b.dtype == NPL_I8 && p->c_stride >= p->n && !npl_int8_may_wrap(p) &&

@@ -17,7 +17,7 @@ bool npl_int8_onednn_is_loaded(void);   /* says whether it has been loaded and m
 const char *npl_int8_onednn_text(void); /* "oneDNN 2.6.3, AVX-512 VNNI" */
 
 /* Says whether oneDNN can compute the product: types (u8 or i8) x i8, strides it supports, sums that cannot wrap. */
-bool npl_int8_onednn_takes(const struct npl_int8_product *product);
+bool npl_int8_onednn_supports(const struct npl_int8_product *product);
 /* Runs the product on the calling thread alone. Returns false if the library refused; c is then undefined. */
 bool npl_int8_onednn_run(const struct npl_onednn *onednn, const struct npl_int8_product *product);
 

@@ -157,11 +157,11 @@ INLINE void interleave(const struct npl_int8_packing *p, const bool words, const
 	for (; !words && i + CHUNK <= p->width; i += CHUNK)
 		interleave_chunk(r, i, V(set1_epi8)((char)p->flip), out + 4 * i);
 	for (; i < p->width; i += 8) {
-		const uint8_t *at[4] = {r[0] + i, r[1] + i, r[2] + i, r[3] + i};
+		const uint8_t *index[4] = {r[0] + i, r[1] + i, r[2] + i, r[3] + i};
 		if (i + 8 <= p->width)
-			interleave_few(p, words, at, 8, out + 4 * i);
+			interleave_few(p, words, index, 8, out + 4 * i);
 		else
-			interleave_few(p, words, at, 4, out + 4 * i);
+			interleave_few(p, words, index, 4, out + 4 * i);
 	}
 }
 
@@ -174,12 +174,12 @@ INLINE void pack_across_k(const struct npl_int8_packing *p, const bool words)
 	memset(padded, p->filler, sizeof padded);
 	for (int64_t k = 0; k < p->length; k += per_group) {
 		uint8_t *out = p->out + k / per_group * 4 * p->width;
-		for (int64_t at = 0; at < p->count; at += p->width, out += p->panel_bytes) {
+		for (int64_t index = 0; index < p->count; index += p->width, out += p->panel_bytes) {
 			const uint8_t *r[4] = {filler_row, filler_row, filler_row, filler_row};
 			for (int j = 0; j < per_group && k + j < p->length; j++) {
-				r[j] = p->data + (k + j) * p->k_stride + at;
-				if (p->count - at < p->width)
-					r[j] = memcpy(padded[j], r[j], (size_t)(p->count - at));
+				r[j] = p->data + (k + j) * p->k_stride + index;
+				if (p->count - index < p->width)
+					r[j] = memcpy(padded[j], r[j], (size_t)(p->count - index));
 			}
 			interleave(p, words, r, out);
 		}

@@ -261,7 +261,7 @@ static int patches_run(struct npl_int8_job *job, int step, int64_t task, struct 
 	const uint8_t *planes = (const uint8_t *)x->data + unit * job->channels * plane;
 	const uint8_t *weights = patches->taps_first ? job->base + patches->reordered : w->data;
 	int64_t channel = unit % job->groups * job->filters + filter;
-	int64_t at = (unit * job->filters + filter) * job->pixels + first;
+	int64_t index = (unit * job->filters + filter) * job->pixels + first;
 	if (!patches->direct)
 		gather(job, planes, first, count, worker->gathered);
 	struct npl_int8_product product = {
@@ -271,7 +271,7 @@ static int patches_run(struct npl_int8_job *job, int step, int64_t task, struct 
 		.a = npl_int8_matrix_of(w, weights + channel * job->k, job->k, 1),
 		.b = patches->direct ? npl_int8_matrix_of(x, planes + first, 1, plane)
 				     : npl_int8_matrix_of(x, worker->gathered, 1, count),
-		.c = job->scale ? worker->acc : (int32_t *)job->out.data + at,
+		.c = job->scale ? worker->acc : (int32_t *)job->out.data + index,
 		.c_stride = job->scale ? count : job->pixels,
 		.k_segment = job->order.k_segment,
 		.k_block = job->order.k_block,
@@ -280,8 +280,8 @@ static int patches_run(struct npl_int8_job *job, int step, int64_t task, struct 
 	};
 	int rc = npl_int8_gemm(&product, &worker->counts.overflows, err);
 	for (int64_t i = 0; !rc && i < product.m; i++)
-		npl_int8_finish_row(job, product.c + i * product.c_stride, count, channel + i, 0, at + i * job->pixels,
-				    &worker->counts);
+		npl_int8_finish_row(job, product.c + i * product.c_stride, count, channel + i, 0,
+				    index + i * job->pixels, &worker->counts);
 	return rc;
 }
 

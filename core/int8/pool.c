@@ -16,13 +16,13 @@ struct taps {
 
 /* Returns a window's taps. The divisor counts taps on the image, or on the padded image; a last window of ceil_mode may
  * extend beyond both. */
-static struct taps taps_of(const struct npl_window *w, int d, int64_t at, int64_t size)
+static struct taps taps_of(const struct npl_window *w, int d, int64_t index, int64_t size)
 {
 	struct taps t = {.first = size};
 	int64_t low = w->count_include_pad ? -w->pad_begin[d] : 0,
 		high = w->count_include_pad ? size + w->pad_end[d] : size;
 	for (int64_t k = 0; k < w->kernel[d]; k++) {
-		int64_t p = at * w->stride[d] - w->pad_begin[d] + k * w->dilation[d];
+		int64_t p = index * w->stride[d] - w->pad_begin[d] + k * w->dilation[d];
 		t.divisor_taps += p >= low && p < high;
 		if (p < 0 || p >= size)
 			continue;

@@ -14,7 +14,7 @@
 
 #define FLOATS __m128
 #define FINISH npl_int8_finish_sse2
-INLINE VEC load_some(const void *from, int64_t n)
+INLINE VEC load_partial(const void *from, int64_t n)
 {
 	int32_t value[LANES] = {0};
 	if (n >= LANES)

@@ -40,7 +40,7 @@ enum {
 /* The phases along one dimension: the remainders of the taps by the stride. */
 struct phases {
 	int64_t size;    /* positions of a phase that outputs reach */
-	int64_t used;    /* phases that some tap reads */
+	int64_t n_used;  /* phases that some tap reads */
 	int64_t *number; /* the phase of each remainder, from 1 on; 0: no tap has the remainder */
 };
 
@@ -95,7 +95,7 @@ static int make_phases(const struct npl_window *window, int d, int64_t outputs, 
 		return npl_no_memory(err);
 	for (int64_t k = 0; k < window->kernel[d]; k++) {
 		int64_t *number = &p->number[k * window->dilation[d] % stride];
-		*number = *number ? *number : ++p->used;
+		*number = *number ? *number : ++p->n_used;
 	}
 	p->size = outputs + (window->kernel[d] - 1) * window->dilation[d] / stride;
 	return 0;
@@ -106,17 +106,17 @@ static void locate(const struct npl_int8_job *job, struct windows *windows)
 {
 	const struct npl_window *w = &job->layer->attrs->conv.window;
 	const struct phases *rows = &windows->phase[0], *columns = &windows->phase[1];
-	int32_t *at = windows->group_offset;
+	int32_t *index = windows->group_offset;
 	for (int64_t quad = 0; quad < windows->quads && windows->panels_of_columns; quad++)
-		*at++ = (int32_t)(quad * windows->kernel->columns);
+		*index++ = (int32_t)(quad * windows->kernel->columns);
 	for (int64_t quad = 0; quad < windows->quads && !windows->panels_of_columns; quad++)
 		for (int64_t kh = 0; kh < w->kernel[0]; kh++)
 			for (int64_t kw = 0; kw < w->kernel[1]; kw++) {
 				int64_t y = kh * w->dilation[0], x = kw * w->dilation[1];
-				int64_t phase = (rows->number[y % w->stride[0]] - 1) * columns->used +
+				int64_t phase = (rows->number[y % w->stride[0]] - 1) * columns->n_used +
 						columns->number[x % w->stride[1]] - 1;
-				*at++ = (int32_t)((quad * rows->used * columns->used + phase) * windows->plane +
-						  y / w->stride[0] * columns->size + x / w->stride[1]);
+				*index++ = (int32_t)((quad * rows->n_used * columns->n_used + phase) * windows->plane +
+						     y / w->stride[0] * columns->size + x / w->stride[1]);
 			}
 }
 
@@ -188,7 +188,7 @@ static int windows_open(struct npl_int8_job *job, struct npl_err *err)
 	windows->panels_of_columns = npl_int8_is_direct(job);
 	if (windows->panels_of_columns) /* whole panels */
 		windows->plane = npl_div_up_i64(job->pixels, windows->kernel->columns) * windows->kernel->columns;
-	windows->unit = windows->quads * windows->phase[0].used * windows->phase[1].used * windows->plane;
+	windows->unit = windows->quads * windows->phase[0].n_used * windows->phase[1].n_used * windows->plane;
 	windows->k_groups = windows->quads * job->taps;
 	windows->columns = (job->out_image.size[0] - 1) * windows->phase[1].size + job->out_image.size[1];
 	windows->panels = npl_div_up_i64(job->filters, windows->kernel->rows);
@@ -273,7 +273,7 @@ static void copy_row(const struct npl_int8_job *job, const struct npl_int8_rows 
 	int64_t width = job->in_image.size[1], stride = w->stride[1], pad = w->pad_begin[1];
 	if (phase < 0 || row >= py->size)
 		return;
-	uint8_t *to = planes + (phase * px->used * windows->plane + row * px->size) * 4;
+	uint8_t *to = planes + (phase * px->n_used * windows->plane + row * px->size) * 4;
 	if (stride == 1) {
 		npl_int8_interleave(rows, npl_min_i64(width, px->size - pad), to + 4 * pad);
 		return;
@@ -389,8 +389,8 @@ static int64_t drop_row_gaps(const struct npl_int8_job *job, int32_t *sums, int6
 	int64_t row = column / pitch, row_offset = column % pitch; /* columns of this row before the block */
 	int64_t n_kept = 0;
 	*first = row * width + npl_min_i64(row_offset, width);
-	for (int64_t at = -row_offset; at < columns; at += pitch) {
-		int64_t low = at < 0 ? 0 : at, high = npl_min_i64(at + width, columns);
+	for (int64_t index = -row_offset; index < columns; index += pitch) {
+		int64_t low = index < 0 ? 0 : index, high = npl_min_i64(index + width, columns);
 		if (high <= low)
 			continue;
 		if (n_kept != low)

@@ -169,13 +169,13 @@ static double mask_term(const struct op_attention *a, bool causal, int64_t b, in
 	if (!mask)
 		return 0;
 	const int64_t query[4] = {b, h, row, i};
-	int64_t stride[NPL_MAX_RANK], at = 0;
+	int64_t stride[NPL_MAX_RANK], index = 0;
 	op_strides(&mask->shape, stride);
 	for (int d = 0; d < mask->shape.rank; d++)
-		at += mask->shape.dim[d] == 1 ? 0 : query[4 - mask->shape.rank + d] * stride[d];
+		index += mask->shape.dim[d] == 1 ? 0 : query[4 - mask->shape.rank + d] * stride[d];
 	if (mask->dtype == NPL_BOOL)
-		return ((const uint8_t *)mask->data)[at] ? 0 : -INFINITY;
-	return npl_tensor_real(mask, at);
+		return ((const uint8_t *)mask->data)[index] ? 0 : -INFINITY;
+	return npl_tensor_real(mask, index);
 }
 
 /* Computes one row of scores in the four stages that qk_matmul_output_mode names; `score` ends as the weights of v. */

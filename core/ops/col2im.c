@@ -90,10 +90,10 @@ OP_SHAPE(op_col2im_shape)
 }
 
 /* Finds the position in the image of element `tap` of a window; false: it is in the padding. */
-static bool find_element(const struct npl_col2im_attrs *b, int64_t window, int64_t tap, int64_t *at)
+static bool find_element(const struct npl_col2im_attrs *b, int64_t window, int64_t tap, int64_t *index)
 {
 	int64_t step = 1;
-	*at = 0;
+	*index = 0;
 	for (int d = b->rank - 1; d >= 0; d--) {
 		const int64_t positions = positions_along(b, d);
 		if (!positions)
@@ -102,7 +102,7 @@ static bool find_element(const struct npl_col2im_attrs *b, int64_t window, int64
 				  tap % b->kernel[d] * b->dilation[d];
 		if (!op_inside(i, b->image[d]))
 			return false;
-		*at += i * step;
+		*index += i * step;
 		step *= b->image[d];
 		window /= positions;
 		tap /= b->kernel[d];
@@ -123,10 +123,10 @@ OP_RUN(op_col2im_run)
 			sum[i] = 0;
 		for (int64_t tap = 0; tap < elements; tap++)
 			for (int64_t window = 0; window < positions; window++) {
-				int64_t at;
-				if (find_element(b, window, tap, &at))
-					sum[at] += npl_tensor_real(in[0],
-								   (plane * elements + tap) * positions + window);
+				int64_t index;
+				if (find_element(b, window, tap, &index))
+					sum[index] += npl_tensor_real(in[0],
+								      (plane * elements + tap) * positions + window);
 			}
 		for (int64_t i = 0; i < image; i++)
 			op_store_real(out, plane * image + i, sum[i]);

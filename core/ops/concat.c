@@ -18,22 +18,22 @@ OP_SHAPE(op_concat_shape)
 	int required = n_in > 1 ? n_in : 1;
 	if (op_inputs(in, n_in, required, NPL_DTYPES, err) || op_inputs(in, n_in, required, in[0]->dtype, err))
 		return NPL_EINPUT;
-	struct npl_shape joined = in[0]->shape;
-	if (op_axis(&attrs->along.axis, joined.rank, joined.rank - 1, err))
+	struct npl_shape joined_shape = in[0]->shape;
+	if (op_axis(&attrs->along.axis, joined_shape.rank, joined_shape.rank - 1, err))
 		return NPL_EINPUT;
 	for (int i = 1; i < n_in; i++) {
 		struct npl_shape expected = in[i]->shape;
-		if (expected.rank == joined.rank)
-			expected.dim[attrs->along.axis] = joined.dim[attrs->along.axis];
-		if (!npl_shape_equal(&joined, &expected))
+		if (expected.rank == joined_shape.rank)
+			expected.dim[attrs->along.axis] = joined_shape.dim[attrs->along.axis];
+		if (!npl_shape_equal(&joined_shape, &expected))
 			return npl_fail(err, NPL_EINPUT, "input %d is %s, which does not join %s along axis %lld", i,
 					OP_TEXT(&in[i]->shape), OP_TEXT(&in[0]->shape), (long long)attrs->along.axis);
-		joined.dim[attrs->along.axis] += in[i]->shape.dim[attrs->along.axis];
-		if (op_output_fits(&joined, 1, err))
+		joined_shape.dim[attrs->along.axis] += in[i]->shape.dim[attrs->along.axis];
+		if (op_output_fits(&joined_shape, 1, err))
 			return NPL_EINPUT;
 	}
 	out->dtype = in[0]->dtype;
-	out->shape = joined;
+	out->shape = joined_shape;
 	return 0;
 }
 

@@ -108,7 +108,7 @@ OP_RUN(op_constantofshape_run)
 	char *to = out->data;
 	if (!attrs->constant.value.data && bytes)
 		memset(to, 0, bytes);
-	for (size_t at = 0; attrs->constant.value.data && at < bytes; at += element)
-		memcpy(to + at, attrs->constant.value.data, element);
+	for (size_t offset = 0; attrs->constant.value.data && offset < bytes; offset += element)
+		memcpy(to + offset, attrs->constant.value.data, element);
 	return 0;
 }

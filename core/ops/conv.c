@@ -162,15 +162,16 @@ static void pack_patches(const void *b, int64_t k0, int64_t depth, int64_t n0, i
 static void add_tap(const struct patches *p, int64_t tap, const float *x, float weight, float *y)
 {
 	const struct npl_window *w = &p->window;
-	const int64_t at[NPL_VOLUME] = {tap / w->kernel[1] % w->kernel[0], tap % w->kernel[1],
-					tap / w->kernel[1] / w->kernel[0]};
-	int64_t first[NPL_VOLUME], end[NPL_VOLUME], stride = w->stride[1], shift = op_window_reads(w, 1, 0, at[1]);
+	const int64_t tap_index[NPL_VOLUME] = {tap / w->kernel[1] % w->kernel[0], tap % w->kernel[1],
+					       tap / w->kernel[1] / w->kernel[0]};
+	int64_t first[NPL_VOLUME], end[NPL_VOLUME], stride = w->stride[1],
+						    shift = op_window_reads(w, 1, 0, tap_index[1]);
 	for (int d = 0; d < NPL_VOLUME; d++)
-		npl_window_range(w, d, at[d], p->in[d], p->out[d], &first[d], &end[d]);
+		npl_window_range(w, d, tap_index[d], p->in[d], p->out[d], &first[d], &end[d]);
 	for (int64_t oz = first[NPL_DEPTH]; oz < end[NPL_DEPTH]; oz++)
 		for (int64_t oy = first[0]; oy < end[0]; oy++) {
-			const float *from = x + op_row(p->in, op_window_reads(w, NPL_DEPTH, oz, at[NPL_DEPTH]),
-						       op_window_reads(w, 0, oy, at[0]));
+			const float *from = x + op_row(p->in, op_window_reads(w, NPL_DEPTH, oz, tap_index[NPL_DEPTH]),
+						       op_window_reads(w, 0, oy, tap_index[0]));
 			float *restrict to = y + op_row(p->out, oz, oy);
 			if (stride == 1)
 				for (int64_t ox = first[1]; ox < end[1]; ox++)
@@ -262,8 +263,8 @@ static void convolve(void *context, int64_t i, int worker)
 	(void)worker;
 	p.x += i * groups->channels * op_volume(p.in);
 	for (int64_t m = 0; m < filters; m++)
-		for (int64_t at = 0; at < plane; at++)
-			to[m * plane + at] = groups->bias ? groups->bias[g * filters + m] : 0.0f;
+		for (int64_t index = 0; index < plane; index++)
+			to[m * plane + index] = groups->bias ? groups->bias[g * filters + m] : 0.0f;
 	if (groups->attrs->conv.private_kernels)
 		convolve_private(&p, filters, groups->channels, weight, groups->attrs->conv.groups * filters * k, to);
 	else if (convolve_group(&p, filters, groups->channels, weight, to, NULL))

@@ -128,13 +128,13 @@ static void scatter_tap(const struct scatter *s, int64_t tap, int64_t line, int6
 			float *y)
 {
 	const struct npl_window *w = &s->window;
-	const int64_t at[NPL_VOLUME] = {tap / w->kernel[1] % w->kernel[0], tap % w->kernel[1],
-					tap / w->kernel[1] / w->kernel[0]};
-	int64_t first, end, stride = w->stride[1], shift = op_window_reads(w, 1, 0, at[1]);
-	npl_window_range(w, 1, at[1], s->out[1], s->in[1], &first, &end);
+	const int64_t tap_index[NPL_VOLUME] = {tap / w->kernel[1] % w->kernel[0], tap % w->kernel[1],
+					       tap / w->kernel[1] / w->kernel[0]};
+	int64_t first, end, stride = w->stride[1], shift = op_window_reads(w, 1, 0, tap_index[1]);
+	npl_window_range(w, 1, tap_index[1], s->out[1], s->in[1], &first, &end);
 	for (int64_t l = line; l < line + lines; l++, products += s->in[1]) {
-		int64_t z = op_window_reads(w, NPL_DEPTH, l / s->in[0], at[NPL_DEPTH]);
-		int64_t row = op_window_reads(w, 0, l % s->in[0], at[0]);
+		int64_t z = op_window_reads(w, NPL_DEPTH, l / s->in[0], tap_index[NPL_DEPTH]);
+		int64_t row = op_window_reads(w, 0, l % s->in[0], tap_index[0]);
 		if (!op_inside(z, s->out[NPL_DEPTH]) || !op_inside(row, s->out[0]))
 			continue;
 		float *to = y + op_row(s->out, z, row);
@@ -199,8 +199,8 @@ static int run_images(struct scatter *s, const struct npl_attrs *attrs, const st
 		op_turn_matrix((const float *)in[1]->data + g * weights, s->channels, weights / s->channels,
 			       (float *)s->kernels);
 		for (int64_t image = 0; image < images; image++) {
-			int64_t at = image * groups + g;
-			if (transpose_group(s, (const float *)in[0]->data + at * from, y + at * to, err))
+			int64_t index = image * groups + g;
+			if (transpose_group(s, (const float *)in[0]->data + index * from, y + index * to, err))
 				return NPL_ENOMEM;
 		}
 	}

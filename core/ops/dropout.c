@@ -17,7 +17,7 @@ OP_ATTRS(op_dropout_attrs)
 }
 
 /* Says whether the ratio is known to be 0. */
-static bool keeps_all(const struct npl_tensor *ratio)
+static bool is_ratio_zero(const struct npl_tensor *ratio)
 {
 	if (!ratio || !ratio->data || npl_tensor_count(ratio) != 1)
 		return false;
@@ -33,7 +33,7 @@ OP_SHAPE(op_dropout_shape)
 	if (training && (training->dtype != NPL_BOOL || npl_tensor_count(training) != 1))
 		return npl_fail(err, NPL_EINPUT, "training_mode is %s %s, expected one bool",
 				npl_dtype_name(training->dtype), OP_TEXT(&training->shape));
-	if (training && (!training->data || *(const unsigned char *)training->data) && !keeps_all(in[1]))
+	if (training && (!training->data || *(const unsigned char *)training->data) && !is_ratio_zero(in[1]))
 		return npl_fail(err, NPL_EINPUT,
 				"training_mode must be constant and false, or the ratio 0: npulab runs inference");
 	for (int i = 0; i < n_out; i++) {

@@ -21,9 +21,9 @@ struct term {
 };
 
 /* Reads one term, to a comma, "->" or the end. */
-static int read_term(const char *equation, const char **at, struct term *term, struct npl_err *err)
+static int read_term(const char *equation, const char **cursor, struct term *term, struct npl_err *err)
 {
-	const char *c = *at;
+	const char *c = *cursor;
 	*term = (struct term){0};
 	for (; *c && *c != ',' && *c != '-'; c++) {
 		bool dots = !strncmp(c, "...", 3);
@@ -38,7 +38,7 @@ static int read_term(const char *equation, const char **at, struct term *term, s
 		term->dots |= dots;
 		c += dots ? 2 : 0;
 	}
-	*at = c;
+	*cursor = c;
 	return 0;
 }
 
@@ -137,7 +137,7 @@ static void find_sums(struct einsum *e)
 int einsum_parse(const char *equation, const struct npl_tensor *const *in, int n_in, struct einsum *e,
 		 struct npl_err *err)
 {
-	const char *at = equation;
+	const char *cursor = equation;
 	struct term term;
 	*e = (struct einsum){.n = n_in};
 	if (n_in > EINSUM_OPERANDS)
@@ -146,18 +146,18 @@ int einsum_parse(const char *equation, const struct npl_tensor *const *in, int n
 	memset(e->size, -1, sizeof e->size);
 	for (int k = 0; k < n_in; k++) {
 		e->shape[k] = in[k]->shape;
-		if (read_term(equation, &at, &term, err) || place_operand(e, k, &term, err))
+		if (read_term(equation, &cursor, &term, err) || place_operand(e, k, &term, err))
 			return NPL_EINPUT;
-		if ((*at == ',') != (k + 1 < n_in))
+		if ((*cursor == ',') != (k + 1 < n_in))
 			return npl_fail(err, NPL_EINPUT, "the equation '%s' is not one of %d operands", equation, n_in);
-		at += *at == ',';
+		cursor += *cursor == ',';
 	}
-	bool is_explicit = at[0] == '-' && at[1] == '>';
-	at += is_explicit ? 2 : 0;
-	if (is_explicit && read_term(equation, &at, &term, err))
+	bool is_explicit = cursor[0] == '-' && cursor[1] == '>';
+	cursor += is_explicit ? 2 : 0;
+	if (is_explicit && read_term(equation, &cursor, &term, err))
 		return NPL_EINPUT;
-	if (*at)
-		return npl_fail(err, NPL_EINPUT, "the equation '%s' makes no sense at '%.10s'", equation, at);
+	if (*cursor)
+		return npl_fail(err, NPL_EINPUT, "the equation '%s' makes no sense at '%.10s'", equation, cursor);
 	if (is_explicit ? explicit_output(e, &term, err) : implicit_output(e, err))
 		return NPL_EINPUT;
 	find_sums(e);

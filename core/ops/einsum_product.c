@@ -6,10 +6,10 @@
 
 enum role { BATCH, ROWS, COLUMNS, DEPTH, NONE };
 
-static int find_label(const int *label, int n, int wanted)
+static int find_label(const int *labels, int n, int label)
 {
 	for (int d = 0; d < n; d++)
-		if (label[d] == wanted)
+		if (labels[d] == label)
 			return d;
 	return -1;
 }

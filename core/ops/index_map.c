@@ -58,16 +58,16 @@ void op_index_map_copy(const struct op_index_map *map, const struct npl_tensor *
 	}
 	op_strides(&x->shape, stride);
 	do {
-		int64_t at = 0;
+		int64_t index = 0;
 		bool is_outside = false;
 		for (d = 0; d < last; d++) {
 			is_outside |= map->from[d][position[d]] < 0;
-			at += map->from[d][position[d]] * stride[d];
+			index += map->from[d][position[d]] * stride[d];
 		}
 		if (is_outside)
 			op_fill(to, fill, element, shape->dim[last]);
 		else
-			copy_line(map->from[last], shape->dim[last], (const char *)x->data + at * (int64_t)element,
+			copy_line(map->from[last], shape->dim[last], (const char *)x->data + index * (int64_t)element,
 				  fill, element, to);
 		to += (size_t)shape->dim[last] * element;
 		for (d = last - 1; d >= 0 && ++position[d] == shape->dim[d]; d--)

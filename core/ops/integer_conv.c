@@ -14,15 +14,15 @@ OP_ATTRS(op_integerconv_attrs)
 
 OP_SHAPE(op_integerconv_shape)
 {
-	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
-	if (op_inputs(in, n_in, at->y_zero >= 0 ? at->y_zero + 1 : 2, NPL_DTYPES, err))
+	const struct npl_integer_inputs *integer_inputs = npl_integer_inputs_of(attrs->op);
+	if (op_inputs(in, n_in, integer_inputs->y_zero >= 0 ? integer_inputs->y_zero + 1 : 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
-	const struct npl_tensor *w = in[at->b];
-	if (op_conv_result(attrs, &in[at->a]->shape, &w->shape, op_integer_input(in, n_in, at->bias), &out->shape,
-			   err) ||
+	const struct npl_tensor *w = in[integer_inputs->b];
+	if (op_conv_result(attrs, &in[integer_inputs->a]->shape, &w->shape,
+			   op_integer_input(in, n_in, integer_inputs->bias), &out->shape, err) ||
 	    op_integer_check(attrs, in, n_in, 1, w->shape.dim[0], err))
 		return NPL_EINPUT;
-	out->dtype = at->y_zero >= 0 ? in[at->y_zero]->dtype : NPL_I32;
+	out->dtype = integer_inputs->y_zero >= 0 ? in[integer_inputs->y_zero]->dtype : NPL_I32;
 	return 0;
 }
 
@@ -69,12 +69,12 @@ static void gather(const struct integer_conv *c, const int16_t *x, int64_t p)
 static void convolve(const struct integer_conv *c, const struct npl_attrs *attrs, const struct npl_tensor *const *in,
 		     int n_in, struct npl_tensor *out)
 {
-	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
-	const struct npl_tensor *bias = op_integer_input(in, n_in, at->bias),
-				*w_scale = op_integer_input(in, n_in, at->b_scale);
-	float x_scale = op_integer_scale(op_integer_input(in, n_in, at->a_scale), 0),
-	      y_scale = op_integer_scale(op_integer_input(in, n_in, at->y_scale), 0);
-	int32_t y_zero = op_integer_zero(op_integer_input(in, n_in, at->y_zero), 0);
+	const struct npl_integer_inputs *integer_inputs = npl_integer_inputs_of(attrs->op);
+	const struct npl_tensor *bias = op_integer_input(in, n_in, integer_inputs->bias),
+				*w_scale = op_integer_input(in, n_in, integer_inputs->b_scale);
+	float x_scale = op_integer_scale(op_integer_input(in, n_in, integer_inputs->a_scale), 0),
+	      y_scale = op_integer_scale(op_integer_input(in, n_in, integer_inputs->y_scale), 0);
+	int32_t y_zero = op_integer_zero(op_integer_input(in, n_in, integer_inputs->y_zero), 0);
 	int64_t plane = op_volume(c->in.size), pixels = op_volume(c->out.size), depth = c->channels * c->taps;
 	for (int64_t i = 0; i < c->in.images * attrs->conv.groups; i++)
 		for (int64_t p = 0; p < pixels; p++) {
@@ -92,8 +92,8 @@ static void convolve(const struct integer_conv *c, const struct npl_attrs *attrs
 
 OP_RUN(op_integerconv_run)
 {
-	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
-	const struct npl_tensor *x = in[at->a], *w = in[at->b];
+	const struct npl_integer_inputs *integer_inputs = npl_integer_inputs_of(attrs->op);
+	const struct npl_tensor *x = in[integer_inputs->a], *w = in[integer_inputs->b];
 	if (!npl_tensor_count(out))
 		return 0;
 	struct integer_conv c = {.window = op_window_volume(&attrs->conv.window),
@@ -102,8 +102,8 @@ OP_RUN(op_integerconv_run)
 	c.channels = w->shape.dim[1];
 	c.filters = w->shape.dim[0] / attrs->conv.groups;
 	c.taps = op_volume(c.window.kernel);
-	int16_t *a = elements(x, op_integer_input(in, n_in, at->a_zero), 1),
-		*b = elements(w, op_integer_input(in, n_in, at->b_zero), w->shape.dim[0]);
+	int16_t *a = elements(x, op_integer_input(in, n_in, integer_inputs->a_zero), 1),
+		*b = elements(w, op_integer_input(in, n_in, integer_inputs->b_zero), w->shape.dim[0]);
 	c.patch = malloc((size_t)(c.channels * c.taps) * sizeof *c.patch + 1);
 	c.x = a;
 	c.w = b;

@@ -14,15 +14,15 @@ OP_ATTRS(op_integermatmul_attrs)
 
 OP_SHAPE(op_integermatmul_shape)
 {
-	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
-	if (op_inputs(in, n_in, at->y_zero >= 0 ? at->y_zero + 1 : 2, NPL_DTYPES, err))
+	const struct npl_integer_inputs *integer_inputs = npl_integer_inputs_of(attrs->op);
+	if (op_inputs(in, n_in, integer_inputs->y_zero >= 0 ? integer_inputs->y_zero + 1 : 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
-	const struct npl_shape *a = &in[at->a]->shape, *b = &in[at->b]->shape;
+	const struct npl_shape *a = &in[integer_inputs->a]->shape, *b = &in[integer_inputs->b]->shape;
 	if (op_matmul_result(a, b, &out->shape, err) ||
 	    op_integer_check(attrs, in, n_in, a->rank > 1 ? a->dim[a->rank - 2] : 1,
 			     b->rank > 1 ? b->dim[b->rank - 1] : 1, err))
 		return NPL_EINPUT;
-	out->dtype = at->y_zero >= 0 ? in[at->y_zero]->dtype : NPL_I32;
+	out->dtype = integer_inputs->y_zero >= 0 ? in[integer_inputs->y_zero]->dtype : NPL_I32;
 	return 0;
 }
 
@@ -66,13 +66,13 @@ static void multiply(const struct integer_matmul *m, const int16_t *a, const int
 
 OP_RUN(op_integermatmul_run)
 {
-	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
-	const struct npl_tensor *left = in[at->a], *right = in[at->b];
+	const struct npl_integer_inputs *integer_inputs = npl_integer_inputs_of(attrs->op);
+	const struct npl_tensor *left = in[integer_inputs->a], *right = in[integer_inputs->b];
 	struct op_stack a = op_stack_of(&left->shape, true), b = op_stack_of(&right->shape, false);
-	struct integer_matmul m = {op_integer_input(in, n_in, at->a_scale),
-				   op_integer_input(in, n_in, at->b_scale),
-				   op_integer_input(in, n_in, at->y_scale),
-				   op_integer_input(in, n_in, at->y_zero),
+	struct integer_matmul m = {op_integer_input(in, n_in, integer_inputs->a_scale),
+				   op_integer_input(in, n_in, integer_inputs->b_scale),
+				   op_integer_input(in, n_in, integer_inputs->y_scale),
+				   op_integer_input(in, n_in, integer_inputs->y_zero),
 				   a.rows,
 				   b.cols,
 				   a.cols,
@@ -82,10 +82,10 @@ OP_RUN(op_integermatmul_run)
 	struct npl_shape batch;
 	struct op_walk walk;
 	int rc = op_broadcast_shape(&a.batch, &b.batch, &batch, err);
-	int16_t *x = elements(left, op_integer_input(in, n_in, at->a_zero), npl_shape_count(&a.batch), a.rows, a.cols,
-			      false);
-	int16_t *w = elements(right, op_integer_input(in, n_in, at->b_zero), npl_shape_count(&b.batch), b.rows, b.cols,
-			      true);
+	int16_t *x = elements(left, op_integer_input(in, n_in, integer_inputs->a_zero), npl_shape_count(&a.batch),
+			      a.rows, a.cols, false);
+	int16_t *w = elements(right, op_integer_input(in, n_in, integer_inputs->b_zero), npl_shape_count(&b.batch),
+			      b.rows, b.cols, true);
 	if (!rc && (!x || !w))
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory for the operands");
 	int64_t index[NPL_MAX_RANK] = {0}, a_at = 0, b_at = 0, y_at = 0;

@@ -56,8 +56,9 @@ static int check_parameter(const struct npl_tensor *p, enum npl_dtype dtype, int
 int op_integer_check(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, int64_t a_parts,
 		     int64_t b_parts, struct npl_err *err)
 {
-	const struct npl_integer_inputs *at = npl_integer_inputs_of(attrs->op);
-	const struct npl_tensor *a = in[at->a], *b = in[at->b], *y_zero = op_integer_input(in, n_in, at->y_zero);
+	const struct npl_integer_inputs *integer_inputs = npl_integer_inputs_of(attrs->op);
+	const struct npl_tensor *a = in[integer_inputs->a], *b = in[integer_inputs->b],
+				*y_zero = op_integer_input(in, n_in, integer_inputs->y_zero);
 	if (check_operand(a, "the first operand", err) || check_operand(b, "the second operand", err) ||
 	    (y_zero && check_operand(y_zero, "the output's zero point", err)))
 		return NPL_EINPUT;
@@ -66,13 +67,13 @@ int op_integer_check(const struct npl_attrs *attrs, const struct npl_tensor *con
 		enum npl_dtype dtype;
 		int64_t parts;
 		const char *operand_name;
-	} parameter[] = {{at->a_scale, NPL_F32, a_parts, "the first operand's scale"},
-			 {at->a_zero, a->dtype, a_parts, "the first operand's zero point"},
-			 {at->b_scale, NPL_F32, b_parts, "the second operand's scale"},
-			 {at->b_zero, b->dtype, b_parts, "the second operand's zero point"},
-			 {at->y_scale, NPL_F32, 1, "the output's scale"},
-			 {at->y_zero, y_zero ? y_zero->dtype : NPL_U8, 1, "the output's zero point"},
-			 {at->bias, NPL_I32, b_parts, "the bias"}};
+	} parameter[] = {{integer_inputs->a_scale, NPL_F32, a_parts, "the first operand's scale"},
+			 {integer_inputs->a_zero, a->dtype, a_parts, "the first operand's zero point"},
+			 {integer_inputs->b_scale, NPL_F32, b_parts, "the second operand's scale"},
+			 {integer_inputs->b_zero, b->dtype, b_parts, "the second operand's zero point"},
+			 {integer_inputs->y_scale, NPL_F32, 1, "the output's scale"},
+			 {integer_inputs->y_zero, y_zero ? y_zero->dtype : NPL_U8, 1, "the output's zero point"},
+			 {integer_inputs->bias, NPL_I32, b_parts, "the bias"}};
 	for (size_t i = 0; i < sizeof parameter / sizeof *parameter; i++)
 		if (check_parameter(op_integer_input(in, n_in, parameter[i].input), parameter[i].dtype,
 				    parameter[i].parts, parameter[i].operand_name, err))

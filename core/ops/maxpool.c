@@ -66,7 +66,7 @@ MAX_PLANES(max_planes_i16, int16_t, INT16_MIN)
 #undef BETTER_
 
 /* Says whether there is one window, over all of a plane, as in GlobalMaxPool. */
-static bool is_whole(const struct npl_window *window, const int64_t in[NPL_VOLUME], const int64_t out[NPL_VOLUME])
+static bool is_global(const struct npl_window *window, const int64_t in[NPL_VOLUME], const int64_t out[NPL_VOLUME])
 {
 	bool whole = op_volume(out) == 1;
 	for (int d = 0; d < NPL_VOLUME; d++)
@@ -83,7 +83,7 @@ static bool is_whole(const struct npl_window *window, const int64_t in[NPL_VOLUM
 		const int64_t n = op_volume(in);                                                                       \
 		const type *x = from;                                                                                  \
 		type *y = to;                                                                                          \
-		if (!is_whole(window, in, out)) {                                                                      \
+		if (!is_global(window, in, out)) {                                                                     \
 			name(window, in, out, planes, from, to);                                                       \
 			return;                                                                                        \
 		}                                                                                                      \
@@ -166,20 +166,20 @@ static int64_t find_greatest(const struct npl_window *w, const struct npl_image 
 	for (int64_t z = reach[NPL_DEPTH].first; z < reach[NPL_DEPTH].end; z += w->dilation[NPL_DEPTH])
 		for (int64_t r = reach[0].first; r < reach[0].end; r += w->dilation[0])
 			for (int64_t c = reach[1].first; c < reach[1].end; c += w->dilation[1]) {
-				int64_t at = op_row(size->size, z, r) + c;
-				double value = npl_tensor_real(x, channel * op_volume(size->size) + at);
+				int64_t index = op_row(size->size, z, r) + c;
+				double value = npl_tensor_real(x, channel * op_volume(size->size) + index);
 				if (greatest_at >= 0 && !(value > greatest) && value == value)
 					continue;
-				greatest_at = at;
+				greatest_at = index;
 				greatest = value;
 			}
 	return greatest_at;
 }
 
-/* Returns position `at` of a volume, counted with its first dimension the fastest. */
-static int64_t by_columns(const int64_t size[NPL_VOLUME], int64_t at)
+/* Returns position `index` of a volume, counted with its first dimension the fastest. */
+static int64_t column_major_index(const int64_t size[NPL_VOLUME], int64_t index)
 {
-	int64_t c = at % size[1], r = at / size[1] % size[0], z = at / size[1] / size[0];
+	int64_t c = index % size[1], r = index / size[1] % size[0], z = index / size[1] / size[0];
 	return z + size[NPL_DEPTH] * (r + size[0] * c);
 }
 
@@ -197,7 +197,7 @@ static void find_indices(const struct npl_attrs *attrs, const struct npl_tensor 
 				reach[d] = op_pool_reach(&window, d, position[d], 0, from.size[d]);
 			int64_t at = find_greatest(&window, &from, x, channel, reach);
 			if (at >= 0 && attrs->pool.column_major)
-				at = by_columns(from.size, at);
+				at = column_major_index(from.size, at);
 			*index++ = at < 0 ? -1 : channel * volume + at;
 		}
 }

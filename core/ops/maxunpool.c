@@ -77,13 +77,13 @@ OP_SHAPE(op_maxunpool_shape)
 	return op_output_fits(&out->shape, 1, err);
 }
 
-/* Returns the element of `outer` that element `at` of `inner` becomes when inner is put into its first corner. */
-static int64_t in_corner(const struct npl_shape *inner, const struct npl_shape *outer, int64_t at)
+/* Returns the element of `outer` that element `index` of `inner` becomes when inner is put into its first corner. */
+static int64_t embed_index(const struct npl_shape *inner, const struct npl_shape *outer, int64_t index)
 {
 	int64_t to = 0, step = 1;
 	for (int d = inner->rank - 1; d >= 0; d--) {
-		to += at % inner->dim[d] * step;
-		at /= inner->dim[d];
+		to += index % inner->dim[d] * step;
+		index /= inner->dim[d];
 		step *= outer->dim[d];
 	}
 	return to;
@@ -105,7 +105,7 @@ OP_RUN(op_maxunpool_run)
 		if (index[i] < 0 || index[i] >= n_elements)
 			return npl_fail(err, NPL_EINPUT, "index %lld is none of the %lld elements of %s",
 					(long long)index[i], (long long)n_elements, OP_TEXT(&inferred));
-		int64_t at = in_corner(&inferred, &out->shape, index[i]);
+		int64_t at = embed_index(&inferred, &out->shape, index[i]);
 		memcpy((unsigned char *)out->data + (size_t)at * element, from, element);
 	}
 	return 0;

@@ -123,17 +123,17 @@ OP_SHAPE(op_layernorm_shape)
 	return 0;
 }
 
-/* Computes y = y * scale + bias for the elements of y from `at` on that have this shape; both broadcast, bias may be
+/* Computes y = y * scale + bias for the elements of y from `index` on that have this shape; both broadcast, bias may be
  * NULL. */
 static void apply_affine(const struct npl_shape *shape, const struct npl_tensor *scale_tensor,
-			 const struct npl_tensor *bias, struct npl_tensor *y, int64_t at)
+			 const struct npl_tensor *bias, struct npl_tensor *y, int64_t index)
 {
 	struct op_walk walk;
 	op_walk_init(&walk, shape, &scale_tensor->shape, bias ? &bias->shape : &scale_tensor->shape);
 	if (y->dtype == NPL_F64)
-		affine_double(&walk, scale_tensor->data, bias ? bias->data : NULL, (double *)y->data + at);
+		affine_double(&walk, scale_tensor->data, bias ? bias->data : NULL, (double *)y->data + index);
 	else
-		affine_float(&walk, scale_tensor->data, bias ? bias->data : NULL, (float *)y->data + at);
+		affine_float(&walk, scale_tensor->data, bias ? bias->data : NULL, (float *)y->data + index);
 }
 
 /* Returns the shape that scale and bias are applied to at once. It is that of the values normalised together, while
@@ -236,10 +236,10 @@ OP_RUN(op_groupnorm_run)
 	for (int64_t i = 0; i < x->shape.dim[0] * attrs->norm.groups; i++) {
 		struct moments m = BY_TYPE(moments, x, i * channels * plane, channels * plane);
 		for (int64_t c = 0; c < channels; c++) {
-			const int64_t group = i % attrs->norm.groups, at = (i * channels + c) * plane;
+			const int64_t group = i % attrs->norm.groups, index = (i * channels + c) * plane;
 			const int64_t k = op_before(attrs, 21) ? group : group * channels + c;
 			double factor = parameter(in[1], k) / sqrt(m.variance + (double)attrs->norm.epsilon);
-			BY_TYPE_TO(scale, x, out, at, plane, m.mean, factor, parameter(in[2], k));
+			BY_TYPE_TO(scale, x, out, index, plane, m.mean, factor, parameter(in[2], k));
 		}
 	}
 	return 0;
@@ -331,12 +331,12 @@ static struct groups groups_of(const struct npl_attrs *attrs, const struct npl_s
 
 static int64_t group_at(const struct groups *g, int64_t i)
 {
-	int64_t at = 0;
+	int64_t index = 0;
 	for (int d = g->shape->rank - 1; d >= 0; d--) {
-		at += i % g->shape->dim[d] * g->stride[d];
+		index += i % g->shape->dim[d] * g->stride[d];
 		i /= g->shape->dim[d];
 	}
-	return at;
+	return index;
 }
 
 OP_RUN(op_meanvariance_run)
@@ -361,8 +361,8 @@ OP_RUN(op_meanvariance_run)
 	for (int64_t i = 0; i < g.count; i++)
 		deviation[i] = sqrt(deviation[i]) + 1e-9; /* as ONNX's definition has it */
 	for (int64_t i = 0; i < count; i++) {
-		int64_t at = group_at(&g, i);
-		BY_TYPE_TO(scale, x, out, i, 1, mean[at], 1 / deviation[at], 0.0);
+		int64_t index = group_at(&g, i);
+		BY_TYPE_TO(scale, x, out, i, 1, mean[index], 1 / deviation[index], 0.0);
 	}
 	free(mean);
 	return 0;

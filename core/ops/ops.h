@@ -169,9 +169,9 @@ static inline int64_t op_window_reads(const struct npl_window *window, int d, in
 {
 	return output * window->stride[d] - window->pad_begin[d] + tap * window->dilation[d];
 }
-static inline bool op_inside(int64_t at, int64_t size)
+static inline bool op_inside(int64_t index, int64_t size)
 {
-	return at >= 0 && at < size;
+	return index >= 0 && index < size;
 }
 
 /* broadcast.c: walks two operands together over the shape that they broadcast to. */

@@ -128,8 +128,9 @@ static int64_t source(enum npl_pad_mode mode, int64_t i, int64_t n)
 		return (i % n + n) % n;
 	if (mode == NPL_PAD_MODE_EDGE || n == 1)
 		return i < 0 ? 0 : n - 1;
-	int64_t period = 2 * (n - 1), at = (i % period + period) % period; /* longer than the tensor: mirrored back */
-	return at < n ? at : period - at;
+	int64_t period = 2 * (n - 1),
+		index = (i % period + period) % period; /* longer than the tensor: mirrored back */
+	return index < n ? index : period - index;
 }
 
 OP_RUN(op_pad_run)
@@ -144,8 +145,8 @@ OP_RUN(op_pad_run)
 		int64_t first, end;
 		find_remaining(attrs, d, in[0]->shape.dim[d], &first, &end);
 		for (int64_t i = 0; i < out->shape.dim[d]; i++) {
-			int64_t at = source(attrs->pad.mode, i - attrs->pad.pad_begin[d] - first, end - first);
-			map.from[d][i] = at < 0 ? -1 : first + at;
+			int64_t index = source(attrs->pad.mode, i - attrs->pad.pad_begin[d] - first, end - first);
+			map.from[d][i] = index < 0 ? -1 : first + index;
 		}
 	}
 	op_index_map_copy(&map, in[0], n_in > 2 && in[2] ? in[2]->data : value.data, out);

@@ -95,12 +95,12 @@ static void multiply_panel(const struct kernel *kernel, const struct op_product 
 		kernel->tile(rows, depth, a, p->a_stride, panel, y, p->y_stride);
 		return;
 	}
-	float whole[TILE_ROWS * OP_MAX_WIDTH] = {0};
+	float padded_column[TILE_ROWS * OP_MAX_WIDTH] = {0};
 	for (int i = 0; i < rows; i++)
-		memcpy(whole + i * kernel->width, y + i * p->y_stride, (size_t)cols * sizeof *y);
-	kernel->tile(rows, depth, a, p->a_stride, panel, whole, kernel->width);
+		memcpy(padded_column + i * kernel->width, y + i * p->y_stride, (size_t)cols * sizeof *y);
+	kernel->tile(rows, depth, a, p->a_stride, panel, padded_column, kernel->width);
 	for (int i = 0; i < rows; i++)
-		memcpy(y + i * p->y_stride, whole + i * kernel->width, (size_t)cols * sizeof *y);
+		memcpy(y + i * p->y_stride, padded_column + i * kernel->width, (size_t)cols * sizeof *y);
 }
 
 static void multiply_block(const struct kernel *kernel, const struct op_product *p, int64_t k0, int64_t n0,

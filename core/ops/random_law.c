@@ -152,13 +152,13 @@ static const struct steps *fastest(void)
 /* Computes x[i] = npl_normal_quantile(p[i]) for a block: all as if they were in the middle, then those that are not. */
 static void quantiles(const struct steps *steps, const double *p, int64_t n, double *x)
 {
-	int at[BLOCK] = {0};
+	int index[BLOCK] = {0};
 	double r[BLOCK], tail_value[BLOCK];
 	int64_t tails = 0;
 	steps->middle(p, n, x);
 	for (int64_t i = 0; i < n; i++) {
 		const double complement = 1.0 - p[i]; /* without branches, which nothing could foretell */
-		at[tails] = (int)i;
+		index[tails] = (int)i;
 		r[tails] = p[i] < complement ? p[i] : complement;
 		tails += fabs(p[i] - 0.5) > MIDDLE;
 	}
@@ -166,7 +166,7 @@ static void quantiles(const struct steps *steps, const double *p, int64_t n, dou
 	steps->tail(r, tails, tail_value);
 	for (int64_t j = 0; j < tails; j++) {
 		const double value = r[j] <= FAR ? tail_value[j] : far_quantile(r[j]);
-		x[at[j]] = copysign(value, p[at[j]] - 0.5);
+		x[index[j]] = copysign(value, p[index[j]] - 0.5);
 	}
 }
 
@@ -202,11 +202,11 @@ static void make_floats(void *context, int64_t begin, int64_t end)
 {
 	const struct request *m = context;
 	double block[BLOCK];
-	for (int64_t at = begin; at < end; at += BLOCK) {
-		const int64_t n = end - at < BLOCK ? end - at : BLOCK;
-		make_block(m->law, m->first + at, n, block);
+	for (int64_t index = begin; index < end; index += BLOCK) {
+		const int64_t n = end - index < BLOCK ? end - index : BLOCK;
+		make_block(m->law, m->first + index, n, block);
 		for (int64_t i = 0; i < n; i++)
-			m->floats[at + i] = (float)block[i];
+			m->floats[index + i] = (float)block[i];
 	}
 	for (int64_t i = begin; i < end && m->law->uniform; i++) /* a p next to 1 may round to high */
 		if (m->floats[i] >= m->law->high)
@@ -217,8 +217,8 @@ static void make_doubles(void *context, int64_t begin, int64_t end)
 {
 	const struct request *m = context;
 	const double high = (double)m->law->high;
-	for (int64_t at = begin; at < end; at += BLOCK)
-		make_block(m->law, m->first + at, end - at < BLOCK ? end - at : BLOCK, m->doubles + at);
+	for (int64_t index = begin; index < end; index += BLOCK)
+		make_block(m->law, m->first + index, end - index < BLOCK ? end - index : BLOCK, m->doubles + index);
 	for (int64_t i = begin; i < end && m->law->uniform; i++)
 		if (m->doubles[i] >= high)
 			m->doubles[i] = nextafter(high, (double)m->law->low);

@@ -18,10 +18,10 @@ static int directions_of(const struct npl_recurrent_attrs *r)
 }
 
 /* Takes the next constant off a list, if there is one left. */
-static void take(const struct npl_attr *list, int64_t *at, float *constant)
+static void take(const struct npl_attr *list, int64_t *index, float *constant)
 {
-	if (list && *at < list->n)
-		*constant = list->floats[(*at)++];
+	if (list && *index < list->n)
+		*constant = list->floats[(*index)++];
 }
 
 /* Reads the functions of all directions. The lists give constants, one after the other, to the functions that have
@@ -322,21 +322,21 @@ static int run_step(const struct call *call, struct recurrent_run *run, int64_t 
 	int64_t columns = s->gates * s->hidden;
 	float *y = output_of(call, 0);
 	for (int64_t sample = 0; sample < s->batch; sample++) {
-		int64_t at = place_of(call, sample, step, backwards);
-		call->b.runs[sample] = at >= 0;
-		if (at >= 0)
+		int64_t index = place_of(call, sample, step, backwards);
+		call->b.runs[sample] = index >= 0;
+		if (index >= 0)
 			memcpy(run->sums + sample * columns,
 			       call->b.products +
-				       (batch_first ? sample * s->steps + at : at * s->batch + sample) * columns,
+				       (batch_first ? sample * s->steps + index : index * s->batch + sample) * columns,
 			       (size_t)columns * sizeof(float));
 	}
 	if (op_cell_step(run, err))
 		return NPL_ENOMEM;
 	for (int64_t sample = 0; sample < s->batch && y; sample++) {
-		int64_t at = place_of(call, sample, step, backwards);
-		int64_t row = batch_first ? (sample * s->steps + at) * s->directions + direction
-					  : (at * s->directions + direction) * s->batch + sample;
-		if (at >= 0)
+		int64_t index = place_of(call, sample, step, backwards);
+		int64_t row = batch_first ? (sample * s->steps + index) * s->directions + direction
+					  : (index * s->directions + direction) * s->batch + sample;
+		if (index >= 0)
 			memcpy(y + row * s->hidden, run->h + sample * s->hidden, (size_t)s->hidden * sizeof *y);
 	}
 	return 0;

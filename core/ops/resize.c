@@ -420,25 +420,25 @@ struct sampler {
 DEFINE_LINE(float)
 DEFINE_LINE(double)
 
-/* Returns the line of x from `at` on; neighbour tells lines apart that are needed together. */
-static const double *line_from(struct sampler *s, int64_t at, int64_t neighbour)
+/* Returns the line of x from `index` on; neighbour tells lines apart that are needed together. */
+static const double *line_from(struct sampler *s, int64_t index, int64_t neighbour)
 {
 	const int last = s->x->shape.rank - 1, slot = (int)(neighbour & 3);
-	if (s->line_start[slot] != at) {
+	if (s->line_start[slot] != index) {
 		if (s->x->dtype == NPL_F32)
-			weigh_line_float(s->taps[last], (const float *)s->x->data + at, s->width, s->line[slot]);
+			weigh_line_float(s->taps[last], (const float *)s->x->data + index, s->width, s->line[slot]);
 		else
-			weigh_line_double(s->taps[last], (const double *)s->x->data + at, s->width, s->line[slot]);
-		s->line_start[slot] = at;
+			weigh_line_double(s->taps[last], (const double *)s->x->data + index, s->width, s->line[slot]);
+		s->line_start[slot] = index;
 	}
 	return s->line[slot];
 }
 
 /* Returns a line weighed along the dimensions from the r-th resized one on. */
-static const double *sample_line(struct sampler *s, int r, int64_t at, int64_t neighbour)
+static const double *sample_line(struct sampler *s, int r, int64_t index, int64_t neighbour)
 {
 	if (r == s->n_resized)
-		return line_from(s, at, neighbour);
+		return line_from(s, index, neighbour);
 	const int d = s->resized[r];
 	const struct taps *taps = &s->taps[d][s->line_position[d]];
 	double *sum = s->sum[r];
@@ -447,7 +447,7 @@ static const double *sample_line(struct sampler *s, int r, int64_t at, int64_t n
 		const double weight = taps->weight[k];
 		if (weight == 0)
 			continue;
-		const double *line = sample_line(s, r + 1, at + taps->index[k] * s->stride[d], taps->index[k]);
+		const double *line = sample_line(s, r + 1, index + taps->index[k] * s->stride[d], taps->index[k]);
 		for (int64_t i = 0; i < s->width; i++)
 			sum[i] += weight * line[i];
 	}
@@ -459,13 +459,13 @@ static void write_line(struct sampler *s, double outside, struct npl_tensor *out
 	const int last = s->x->shape.rank - 1;
 	const struct taps *taps = s->taps[last];
 	bool is_all_outside = false;
-	int64_t at = 0;
+	int64_t index = 0;
 	for (int d = 0; d < last; d++) {
 		const struct taps *t = &s->taps[d][s->line_position[d]];
 		is_all_outside |= !t->n;
-		at += t->n == 1 ? t->index[0] * s->stride[d] : 0;
+		index += t->n == 1 ? t->index[0] * s->stride[d] : 0;
 	}
-	const double *line = is_all_outside ? NULL : sample_line(s, 0, at, 0);
+	const double *line = is_all_outside ? NULL : sample_line(s, 0, index, 0);
 	for (int64_t i = 0; i < s->width; i++) {
 		const double value = is_all_outside || !taps[i].n ? outside : line[i];
 		if (out->dtype == NPL_F32)

@@ -94,12 +94,12 @@ OP_SHAPE(op_rotary_shape)
 }
 
 /* Turns one head at one position. angle is the index of the position's sines and cosines in the caches. */
-static void turn(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int64_t at, int64_t size,
+static void turn(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int64_t index, int64_t size,
 		 int64_t angle, const struct npl_tensor *out)
 {
 	const int64_t half = attrs->rotary.turned / 2;
 	for (int64_t i = 0; i < half; i++) {
-		const int64_t a = at + (attrs->rotary.interleaved ? 2 * i : i),
+		const int64_t a = index + (attrs->rotary.interleaved ? 2 * i : i),
 			      b = attrs->rotary.interleaved ? a + 1 : a + half;
 		const double cosine = npl_tensor_real(in[COSINE], angle + i),
 			     sine = npl_tensor_real(in[SINE], angle + i);
@@ -108,7 +108,7 @@ static void turn(const struct npl_attrs *attrs, const struct npl_tensor *const *
 		op_store_real(out, b, sine * x + cosine * y);
 	}
 	for (int64_t i = attrs->rotary.turned; i < size; i++)
-		op_store_real(out, at + i, npl_tensor_real(in[0], at + i));
+		op_store_real(out, index + i, npl_tensor_real(in[0], index + i));
 }
 
 OP_RUN(op_rotary_run)

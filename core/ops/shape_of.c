@@ -17,11 +17,11 @@ OP_ATTRS(op_shapeof_attrs)
 }
 
 /* Returns a start or end clamped to the dimensions. A negative one counts from the last. */
-static int clamped(int64_t at, int rank)
+static int clamped(int64_t index, int rank)
 {
-	if (at < 0)
-		at = at < -rank ? 0 : at + rank;
-	return at > rank ? rank : (int)at;
+	if (index < 0)
+		index = index < -rank ? 0 : index + rank;
+	return index > rank ? rank : (int)index;
 }
 
 OP_SHAPE(op_shapeof_shape)

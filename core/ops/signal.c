@@ -50,12 +50,12 @@ static void transform(const double *x, int64_t n, int64_t bins, bool inverse, co
 {
 	for (int64_t k = 0; k < bins; k++) {
 		double real = 0, imaginary = 0;
-		int64_t at = 0;
+		int64_t index = 0;
 		for (int64_t i = 0; i < n; i++) {
-			const double c = table[2 * at], s = inverse ? table[2 * at + 1] : -table[2 * at + 1];
+			const double c = table[2 * index], s = inverse ? table[2 * index + 1] : -table[2 * index + 1];
 			real += x[2 * i] * c - x[2 * i + 1] * s;
 			imaginary += x[2 * i] * s + x[2 * i + 1] * c;
-			at = at + k < n ? at + k : at + k - n;
+			index = index + k < n ? index + k : index + k - n;
 		}
 		y[2 * k] = inverse ? real / (double)n : real;
 		y[2 * k + 1] = inverse ? imaginary / (double)n : imaginary;
@@ -126,9 +126,9 @@ OP_RUN(op_dft_run)
 		const int64_t first = line / inner * present * inner + line % inner;
 		const int64_t result = line / inner * bins * inner + line % inner;
 		for (int64_t i = 0; i < n; i++) {
-			const int64_t at = (first + i * inner) * parts;
-			x[2 * i] = i < present ? npl_tensor_real(in[0], at) : 0;
-			x[2 * i + 1] = i < present && parts > 1 ? npl_tensor_real(in[0], at + 1) : 0;
+			const int64_t index = (first + i * inner) * parts;
+			x[2 * i] = i < present ? npl_tensor_real(in[0], index) : 0;
+			x[2 * i + 1] = i < present && parts > 1 ? npl_tensor_real(in[0], index + 1) : 0;
 		}
 		transform(x, n, bins, attrs->signal.inverse, table, y);
 		for (int64_t k = 0; k < 2 * bins; k++)

@@ -162,12 +162,14 @@ OP_RUN(op_softmax_run)
 	const int64_t blocks = inner == 1 ? 1 : outer, n_vectors = inner == 1 ? outer : inner;
 	for (int64_t b = 0; b < blocks; b++)
 		for (int64_t v = 0; v < n_vectors; v += VECTORS) {
-			const int64_t at = b * n * inner + v * g.step;
+			const int64_t index = b * n * inner + v * g.step;
 			g.vectors = n_vectors - v < VECTORS ? (int)(n_vectors - v) : VECTORS;
 			if (out->dtype == NPL_F32)
-				group_float(attrs->op, &g, (const float *)in[0]->data + at, (float *)out->data + at);
+				group_float(attrs->op, &g, (const float *)in[0]->data + index,
+					    (float *)out->data + index);
 			else
-				group_double(attrs->op, &g, (const double *)in[0]->data + at, (double *)out->data + at);
+				group_double(attrs->op, &g, (const double *)in[0]->data + index,
+					     (double *)out->data + index);
 		}
 	return 0;
 }

@@ -53,14 +53,14 @@ static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *co
 }
 
 /* Computes parts of one size, rounded up, and the rest as the last part; before opset 18 all must be equal. */
-static int divide_equally(const struct npl_attrs *attrs, int64_t whole, int64_t *size, int n_out, struct npl_err *err)
+static int divide_equally(const struct npl_attrs *attrs, int64_t total, int64_t *size, int n_out, struct npl_err *err)
 {
-	const int64_t part = whole / n_out + (whole % n_out != 0), last = whole - part * (n_out - 1);
+	const int64_t part = total / n_out + (total % n_out != 0), last = total - part * (n_out - 1);
 	if (attrs->split.num_outputs && attrs->split.num_outputs != n_out)
 		return npl_fail(err, NPL_EINPUT, "num_outputs is %lld and the node has %d output%s",
 				(long long)attrs->split.num_outputs, n_out, npl_plural(n_out));
 	if (last < 0 || (last != part && op_before(attrs, 18)))
-		return npl_fail(err, NPL_EINPUT, "%lld along axis %lld do not divide by %d output%s", (long long)whole,
+		return npl_fail(err, NPL_EINPUT, "%lld along axis %lld do not divide by %d output%s", (long long)total,
 				(long long)attrs->split.axis, n_out, npl_plural(n_out));
 	for (int k = 0; k < n_out; k++)
 		size[k] = k < n_out - 1 ? part : last;
@@ -76,11 +76,11 @@ OP_SHAPE(op_split_shape)
 	const struct npl_shape *x = &in[0]->shape;
 	if (op_axis(&attrs->split.axis, x->rank, x->rank - 1, err))
 		return NPL_EINPUT;
-	int64_t whole = x->dim[attrs->split.axis];
+	int64_t total = x->dim[attrs->split.axis];
 	if (n && n != n_out)
 		return npl_fail(err, NPL_EINPUT, "split has %d size%s, the node %d output%s", n, npl_plural(n), n_out,
 				npl_plural(n_out));
-	if (!n && divide_equally(attrs, whole, size, n_out, err))
+	if (!n && divide_equally(attrs, total, size, n_out, err))
 		return NPL_EINPUT;
 	for (int k = 0; k < n_out; k++) {
 		if (size[k] < 0 || __builtin_add_overflow(sum, size[k], &sum))
@@ -89,9 +89,9 @@ OP_SHAPE(op_split_shape)
 		out[k].shape = *x;
 		out[k].shape.dim[attrs->split.axis] = size[k];
 	}
-	if (sum != whole)
+	if (sum != total)
 		return npl_fail(err, NPL_EINPUT, "the sizes of split sum to %lld, axis %lld of %s has %lld",
-				(long long)sum, (long long)attrs->split.axis, OP_TEXT(x), (long long)whole);
+				(long long)sum, (long long)attrs->split.axis, OP_TEXT(x), (long long)total);
 	return 0;
 }
 

@@ -128,17 +128,17 @@ void op_strided_copy(const struct op_strided *c, const void *x, void *y)
 
 void op_strided_copy_part(const struct op_strided *c, int dims, int64_t begin, int64_t end, const void *x, void *y)
 {
-	const int cut = dims - 1;
+	const int split_dim = dims - 1;
 	const int64_t block = op_count(c->dim + dims, c->rank - dims);
-	struct op_strided part = {.element = c->element, .rank = c->rank - cut};
-	memcpy(part.dim, c->dim + cut, (size_t)part.rank * sizeof *part.dim);
-	memcpy(part.step, c->step + cut, (size_t)part.rank * sizeof *part.step);
+	struct op_strided part = {.element = c->element, .rank = c->rank - split_dim};
+	memcpy(part.dim, c->dim + split_dim, (size_t)part.rank * sizeof *part.dim);
+	memcpy(part.step, c->step + split_dim, (size_t)part.rank * sizeof *part.step);
 	for (int64_t i = begin, outer; i < end; i += part.dim[0]) {
-		const int64_t at = i % c->dim[cut], block_left = c->dim[cut] - at;
+		const int64_t index = i % c->dim[split_dim], block_left = c->dim[split_dim] - index;
 		part.dim[0] = end - i < block_left ? end - i : block_left;
-		part.first = c->first + at * c->step[cut];
-		outer = i / c->dim[cut];
-		for (int d = cut - 1; d >= 0; outer /= c->dim[d--])
+		part.first = c->first + index * c->step[split_dim];
+		outer = i / c->dim[split_dim];
+		for (int d = split_dim - 1; d >= 0; outer /= c->dim[d--])
 			part.first += outer % c->dim[d] * c->step[d];
 		op_strided_copy(&part, x, (char *)y + i * block * (int64_t)c->element);
 	}

@@ -45,7 +45,7 @@ struct npl_q16_count {
 	const int16_t *limits; /* (k, 2 signs, outputs), signs `stride` apart */
 	int64_t outputs;       /* a multiple of NPL_Q16_LANES, NPL_Q16_COUNT_MOST at most */
 	int64_t stride;
-	const int16_t *least; /* (k, 2): the least limit of all outputs */
+	const int16_t *least_limits; /* (k, 2): the least limit of all outputs */
 };
 
 struct npl_q16_kernel {

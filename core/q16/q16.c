@@ -93,24 +93,24 @@ int npl_q16_pack(struct npl_q16_weights *weights, enum npl_q16_product product, 
 	npl_q16_weights_free(weights);
 	const int64_t pairs = (k + 1) / 2, blocks = npl_div_up_i64(n, NPL_Q16_BLOCK);
 	const int64_t block = pairs * NPL_Q16_BLOCK * (product == NPL_Q16_FULL ? 2 : 4);
-	struct npl_q16_weights made = {.n = n, .k = k, .product = product, .max_abs = max_magnitude(w, n * k)};
+	struct npl_q16_weights packed = {.n = n, .k = k, .product = product, .max_abs = max_magnitude(w, n * k)};
 	/* |x| is at most 2^15, so products can saturate only where the greatest |w| times 2^15 reaches
 	 * NPL_Q16_SATURATES. Only then are limits needed. */
-	const bool limited = product == NPL_Q16_ROUNDED && (int64_t)made.max_abs << 15 >= NPL_Q16_SATURATES;
-	made.packed = allot(blocks, block);
+	const bool limited = product == NPL_Q16_ROUNDED && (int64_t)packed.max_abs << 15 >= NPL_Q16_SATURATES;
+	packed.packed = allot(blocks, block);
 	if (limited) { /* filled when they are needed */
-		made.limits = allot(2 * npl_round_up_i64(n, NPL_Q16_LANES), 2 * pairs);
-		made.least = allot(2, 2 * pairs);
+		packed.limits = allot(2 * npl_round_up_i64(n, NPL_Q16_LANES), 2 * pairs);
+		packed.least_limits = allot(2, 2 * pairs);
 	}
-	if (!made.packed || (limited && (!made.limits || !made.least))) {
-		npl_q16_weights_free(&made);
+	if (!packed.packed || (limited && (!packed.limits || !packed.least_limits))) {
+		npl_q16_weights_free(&packed);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld x %lld packed 16-bit weights", (long long)n,
 				(long long)k);
 	}
 	if (product == NPL_Q16_FULL)
-		memset(made.packed, 0, (size_t)(blocks * block) * sizeof *made.packed);
-	(product == NPL_Q16_FULL ? pack_full : pack_rounded)(made.packed, n, k, pairs, w);
-	*weights = made;
+		memset(packed.packed, 0, (size_t)(blocks * block) * sizeof *packed.packed);
+	(product == NPL_Q16_FULL ? pack_full : pack_rounded)(packed.packed, n, k, pairs, w);
+	*weights = packed;
 	return 0;
 }
 
@@ -118,7 +118,7 @@ void npl_q16_weights_free(struct npl_q16_weights *weights)
 {
 	free(weights->packed);
 	free(weights->limits);
-	free(weights->least);
+	free(weights->least_limits);
 	*weights = (struct npl_q16_weights){0};
 }
 
@@ -198,7 +198,7 @@ static void make_limits(struct npl_q16_weights *weights, const struct npl_q16_ke
 			lane[j] = INT16_MAX;
 		for (int64_t j = 0; j < lanes; j++)
 			least = lane[j] < least ? lane[j] : least;
-		weights->least[i] = least;
+		weights->least_limits[i] = least;
 	}
 	weights->limited = true;
 }
@@ -216,7 +216,7 @@ static uint64_t count_rows(const struct stretch *s)
 					      .limits = weights->limits + 2 * s->first * lanes + first,
 					      .outputs = npl_min_i64(lanes - first, NPL_Q16_COUNT_MOST),
 					      .stride = lanes,
-					      .least = weights->least + 2 * s->first};
+					      .least_limits = weights->least_limits + 2 * s->first};
 		saturated += s->kernel->count(&count);
 	}
 	return saturated;

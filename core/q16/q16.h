@@ -37,8 +37,8 @@ struct npl_q16_weights {
 	enum npl_q16_product product;
 	int32_t max_abs; /* 0..32768 */
 	/* The members from here on are for the kernels (core/q16/kernel.h). */
-	int16_t *packed, *limits, *least;
-	bool limited; /* whether limits and least have been made */
+	int16_t *packed, *limits, *least_limits;
+	bool limited; /* whether limits and least_limits have been made */
 };
 
 /* Packs w, (n,k) row-major, for one kind of product. Weights that were packed before are freed first; zero-initialise.

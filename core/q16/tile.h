@@ -21,7 +21,7 @@
 #define VECTORS ((int)(4 * NPL_Q16_BLOCK / sizeof(VEC))) /* per block: 16 lanes of 32 bits */
 #define INLINE  static inline __attribute__((always_inline)) TARGET
 
-INLINE void add_up(const struct npl_q16_tile *t, int rows, VEC acc[][VECTORS], int64_t scale)
+INLINE void add_sums(const struct npl_q16_tile *t, int rows, VEC acc[][VECTORS], int64_t scale)
 {
 	for (int r = 0; r < rows; r++) {
 		_Alignas(64) int32_t lane[NPL_Q16_BLOCK];
@@ -62,7 +62,7 @@ INLINE void rounded_tile(const struct npl_q16_tile *t, int rows)
 			}
 		}
 	}
-	add_up(t, rows, acc, 1);
+	add_sums(t, rows, acc, 1);
 }
 
 /* Computes a tile of full products. |upper * w| <= 2^22 and |lower * w| < 2^23, so a lane has room for NPL_Q16_STRETCH
@@ -85,8 +85,8 @@ INLINE void full_tile(const struct npl_q16_tile *t, int rows)
 			}
 		}
 	}
-	add_up(t, rows, upper, 256);
-	add_up(t, rows, lower, 1);
+	add_sums(t, rows, upper, 256);
+	add_sums(t, rows, lower, 1);
 }
 
 /* Computes a tile. The constant numbers of rows make the row loops above unroll. */
@@ -149,7 +149,7 @@ static TARGET uint64_t count(const struct npl_q16_count *c)
 			const int16_t x = c->x[r * c->x_stride + k];
 			const int64_t sign = 2 * k + (x < 0);
 			const int16_t magnitude = x < 0 ? ~x : x;
-			if (magnitude <= c->least[sign])
+			if (magnitude <= c->least_limits[sign])
 				continue;
 			const VEC *limit = (const VEC *)(c->limits + sign * c->stride), m = V(set1_epi16)(magnitude);
 #pragma GCC unroll 4

@@ -71,15 +71,15 @@ static int add_input(struct npl_build *build, const char *name, enum npl_dtype d
 {
 	struct graph_builder *b = &build->b;
 	struct npl_arena *arena = &build->graph->arena;
-	const char *own = name && *name ? npl_arena_strdup(arena, name)
-					: npl_arena_printf(arena, "input_%d", b->n_inputs);
-	if (own && !(name && *name))
-		own = graph_free_name(b, own);
-	if (!own)
+	const char *name_copy = name && *name ? npl_arena_strdup(arena, name)
+					      : npl_arena_printf(arena, "input_%d", b->n_inputs);
+	if (name_copy && !(name && *name))
+		name_copy = graph_free_name(b, name_copy);
+	if (!name_copy)
 		return npl_no_memory(&build->last);
-	if (build_check_type(own, dtype, shape, &build->last))
+	if (build_check_type(name_copy, dtype, shape, &build->last))
 		return build->last.code;
-	return graph_append_shaped(b, own, dtype, shape);
+	return graph_append_shaped(b, name_copy, dtype, shape);
 }
 
 int npl_build_input(struct npl_build *build, const char *name, enum npl_dtype dtype, struct npl_shape shape)
@@ -89,12 +89,12 @@ int npl_build_input(struct npl_build *build, const char *name, enum npl_dtype dt
 
 int build_known(struct npl_build *build, const struct npl_value *value)
 {
-	struct npl_value own = *value;
-	own.constant = true;
-	own.producer = -1;
-	own.uses = 0;
-	own.name = graph_free_name(&build->b, value->name);
-	return own.name ? graph_add_value(&build->b, &own) : npl_no_memory(&build->last);
+	struct npl_value value_copy = *value;
+	value_copy.constant = true;
+	value_copy.producer = -1;
+	value_copy.uses = 0;
+	value_copy.name = graph_free_name(&build->b, value->name);
+	return value_copy.name ? graph_add_value(&build->b, &value_copy) : npl_no_memory(&build->last);
 }
 
 int build_check_tensor(const char *subject, const struct npl_tensor *tensor, enum npl_keep keep, struct npl_err *err)
@@ -223,7 +223,7 @@ static int check_value(struct npl_build *build, const char *subject, int value)
 int build_ops(struct npl_build *build, const char *op, struct npl_build_in in, struct npl_attr_list attrs,
 	      int n_results, int *result)
 {
-	struct npl_attr_list own;
+	struct npl_attr_list attr_list;
 	const char *name = op ? npl_arena_strdup(&build->graph->arena, op) : "";
 	int first, rc = name ? 0 : npl_no_memory(&build->last);
 	if (!rc && (in.n < 0 || in.n > GRAPH_MAX_NODE_INPUTS || (in.n && !in.value) || n_results < 1))
@@ -234,9 +234,9 @@ int build_ops(struct npl_build *build, const char *op, struct npl_build_in in, s
 		if (in.value[i] != NPL_ABSENT)
 			rc = check_value(build, name, in.value[i]);
 	if (!rc)
-		rc = copy_attributes(build, name, attrs, &own);
+		rc = copy_attributes(build, name, attrs, &attr_list);
 	if (!rc)
-		rc = graph_append_node(&build->b, "", name, &own, in.n, in.value, n_results, &first);
+		rc = graph_append_node(&build->b, "", name, &attr_list, in.n, in.value, n_results, &first);
 	for (int i = 0; i < n_results; i++)
 		result[i] = rc ? rc : first + i;
 	return rc;
@@ -260,23 +260,23 @@ static int rename_value(struct npl_build *build, int value, const char *name)
 	struct graph_builder *b = &build->b;
 	if (check_value(build, name ? name : "", value))
 		return build->last.code;
-	const char *own = npl_arena_strdup(&build->graph->arena, name ? name : "");
+	const char *name_copy = npl_arena_strdup(&build->graph->arena, name ? name : "");
 	int producer = b->value[value].producer;
 	struct graph_node *node = producer >= 0 && b->node[producer].n_out == 1 ? &b->node[producer] : NULL;
-	if (!own)
+	if (!name_copy)
 		return npl_no_memory(&build->last);
-	if (!*own)
+	if (!*name_copy)
 		return npl_fail(&build->last, NPL_EINPUT, "an empty name for '%s'", b->value[value].name);
-	if (!strcmp(b->value[value].name, own))
+	if (!strcmp(b->value[value].name, name_copy))
 		return value;
-	if (graph_names_find(&b->values, own) >= 0 || (node && graph_names_find(&b->nodes, own) >= 0))
+	if (graph_names_find(&b->values, name_copy) >= 0 || (node && graph_names_find(&b->nodes, name_copy) >= 0))
 		return npl_fail(&build->last, NPL_EINPUT, "'%s' cannot be called '%s': another is",
-				b->value[value].name, own);
-	if (graph_names_add(&b->values, own, value) || (node && graph_names_add(&b->nodes, own, producer)))
+				b->value[value].name, name_copy);
+	if (graph_names_add(&b->values, name_copy, value) || (node && graph_names_add(&b->nodes, name_copy, producer)))
 		return npl_no_memory(&build->last);
-	b->value[value].name = own;
+	b->value[value].name = name_copy;
 	if (node)
-		node->name = own;
+		node->name = name_copy;
 	return value;
 }
 

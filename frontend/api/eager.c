@@ -13,19 +13,19 @@
 int npl_eager_open(const char *device, const struct npl_device_options *options, struct npl_eager **ctx,
 		   struct npl_err *err)
 {
-	struct npl_eager *made = calloc(1, sizeof *made);
+	struct npl_eager *context = calloc(1, sizeof *context);
 	*ctx = NULL;
-	if (!made)
+	if (!context)
 		return npl_no_memory(err);
-	int rc = npl_device_open(device, options, &made->device, err);
+	int rc = npl_device_open(device, options, &context->device, err);
 	if (rc) {
-		free(made);
+		free(context);
 		return rc;
 	}
-	pthread_mutex_init(&made->lock, NULL);
-	pthread_cond_init(&made->work, NULL);
-	pthread_cond_init(&made->done, NULL);
-	*ctx = made;
+	pthread_mutex_init(&context->lock, NULL);
+	pthread_cond_init(&context->job_posted, NULL);
+	pthread_cond_init(&context->job_done, NULL);
+	*ctx = context;
 	return 0;
 }
 
@@ -114,11 +114,11 @@ void npl_eager_release(struct npl_eager_value *value)
 }
 
 /* Stores the value that was made in *value and releases the one that was there. */
-static void hand_over(struct npl_eager_value *made, struct npl_eager_value **value)
+static void replace_value(struct npl_eager_value *value_made, struct npl_eager_value **value)
 {
-	struct npl_eager_value *old = *value;
-	*value = made;
-	npl_eager_release(old);
+	struct npl_eager_value *former_value = *value;
+	*value = value_made;
+	npl_eager_release(former_value);
 }
 
 void npl_eager_close(struct npl_eager *ctx)
@@ -127,7 +127,7 @@ void npl_eager_close(struct npl_eager *ctx)
 		return;
 	pthread_mutex_lock(&ctx->lock);
 	ctx->stop = true;
-	pthread_cond_broadcast(&ctx->work);
+	pthread_cond_broadcast(&ctx->job_posted);
 	pthread_mutex_unlock(&ctx->lock);
 	if (ctx->started)
 		pthread_join(ctx->thread, NULL);
@@ -145,8 +145,8 @@ void npl_eager_close(struct npl_eager *ctx)
 		give_ref(value); /* the last ref: no work is left that could have one */
 	}
 	npl_device_close(ctx->device);
-	pthread_cond_destroy(&ctx->work);
-	pthread_cond_destroy(&ctx->done);
+	pthread_cond_destroy(&ctx->job_posted);
+	pthread_cond_destroy(&ctx->job_done);
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
 }
@@ -165,59 +165,59 @@ const struct npl_shape *npl_eager_shape(const struct npl_eager_value *value)
 static struct npl_eager_value *add_data(struct npl_eager *ctx, const char *name, const struct npl_tensor *tensor,
 					enum npl_keep keep, struct npl_err *err)
 {
-	struct npl_tensor own = {.dtype = tensor->dtype, .shape = tensor->shape};
+	struct npl_tensor tensor_copy = {.dtype = tensor->dtype, .shape = tensor->shape};
 	const bool named = name && *name;
 	if (build_check_tensor(named ? name : "a tensor", tensor, keep, err))
 		return NULL;
 	if (!npl_tensor_bytes(tensor)) /* an empty tensor may have no elements to borrow */
 		keep = NPL_COPY;
-	if (keep == NPL_COPY && npl_tensor_alloc(&own, err))
+	if (keep == NPL_COPY && npl_tensor_alloc(&tensor_copy, err))
 		return NULL;
-	struct npl_eager_value *made = make_value(ctx, false);
-	if (!made) {
-		npl_tensor_free(&own);
+	struct npl_eager_value *value_made = make_value(ctx, false);
+	if (!value_made) {
+		npl_tensor_free(&tensor_copy);
 		npl_no_memory(err);
 		return NULL;
 	}
 	if (keep == NPL_COPY && npl_tensor_bytes(tensor))
-		memcpy(own.data, tensor->data, npl_tensor_bytes(tensor));
-	made->borrowed = keep == NPL_BORROW;
-	made->value = (struct npl_value){.dtype = tensor->dtype,
-					 .shape = tensor->shape,
-					 .data = made->borrowed ? tensor->data : own.data,
-					 .producer = -1};
-	made->name = named ? strdup(name) : NULL;
-	if (named && !made->name) {
-		npl_eager_release(made);
+		memcpy(tensor_copy.data, tensor->data, npl_tensor_bytes(tensor));
+	value_made->borrowed = keep == NPL_BORROW;
+	value_made->value = (struct npl_value){.dtype = tensor->dtype,
+					       .shape = tensor->shape,
+					       .data = value_made->borrowed ? tensor->data : tensor_copy.data,
+					       .producer = -1};
+	value_made->name = named ? strdup(name) : NULL;
+	if (named && !value_made->name) {
+		npl_eager_release(value_made);
 		npl_no_memory(err);
 		return NULL;
 	}
-	return made;
+	return value_made;
 }
 
 int npl_eager_input(struct npl_eager *ctx, const char *name, const struct npl_tensor *tensor, enum npl_keep keep,
 		    struct npl_eager_value **value, struct npl_err *err)
 {
-	struct npl_eager_value *made = add_data(ctx, name, tensor, keep, err);
-	if (!made)
+	struct npl_eager_value *value_made = add_data(ctx, name, tensor, keep, err);
+	if (!value_made)
 		return err->code;
-	made->input = true;
-	if (ctx->trace && eager_record_input(ctx, made, err)) {
-		npl_eager_release(made);
+	value_made->input = true;
+	if (ctx->trace && eager_record_input(ctx, value_made, err)) {
+		npl_eager_release(value_made);
 		return err->code;
 	}
-	hand_over(made, value);
+	replace_value(value_made, value);
 	return 0;
 }
 
 int npl_eager_constant(struct npl_eager *ctx, const struct npl_tensor *tensor, enum npl_keep keep,
 		       struct npl_eager_value **value, struct npl_err *err)
 {
-	struct npl_eager_value *made = add_data(ctx, tensor->name, tensor, keep, err);
-	if (!made)
+	struct npl_eager_value *value_made = add_data(ctx, tensor->name, tensor, keep, err);
+	if (!value_made)
 		return err->code;
-	made->value.constant = true;
-	hand_over(made, value);
+	value_made->value.constant = true;
+	replace_value(value_made, value);
 	return 0;
 }
 
@@ -274,7 +274,7 @@ static int append_call(struct npl_eager *ctx, const char *op, struct npl_args ar
 int npl_eager_ops(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs,
 		  int n_results, struct npl_eager_value **result, struct npl_err *err)
 {
-	struct npl_eager_value *made[NPL_MAX_OUTPUTS];
+	struct npl_eager_value *value_made[NPL_MAX_OUTPUTS];
 	int index[NPL_MAX_OUTPUTS], recorded[NPL_MAX_OUTPUTS];
 	if (!op || args.n < 0 || args.n > GRAPH_MAX_NODE_INPUTS || (args.n && !args.value) || n_results < 1 ||
 	    n_results > NPL_MAX_OUTPUTS)
@@ -285,21 +285,21 @@ int npl_eager_ops(struct npl_eager *ctx, const char *op, struct npl_args args, s
 	if (!rc && ctx->trace)
 		rc = eager_record(ctx, op, args, attrs, n_results, recorded, err);
 	for (int k = 0; k < n_results && !rc; k++) {
-		made[k] = make_value(ctx, true);
-		if (!made[k]) {
+		value_made[k] = make_value(ctx, true);
+		if (!value_made[k]) {
 			while (k > 0)
-				npl_eager_release(made[--k]);
+				npl_eager_release(value_made[--k]);
 			return npl_no_memory(err);
 		}
 		const struct npl_value *value = &ctx->pending->b.value[index[k]];
-		made[k]->value = (struct npl_value){.dtype = value->dtype, .shape = value->shape, .producer = -1};
-		made[k]->network = ctx->network;
-		made[k]->index = index[k];
-		made[k]->recording = ctx->trace ? ctx->recording : 0;
-		made[k]->recorded = ctx->trace ? recorded[k] : -1;
+		value_made[k]->value = (struct npl_value){.dtype = value->dtype, .shape = value->shape, .producer = -1};
+		value_made[k]->network = ctx->network;
+		value_made[k]->index = index[k];
+		value_made[k]->recording = ctx->trace ? ctx->recording : 0;
+		value_made[k]->recorded = ctx->trace ? recorded[k] : -1;
 	}
 	for (int k = 0; k < n_results && !rc; k++)
-		hand_over(made[k], &result[k]);
+		replace_value(value_made[k], &result[k]);
 	return rc;
 }
 
@@ -314,13 +314,13 @@ int npl_eager_op(struct npl_eager *ctx, const char *op, struct npl_args args, st
 static int keep_constant(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
 {
 	const struct npl_value *from = &ctx->pending->b.value[value->index];
-	struct npl_tensor own = {.dtype = from->dtype, .shape = from->shape};
+	struct npl_tensor tensor_copy = {.dtype = from->dtype, .shape = from->shape};
 	struct npl_value described = *from;
 	if (from->data) {
-		if (npl_tensor_alloc(&own, err))
+		if (npl_tensor_alloc(&tensor_copy, err))
 			return err->code;
-		memcpy(own.data, from->data, npl_tensor_bytes(&own));
-		described.data = own.data;
+		memcpy(tensor_copy.data, from->data, npl_tensor_bytes(&tensor_copy));
+		described.data = tensor_copy.data;
 		described.is_fill = described.is_random = false;
 	}
 	described.name = NULL;
@@ -362,7 +362,7 @@ static void enqueue(struct npl_eager *ctx, struct eager_job *job)
 	}
 	*(ctx->first_job ? &ctx->last_job->next : &ctx->first_job) = job;
 	ctx->last_job = job;
-	pthread_cond_signal(&ctx->work);
+	pthread_cond_signal(&ctx->job_posted);
 	pthread_mutex_unlock(&ctx->lock);
 }
 
@@ -392,11 +392,11 @@ int eager_submit(struct npl_eager *ctx, struct npl_err *err)
 }
 
 /* Drops the error of a job that a call returns by itself; the error of another job stays. */
-static void forget_failure(struct npl_eager *ctx, const struct npl_err *told)
+static void forget_failure(struct npl_eager *ctx, const struct npl_err *failure)
 {
 	pthread_mutex_lock(&ctx->lock);
-	if (told && told->code == ctx->failed.code && !strcmp(told->msg, ctx->failed.msg))
-		ctx->failed = (struct npl_err){0};
+	if (failure && failure->code == ctx->failure.code && !strcmp(failure->msg, ctx->failure.msg))
+		ctx->failure = (struct npl_err){0};
 	pthread_mutex_unlock(&ctx->lock);
 }
 
@@ -404,8 +404,8 @@ static void forget_failure(struct npl_eager *ctx, const struct npl_err *told)
 static int tell_failure(struct npl_eager *ctx, struct npl_err *err)
 {
 	pthread_mutex_lock(&ctx->lock);
-	struct npl_err failed = ctx->failed;
-	ctx->failed = (struct npl_err){0};
+	struct npl_err failed = ctx->failure;
+	ctx->failure = (struct npl_err){0};
 	pthread_mutex_unlock(&ctx->lock);
 	return failed.code ? npl_fail(err, failed.code, "%s", failed.msg) : 0;
 }
@@ -414,7 +414,7 @@ static void wait_for_all(struct npl_eager *ctx)
 {
 	pthread_mutex_lock(&ctx->lock);
 	while (ctx->first_job || ctx->busy)
-		pthread_cond_wait(&ctx->done, &ctx->lock);
+		pthread_cond_wait(&ctx->job_done, &ctx->lock);
 	pthread_mutex_unlock(&ctx->lock);
 }
 
@@ -446,9 +446,9 @@ const void *eager_data(const struct npl_eager_value *value)
 static int copy_described(const struct npl_value *described, struct npl_tensor *tensor, struct npl_err *err)
 {
 	struct npl_graph scratch = {0};
-	struct npl_value own = *described;
-	own.name = "constant";
-	const void *data = npl_value_data(&scratch, &own, err);
+	struct npl_value value_copy = *described;
+	value_copy.name = "constant";
+	const void *data = npl_value_data(&scratch, &value_copy, err);
 	if (data)
 		memcpy(tensor->data, data, npl_tensor_bytes(tensor));
 	npl_arena_free(&scratch.arena);
@@ -461,7 +461,7 @@ int eager_fetch(struct npl_eager *ctx, const struct npl_eager_value *value, stru
 	const struct npl_value *described = &value->value;
 	pthread_mutex_lock(&ctx->lock);
 	while (value->state == EAGER_PROMISED)
-		pthread_cond_wait(&ctx->done, &ctx->lock);
+		pthread_cond_wait(&ctx->job_done, &ctx->lock);
 	bool failed = value->state == EAGER_FAILED;
 	pthread_mutex_unlock(&ctx->lock);
 	*tensor = (struct npl_tensor){.dtype = described->dtype, .shape = described->shape};

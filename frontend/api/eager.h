@@ -63,10 +63,10 @@ struct npl_eager {
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* protects all below and, of values, refs and what the worker writes */
-	pthread_cond_t work, done;
+	pthread_cond_t job_posted, job_done;
 	struct eager_job *first_job, *last_job;
 	bool busy, stop;
-	struct npl_err failed; /* first error of a job that no call has returned yet; code 0: none */
+	struct npl_err failure; /* first error of a job that no call has returned yet; code 0: none */
 	struct npl_eager_totals totals;
 };
 

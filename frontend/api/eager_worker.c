@@ -74,8 +74,8 @@ static void do_job(struct npl_eager *ctx, struct eager_job *job)
 	int rc = out ? run(ctx, job, out, &cost, &err) : npl_no_memory(&err);
 	pthread_mutex_lock(&ctx->lock);
 	settle(job, out, rc, &err);
-	if (rc && !ctx->failed.code)
-		ctx->failed = err;
+	if (rc && !ctx->failure.code)
+		ctx->failure = err;
 	if (!rc) {
 		npl_cost_add(&ctx->totals.cost, &cost);
 		ctx->totals.networks++;
@@ -91,7 +91,7 @@ static void *work(void *context)
 	pthread_mutex_lock(&ctx->lock);
 	for (;;) {
 		while (!ctx->first_job && !ctx->stop)
-			pthread_cond_wait(&ctx->work, &ctx->lock);
+			pthread_cond_wait(&ctx->job_posted, &ctx->lock);
 		if (ctx->stop)
 			break;
 		struct eager_job *job = ctx->first_job;
@@ -101,7 +101,7 @@ static void *work(void *context)
 		do_job(ctx, job);
 		pthread_mutex_lock(&ctx->lock);
 		ctx->busy = false;
-		pthread_cond_broadcast(&ctx->done);
+		pthread_cond_broadcast(&ctx->job_done);
 	}
 	pthread_mutex_unlock(&ctx->lock);
 	return NULL;

@@ -15,19 +15,19 @@ static int store_batch(const struct npl_graph *graph, const struct npl_samples *
 		       int64_t b, int64_t n_samples, struct npl_tensor *outputs, struct npl_err *err)
 {
 	for (int i = 0; i < graph->n_outputs; i++) {
-		size_t bytes = npl_tensor_bytes(&batch[i]), at = 0;
+		size_t bytes = npl_tensor_bytes(&batch[i]), offset = 0;
 		if (samples->rows && samples->rows[i]) {
 			const size_t sample_bytes = bytes / (size_t)graph->batch;
 			bytes = sample_bytes * (size_t)n_samples;
-			at = sample_bytes * (size_t)(b * graph->batch);
+			offset = sample_bytes * (size_t)(b * graph->batch);
 		}
 		if (!bytes || !outputs[i].data)
 			continue;
-		if (at + bytes > npl_tensor_bytes(&outputs[i]))
+		if (offset + bytes > npl_tensor_bytes(&outputs[i]))
 			return npl_fail(err, NPL_EINTERNAL,
 					"output '%s' of batch %lld has no room in that of all samples", outputs[i].name,
 					(long long)b);
-		memcpy((char *)outputs[i].data + at, batch[i].data, bytes);
+		memcpy((char *)outputs[i].data + offset, batch[i].data, bytes);
 	}
 	return 0;
 }

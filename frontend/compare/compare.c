@@ -97,7 +97,7 @@ static int prepare_reference(struct job *job, const struct npl_samples *calibrat
 	if (job->options->timing_only)
 		return 0;
 	if (quantised) {
-		if (npl_calibration_open(graph, &job->options->calibrate, &job->calibration, err))
+		if (npl_calibration_open(graph, &job->options->calibration, &job->calibration, err))
 			return err->code;
 		job->calibrated_on = calibration ? "calibration set" : "inputs";
 	}
@@ -175,7 +175,7 @@ static int run_entry(const struct job *job, struct npl_device *const *device, in
 	if (!rc)
 		rc = npl_session_open(graph, &options, &session, err);
 	if (!rc && job->calibration && npl_session_calibrated(session)) {
-		npl_calibrate_text(&job->options->calibrate, c->calibration, sizeof c->calibration);
+		npl_calibration_text(&job->options->calibration, c->calibration, sizeof c->calibration);
 		c->calibrated_on = job->calibrated_on;
 	}
 	for (int d = 0; d < n_devices && !rc && options.timing_only; d++)
@@ -286,7 +286,7 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 	if (!rc)
 		rc = npl_labels_check(graph, samples, err);
 	if (!rc)
-		rc = npl_budget_ask(npl_footprint(graph, samples, device, options, NOISE_BYTES), graph->name, err);
+		rc = npl_budget_check(npl_footprint(graph, samples, device, options, NOISE_BYTES), graph->name, err);
 	if (!rc)
 		rc = prepare_reference(&job, calibration, quantised, c, err);
 	if (!rc)

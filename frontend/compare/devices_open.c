@@ -54,7 +54,7 @@ static int check_engine(const struct npl_compare_options *options, struct npl_de
 struct opening {
 	const struct npl_compare_options *options;
 	struct npl_arena arena;
-	bool *used;         /* per setting of the options: whether a device has its name */
+	bool *setting_used; /* per setting of the options: whether a device has its name */
 	const char **label; /* per device: the name of its instance */
 	bool unknown;       /* the device tried last failed by its name: no driver or machine file has it */
 };
@@ -76,7 +76,8 @@ static int find_sets(struct opening *o, int d, const char *label, const struct i
 	const char **typed = npl_arena_array(&o->arena, max_sets, sizeof *typed);
 	int n = sets ? npl_device_sets(label, options->set, options->n_sets, sets) : 0;
 	for (int i = 0; i < options->n_sets; i++)
-		o->used[i] = o->used[i] || npl_device_sets(label, &options->set[i], 1, &(const char *){NULL});
+		o->setting_used[i] = o->setting_used[i] ||
+				     npl_device_sets(label, &options->set[i], 1, &(const char *){NULL});
 	bool ok = sets && typed;
 	for (int i = 0; i < instance->n_sets && ok; i++) {
 		typed[n] = npl_arena_printf(&o->arena, "%s%s%s@%s", location ? location : "", location ? ": " : "",
@@ -179,7 +180,7 @@ static bool is_of_host(const struct npl_compare_options *options, const char *se
 	return !options->without_host && npl_device_sets(NPL_HOST_NAME, &set, 1, &(const char *){NULL});
 }
 
-static int check_apart(const struct opening *o, struct npl_err *err)
+static int check_distinct_labels(const struct opening *o, struct npl_err *err)
 {
 	const struct npl_compare_options *options = o->options;
 	for (int d = 0; d < options->n_devices; d++)
@@ -256,15 +257,15 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 		     struct npl_unavailables *unavailable, struct npl_err *err)
 {
 	struct opening o = {.options = options};
-	o.used = npl_arena_array(&o.arena, (size_t)options->n_sets + 1, sizeof *o.used);
+	o.setting_used = npl_arena_array(&o.arena, (size_t)options->n_sets + 1, sizeof *o.setting_used);
 	o.label = npl_arena_array(&o.arena, (size_t)options->n_devices + 1, sizeof *o.label);
-	int rc = o.used && o.label ? open_all(&o, device, unavailable, err) : npl_no_memory(err);
+	int rc = o.setting_used && o.label ? open_all(&o, device, unavailable, err) : npl_no_memory(err);
 	if (!rc)
-		rc = check_apart(&o, err);
+		rc = check_distinct_labels(&o, err);
 	if (!rc)
 		rc = check_engine(options, device, err);
 	for (int i = 0; i < options->n_sets && !rc; i++)
-		if (!o.used[i] && !is_of_host(options, options->set[i]))
+		if (!o.setting_used[i] && !is_of_host(options, options->set[i]))
 			rc = refuse_set(&o, options->set[i], err);
 	npl_arena_free(&o.arena);
 	return rc;

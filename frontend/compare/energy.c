@@ -52,7 +52,7 @@ void npl_energy_measurement_start(struct npl_energy_measurement *measurement)
 		stop_measuring(measurement, &error);
 }
 
-bool npl_energy_measurement_wants_more(const struct npl_energy_measurement *measurement)
+bool npl_energy_measurement_needs_run(const struct npl_energy_measurement *measurement)
 {
 	return measurement->meter.state &&
 	       npl_clock_seconds() - measurement->start_seconds < 1.05 * measurement->meter.shortest_seconds;

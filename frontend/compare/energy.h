@@ -5,7 +5,7 @@
  *
  *     npl_energy_measurement_open(&measurement, devices, n, &report->energy);    idle power, before
  *     npl_energy_measurement_start(&measurement);
- *     ... repeats, while npl_energy_measurement_wants_more(&measurement) too ...
+ *     ... repeats, while npl_energy_measurement_needs_run(&measurement) too ...
  *     npl_energy_measurement_stop(&measurement, repeats);                        idle power, after
  *     npl_energy_measurement_finish(&measurement, &report->run, &err);           joules into the run
  *     npl_energy_measurement_close(&measurement);
@@ -32,7 +32,7 @@ void npl_energy_measurement_open(struct npl_energy_measurement *measurement, str
 				 int n_devices, struct npl_energy_report *report);
 void npl_energy_measurement_start(struct npl_energy_measurement *measurement);
 /* Says whether the repeats so far were too short for the meter. */
-bool npl_energy_measurement_wants_more(const struct npl_energy_measurement *measurement);
+bool npl_energy_measurement_needs_run(const struct npl_energy_measurement *measurement);
 void npl_energy_measurement_stop(struct npl_energy_measurement *measurement, int repeats);
 /* Puts the energy into the run. Measured: the mean power times the run's time without the modelled host's, in place of
  * absent energies. Assumed: the power times the time of each layer, after which the run's totals are computed again.

@@ -12,10 +12,10 @@
 static const char *settings_of(const char *text)
 {
 	static const char key[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
-	const char *at = strchr(text, '@');
-	while (at && at[1 + strspn(at + 1, key)] != '=')
-		at = strchr(at + 1, '@');
-	return at ? at : text + strlen(text);
+	const char *cursor = strchr(text, '@');
+	while (cursor && cursor[1 + strspn(cursor + 1, key)] != '=')
+		cursor = strchr(cursor + 1, '@');
+	return cursor ? cursor : text + strlen(text);
 }
 
 /* Refuses a key that the last of the instance's settings sets to another value than one before it. */
@@ -32,26 +32,26 @@ static int check_last(const struct instance *instance, const char *text, struct 
 
 int instance_cut(const char *text, struct npl_arena *arena, struct instance *instance, struct npl_err *err)
 {
-	const char *at = settings_of(text);
+	const char *cursor = settings_of(text);
 	size_t max_sets = 1;
 	/* A name has no '@' of its own; a path may. */
-	if (!*at && strchr(text, '@') && !strchr(text, '/'))
+	if (!*cursor && strchr(text, '@') && !strchr(text, '/'))
 		return npl_fail(err, NPL_EUSAGE, "%s: expected NAME@KEY=VALUE", text);
-	for (const char *c = at; *c; c++)
+	for (const char *c = cursor; *c; c++)
 		max_sets += *c == '@';
 	const char **set = npl_arena_array(arena, max_sets, sizeof *set);
-	*instance = (struct instance){.device = npl_arena_strndup(arena, text, (size_t)(at - text)), .set = set};
+	*instance = (struct instance){.device = npl_arena_strndup(arena, text, (size_t)(cursor - text)), .set = set};
 	bool ok = instance->device && set;
-	while (ok && *at) {
-		const char *next = settings_of(at + 1);
-		set[instance->n_sets] = npl_arena_strndup(arena, at + 1, (size_t)(next - at - 1));
+	while (ok && *cursor) {
+		const char *next = settings_of(cursor + 1);
+		set[instance->n_sets] = npl_arena_strndup(arena, cursor + 1, (size_t)(next - cursor - 1));
 		ok = set[instance->n_sets] != NULL;
 		if (ok && set[instance->n_sets][0] == '=')
 			return npl_fail(err, NPL_EUSAGE, "%s: a setting without a key, expected NAME@KEY=VALUE", text);
 		instance->n_sets++;
 		if (ok && check_last(instance, text, err))
 			return err->code;
-		at = next;
+		cursor = next;
 	}
 	if (ok && !*instance->device)
 		return npl_fail(err, NPL_EUSAGE, "%s: no device before '@', expected NAME@KEY=VALUE", text);

@@ -45,7 +45,7 @@ static double energy_of(const struct npl_layer_run *row)
 
 static const struct {
 	const char *word;
-	double (*of)(const struct npl_layer_run *row); /* NULL: the network's order */
+	double (*figure)(const struct npl_layer_run *row); /* NULL: the network's order */
 } sorts[NPL_LAYER_SORTS] = {
 	[NPL_SORT_ORDER] = {"order", NULL},        [NPL_SORT_TIME] = {"time", npl_row_seconds},
 	[NPL_SORT_CYCLES] = {"cycles", cycles_of}, [NPL_SORT_IDLE] = {"idle", idle_of},
@@ -68,7 +68,7 @@ int npl_layer_sort_parse(const char *word, enum npl_layer_sort *sort, struct npl
 }
 
 /* Marks the nodes that the pattern matches. */
-static int mark_matches(const struct npl_graph *graph, const char *text, bool *chosen, struct npl_err *err)
+static int mark_matches(const struct npl_graph *graph, const char *text, bool *is_chosen, struct npl_err *err)
 {
 	const size_t length = strlen(text);
 	const bool matches_name = length > 1 && *text == '/' && text[length - 1] == '/';
@@ -79,7 +79,7 @@ static int mark_matches(const struct npl_graph *graph, const char *text, bool *c
 	int rc = pattern_text ? layer_pattern_open(&pattern, err) : npl_no_memory(err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++)
 		if (layer_pattern_matches(&pattern, &graph->node[i])) {
-			chosen[i] = true;
+			is_chosen[i] = true;
 			n_matched++;
 		}
 	if (!rc) {
@@ -92,16 +92,16 @@ static int mark_matches(const struct npl_graph *graph, const char *text, bool *c
 
 /* Sets *chosen, which says of each node whether some pattern matches it; without patterns all are chosen. The caller
  * frees it, after a failure too. */
-static int choose(const struct npl_graph *graph, const struct npl_layer_choice_options *options, bool **chosen,
+static int choose(const struct npl_graph *graph, const struct npl_layer_choice_options *options, bool **is_chosen,
 		  struct npl_err *err)
 {
-	*chosen = calloc((size_t)graph->n_nodes + 1, sizeof **chosen);
-	if (!*chosen)
+	*is_chosen = calloc((size_t)graph->n_nodes + 1, sizeof **is_chosen);
+	if (!*is_chosen)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", graph->n_nodes);
 	for (int i = 0; i < graph->n_nodes; i++)
-		(*chosen)[i] = !options->n_match;
+		(*is_chosen)[i] = !options->n_match;
 	for (int m = 0; m < options->n_match; m++)
-		if (mark_matches(graph, options->match[m], *chosen, err))
+		if (mark_matches(graph, options->match[m], *is_chosen, err))
 			return err->code;
 	return 0;
 }
@@ -109,9 +109,9 @@ static int choose(const struct npl_graph *graph, const struct npl_layer_choice_o
 int npl_layer_choice_check(const struct npl_graph *graph, const struct npl_layer_choice_options *options,
 			   struct npl_err *err)
 {
-	bool *chosen = NULL;
-	int rc = choose(graph, options, &chosen, err);
-	free(chosen);
+	bool *is_chosen = NULL;
+	int rc = choose(graph, options, &is_chosen, err);
+	free(is_chosen);
 	return rc;
 }
 
@@ -128,8 +128,8 @@ static bool has_cycles(const struct npl_comparison *c)
 static double greatest(const struct npl_comparison *c, enum npl_layer_sort sort, int i)
 {
 	double most = 0;
-	for (int d = 0; d < c->n_devices && sorts[sort].of; d++)
-		most = fmax(most, sorts[sort].of(&c->device[d].run.layer[i]));
+	for (int d = 0; d < c->n_devices && sorts[sort].figure; d++)
+		most = fmax(most, sorts[sort].figure(&c->device[d].run.layer[i]));
 	return most;
 }
 
@@ -151,13 +151,13 @@ int npl_layer_choice_make(const struct npl_comparison *c, const struct npl_layer
 	struct weighed *list = calloc((size_t)graph->n_nodes + 1, sizeof *list);
 	const enum npl_layer_sort usual = options->top ? NPL_SORT_TIME : NPL_SORT_ORDER;
 	const enum npl_layer_sort sort = options->sort == NPL_SORT_USUAL ? usual : options->sort;
-	bool *chosen = NULL;
+	bool *is_chosen = NULL;
 	int n = 0;
 	*choice = (struct npl_layer_choice){.node = calloc((size_t)graph->n_nodes + 1, sizeof *choice->node)};
-	int rc = list && choice->node ? choose(graph, options, &chosen, err)
+	int rc = list && choice->node ? choose(graph, options, &is_chosen, err)
 				      : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", graph->n_nodes);
 	for (int i = 0; i < graph->n_nodes && !rc; i++)
-		if (chosen[i])
+		if (is_chosen[i])
 			list[n++] = (struct weighed){i, greatest(c, sort, i)};
 	if (!rc && n && sort == NPL_SORT_CYCLES && c->n_devices && !has_cycles(c))
 		rc = npl_fail(err, NPL_EUSAGE,
@@ -166,12 +166,12 @@ int npl_layer_choice_make(const struct npl_comparison *c, const struct npl_layer
 	if (n)
 		qsort(list, (size_t)n, sizeof *list, heaviest_first);
 	choice->n = options->top && options->top < n ? (int)options->top : n;
-	choice->left = graph->n_nodes - choice->n;
-	choice->by = !rc && sorts[sort].of ? sorts[sort].word : NULL;
+	choice->n_hidden = graph->n_nodes - choice->n;
+	choice->sort_name = !rc && sorts[sort].figure ? sorts[sort].word : NULL;
 	for (int i = 0; i < choice->n && !rc; i++)
 		choice->node[i] = list[i].node;
 	free(list);
-	free(chosen);
+	free(is_chosen);
 	if (rc)
 		npl_layer_choice_free(choice);
 	return rc;

@@ -36,7 +36,7 @@ struct record { /* the timed passes */
 	int repeats;                 /* timed passes, and those that only the energy meter needed */
 	double seconds[MOST_PASSES]; /* per timed pass: the devices' time */
 	double wall[MOST_PASSES];
-	int n_kept;
+	int n_runs;
 	struct npl_run run[MOST_PASSES]; /* the kept passes of a measured report */
 };
 
@@ -118,7 +118,7 @@ static int find_pass(const struct record *record, double seconds, bool farthest)
 {
 	int best_pass = 0;
 	double best = farthest ? -1 : INFINITY;
-	for (int i = 0; i < record->n_kept; i++) {
+	for (int i = 0; i < record->n_runs; i++) {
 		const double distance = fabs(record->run[i].device_seconds - seconds);
 		if (farthest ? distance > best : distance < best) {
 			best = distance;
@@ -133,14 +133,14 @@ static void keep(struct record *record, const struct npl_run *run)
 {
 	const size_t bytes = (size_t)run->n_layers * sizeof *run->layer + (size_t)run->n_tasks * sizeof *run->task;
 	double seconds[MOST_PASSES];
-	record->run[record->n_kept++] = *run;
-	if (record->n_kept <= LEAST_KEPT || bytes <= KEPT_BYTES / (size_t)record->n_kept)
+	record->run[record->n_runs++] = *run;
+	if (record->n_runs <= LEAST_KEPT || bytes <= KEPT_BYTES / (size_t)record->n_runs)
 		return;
 	memcpy(seconds, record->seconds, (size_t)record->n * sizeof *seconds);
 	const int dropped = find_pass(record, npl_median(seconds, record->n), true);
 	npl_run_free(&record->run[dropped]);
-	record->run[dropped] = record->run[--record->n_kept];
-	record->run[record->n_kept] = (struct npl_run){0};
+	record->run[dropped] = record->run[--record->n_runs];
+	record->run[record->n_runs] = (struct npl_run){0};
 }
 
 /* Makes the median pass, as a whole, the measured report, so that its rows sum to its totals; the hashes are the first
@@ -174,7 +174,7 @@ static bool is_measured(const struct npl_passes *p)
 static int run_for_energy(const struct npl_passes *p, const char *name,
 			  const struct npl_energy_measurement *measurement, struct record *record, struct npl_err *err)
 {
-	for (; npl_energy_measurement_wants_more(measurement); record->repeats++) {
+	for (; npl_energy_measurement_needs_run(measurement); record->repeats++) {
 		struct npl_run run;
 		if (one_pass(p, name, 2 + record->repeats, NULL, &run, err))
 			return err->code;
@@ -251,7 +251,7 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *outputs, struc
 		rc = npl_energy_measurement_finish(&measurement, &report->run, err);
 	}
 	npl_energy_measurement_close(&measurement);
-	for (int i = 0; record && i < record->n_kept; i++)
+	for (int i = 0; record && i < record->n_runs; i++)
 		npl_run_free(&record->run[i]);
 	free(record);
 	if (rc)

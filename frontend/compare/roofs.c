@@ -84,8 +84,9 @@ static int measure_size(struct npl_device *device, enum npl_format format, int64
 	double rate = rc ? 0 : (double)p.layer.macs / t->best;
 	if (!rc && rate > roof->macs_per_second) {
 		roof->macs_per_second = rate;
-		snprintf(roof->how, sizeof roof->how, "best of %d products of %lld x %lld by %lld x %lld %s matrices",
-			 t->runs, (long long)size, (long long)size, (long long)size, (long long)size,
+		snprintf(roof->explanation, sizeof roof->explanation,
+			 "best of %d products of %lld x %lld by %lld x %lld %s matrices", t->runs, (long long)size,
+			 (long long)size, (long long)size, (long long)size,
 			 format == info->format ? npl_device_precision(info) : npl_format_name(format));
 	}
 	npl_device_close_layer_group(group);
@@ -136,7 +137,7 @@ static int measure_sum(struct npl_device *device, int64_t elements, struct npl_m
 	if (!rc) {
 		rate->bytes_per_second = 3.0 * (double)npl_tensor_bytes(&a) / t.best;
 		snprintf(
-			rate->how, sizeof rate->how,
+			rate->explanation, sizeof rate->explanation,
 			"c = a + b over float32 arrays of %lld MiB, best of %d; 12 bytes an element: two read, one written",
 			(long long)(npl_tensor_bytes(&a) >> 20), t.runs);
 	}
@@ -147,7 +148,7 @@ static int measure_sum(struct npl_device *device, int64_t elements, struct npl_m
 }
 
 /* Measures the memory's rate with arrays as long as the device's memory allows. */
-static int measure_by_adding(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err)
+static int measure_by_array_sums(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err)
 {
 	int rc = NPL_EDEVICE;
 	for (int64_t elements = MOST_ELEMENTS; rc && rc != NPL_EINTERNAL && elements >= FEW_ELEMENTS; elements /= 4)
@@ -171,13 +172,13 @@ static int measure(struct npl_device *device, struct npl_roofline_device *roofs,
 		return npl_fail(err, NPL_EDEVICE, "%s: takes no product of matrices", npl_device_name(device));
 	int rc = npl_device_measure_memory(device, &rate, &error);
 	if (rc == NPL_EDEVICE)
-		rc = measure_by_adding(device, &rate, &error);
+		rc = measure_by_array_sums(device, &rate, &error);
 	npl_system_load_stop(&roofs->load);
 	if (rc == NPL_EINTERNAL)
 		return npl_fail(err, rc, "%s: %s", npl_device_name(device), error.msg);
 	roofs->memory_bytes_per_second = rc ? NAN : rate.bytes_per_second;
-	snprintf(roofs->memory_how, sizeof roofs->memory_how, "%.*s", (int)sizeof roofs->memory_how - 1,
-		 rc ? error.msg : rate.how);
+	snprintf(roofs->memory_explanation, sizeof roofs->memory_explanation, "%.*s",
+		 (int)sizeof roofs->memory_explanation - 1, rc ? error.msg : rate.explanation);
 	return 0;
 }
 
@@ -196,7 +197,7 @@ int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs,
 	roofs->n_roofs = 1;
 	roofs->roof[0] = (struct npl_roof){.format = info->format, .macs_per_second = info->peak_macs_per_second};
 	roofs->memory_bytes_per_second = info->memory_bytes_per_second > 0 ? info->memory_bytes_per_second : NAN;
-	snprintf(roofs->memory_how, sizeof roofs->memory_how, "%s",
+	snprintf(roofs->memory_explanation, sizeof roofs->memory_explanation, "%s",
 		 info->crosses[NPL_MEM_DRAM] == NPL_CROSS_WEIGHTS
 			 ? "of the memory that weights come from"
 			 : "of the memory that weights, inputs and results lie in");

@@ -105,8 +105,8 @@ static int open_tested_layer(struct npl_device *device, const struct npl_layer *
 		return 0;
 	const struct npl_layer_group group = {.n = 1,
 					      .layer = &tested->layer,
-					      .n_wanted = 1,
-					      .wanted = &tested->output,
+					      .n_outputs = 1,
+					      .output = &tested->output,
 					      .timing_only = layer->timing_only};
 	return npl_device_open_layer_group(device, &group, &tested->group, err);
 }
@@ -156,7 +156,7 @@ static int run_repeats(struct tested_layer *tested, bool measured, struct npl_de
 		if (run_once(tested, measured, report, times, err))
 			return err->code;
 	int timed = times->n;
-	while (npl_energy_measurement_wants_more(&tested->measurement))
+	while (npl_energy_measurement_needs_run(&tested->measurement))
 		if (run_once(tested, measured, report, times, err))
 			return err->code;
 	times->n = timed;
@@ -222,8 +222,8 @@ static void charge_link(const struct npl_link *link, const struct npl_tensor *te
 			const struct npl_layer_group_info *info, struct npl_layer_run *row)
 {
 	uint64_t bytes = npl_tensor_bytes(tensor);
-	for (int i = 0; info && i < info->n_moved; i++)
-		if (info->moved[i] == tensor)
+	for (int i = 0; info && i < info->n_transfers; i++)
+		if (info->transfer[i] == tensor)
 			bytes = info->bytes_outside[i];
 	if (!link->name || !bytes)
 		return;

@@ -58,37 +58,37 @@ static bool is_known(enum knowledge knowledge, const struct npl_tensor *t, int i
 
 /* Loads the graph with these inputs known. given has room for all inputs and gets those that are to be fed, in
  * order. */
-static int import(const struct attempt *a, enum knowledge knowledge, struct npl_tensor *given, int *n_given,
+static int import(const struct attempt *a, enum knowledge knowledge, struct npl_tensor *inputs, int *n_given,
 		  struct npl_graph **graph, struct npl_err *err)
 {
-	struct npl_tensor *known = calloc((size_t)a->set->n_in + 1, sizeof *known);
-	struct npl_load_options options = {.known = known, .given = given};
+	struct npl_tensor *constants = calloc((size_t)a->set->n_in + 1, sizeof *constants);
+	struct npl_load_options options = {.constant_input = constants, .input_shape = inputs};
 	*graph = NULL;
-	if (!known)
+	if (!constants)
 		return npl_no_memory(err);
 	for (int i = 0; i < a->set->n_in; i++) {
 		struct npl_tensor t = a->set->in[i];
 		t.name = a->survey->input[i];
 		t.owned = false;
 		if (is_known(knowledge, &t, i))
-			known[options.n_known++] = t;
+			constants[options.n_constant_inputs++] = t;
 		else
-			given[options.n_given++] = t;
+			inputs[options.n_input_shapes++] = t;
 	}
-	*n_given = options.n_given;
+	*n_given = options.n_input_shapes;
 	int rc = npl_graph_load(a->model, &options, graph, err);
-	free(known);
+	free(constants);
 	return rc;
 }
 
 /* Compares an output with the expected one. Random numbers never agree, but their types and shapes must. */
-static int check(struct attempt *a, const struct npl_tensor *found, const struct npl_tensor *expected,
+static int check(struct attempt *a, const struct npl_tensor *actual, const struct npl_tensor *expected,
 		 struct npl_err *err)
 {
 	const struct npl_tolerance tolerance = {a->options->rtol, a->options->atol};
-	int rc = npl_values_check(found, expected, &tolerance, err);
-	if (rc != NPL_ECHECK || !a->survey->random || found->dtype != expected->dtype ||
-	    !npl_shape_equal(&found->shape, &expected->shape))
+	int rc = npl_values_check(actual, expected, &tolerance, err);
+	if (rc != NPL_ECHECK || !a->survey->random || actual->dtype != expected->dtype ||
+	    !npl_shape_equal(&actual->shape, &expected->shape))
 		return rc;
 	a->by_chance = true;
 	return npl_prefix(err, "random numbers cannot be compared (%s)", a->survey->random);
@@ -96,7 +96,7 @@ static int check(struct attempt *a, const struct npl_tensor *found, const struct
 
 /* Runs the graph. Returns 0, NPL_EDEVICE when the device does not count as having run it, or the code of another
  * failure. */
-static int run(struct attempt *a, struct npl_graph *graph, const struct npl_tensor *given, int n_given,
+static int run(struct attempt *a, struct npl_graph *graph, const struct npl_tensor *inputs, int n_given,
 	       struct npl_err *err)
 {
 	const struct npl_data_set *set = a->set;
@@ -107,8 +107,8 @@ static int run(struct attempt *a, struct npl_graph *graph, const struct npl_tens
 	if (!outputs)
 		return npl_no_memory(err);
 	a->c->nodes = graph->n_nodes;
-	int rc = a->options->device ? npl_case_on_device(graph, a->options->device, given, outputs, a->c, err)
-				    : npl_evaluate(graph, given, outputs, NULL, err);
+	int rc = a->options->device ? npl_case_on_device(graph, a->options->device, inputs, outputs, a->c, err)
+				    : npl_evaluate(graph, inputs, outputs, NULL, err);
 	if (!rc)
 		rc = npl_graph_files_unchanged(graph, err);
 	for (int i = 0; i < graph->n_outputs && !rc; i++)
@@ -121,17 +121,17 @@ static int run(struct attempt *a, struct npl_graph *graph, const struct npl_tens
 
 static enum npl_case_status try(struct attempt *a, enum knowledge knowledge)
 {
-	struct npl_tensor *given = calloc((size_t)a->set->n_in + 1, sizeof *given);
+	struct npl_tensor *inputs = calloc((size_t)a->set->n_in + 1, sizeof *inputs);
 	struct npl_graph *graph = NULL;
 	struct npl_err err = {0};
 	enum npl_case_status status = NPL_CASE_FAILED;
 	int n_given = 0;
 	a->by_chance = false;
-	int rc = given ? import(a, knowledge, given, &n_given, &graph, &err) : npl_no_memory(&err);
+	int rc = inputs ? import(a, knowledge, inputs, &n_given, &graph, &err) : npl_no_memory(&err);
 	if (rc == NPL_EINPUT) {
 		status = NPL_CASE_UNSUPPORTED;
 	} else if (!rc) {
-		rc = run(a, graph, given, n_given, &err);
+		rc = run(a, graph, inputs, n_given, &err);
 		status = !rc                                 ? NPL_CASE_PASSED
 			 : rc == NPL_EDEVICE || a->by_chance ? NPL_CASE_UNSUPPORTED
 							     : NPL_CASE_FAILED;
@@ -141,7 +141,7 @@ static enum npl_case_status try(struct attempt *a, enum knowledge knowledge)
 		a->from_device = rc == NPL_EDEVICE;
 	}
 	npl_graph_free(graph);
-	free(given);
+	free(inputs);
 	return status;
 }
 
@@ -160,7 +160,7 @@ static bool is_new(const struct npl_data_set *set, enum knowledge knowledge)
  * error. */
 static int check_shapes(struct attempt *a)
 {
-	char found[128], declared[128];
+	char actual_text[128], declared[128];
 	for (int i = 0; i < a->set->n_in; i++) {
 		const struct npl_shape *is = &a->set->in[i].shape, *model = &a->survey->input_shape[i];
 		bool fits = model->rank < 0 || model->rank == is->rank;
@@ -170,7 +170,7 @@ static int check_shapes(struct attempt *a)
 			return npl_fail(&a->error, NPL_EINPUT,
 					"input '%s' has shape %s in the data, %s in the model: values written as "
 					"uint16 that are not the model's",
-					a->survey->input[i], npl_shape_text(is, found, sizeof found),
+					a->survey->input[i], npl_shape_text(is, actual_text, sizeof actual_text),
 					npl_shape_text(model, declared, sizeof declared));
 	}
 	return 0;

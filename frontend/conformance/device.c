@@ -78,15 +78,15 @@ static int run(struct npl_graph *graph, struct npl_device *device, const int *pl
 {
 	const struct npl_session_options options = {.n_devices = 1, .device = &device, .place = place, .ranges = range};
 	struct npl_session *session;
-	struct npl_run done;
+	struct npl_run batch_run;
 	int rc = npl_session_open(graph, &options, &session, err);
 	if (rc)
 		return rc;
 	npl_session_hash(session, false);
-	rc = npl_session_run(session, inputs, outputs, &done, err);
+	rc = npl_session_run(session, inputs, outputs, &batch_run, err);
 	if (!rc) {
-		rc = judge(graph, device, place, &done, c, err);
-		npl_run_free(&done);
+		rc = judge(graph, device, place, &batch_run, c, err);
+		npl_run_free(&batch_run);
 	}
 	npl_session_close(session);
 	return rc;

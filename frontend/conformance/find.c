@@ -15,7 +15,7 @@
 #define NO_DATA "no test_data_set_0/ beside its model.onnx"
 #define NO_CASE "holds no case: expected model.onnx and test_data_set_0/, or folders with these"
 
-struct found {
+struct case_list {
 	struct npl_case *item;
 	int n, cases; /* n: all that are listed; cases: those that can be run */
 	int64_t capacity;
@@ -53,19 +53,19 @@ static char *last_part(struct npl_arena *arena, const char *path)
 }
 
 /* Adds a case. reason: the reason why it cannot be run; NULL: it can. */
-static int add(struct npl_conformance *conformance, struct found *found, const char *path, const char *reason,
+static int add(struct npl_conformance *conformance, struct case_list *list, const char *path, const char *reason,
 	       struct npl_err *err)
 {
-	struct npl_case *grown = npl_grow(found->item, found->n, &found->capacity, sizeof *grown);
-	found->item = grown ? grown : found->item;
-	struct npl_case made = {.name = last_part(&conformance->arena, path),
-				.path = npl_arena_strndup(&conformance->arena, path, length_of(path)),
-				.status = reason ? NPL_CASE_UNSUPPORTED : NPL_CASE_PASSED,
-				.reason = reason};
-	if (!grown || !made.name || !made.path)
+	struct npl_case *grown = npl_grow(list->item, list->n, &list->capacity, sizeof *grown);
+	list->item = grown ? grown : list->item;
+	struct npl_case new_case = {.name = last_part(&conformance->arena, path),
+				    .path = npl_arena_strndup(&conformance->arena, path, length_of(path)),
+				    .status = reason ? NPL_CASE_UNSUPPORTED : NPL_CASE_PASSED,
+				    .reason = reason};
+	if (!grown || !new_case.name || !new_case.path)
 		return npl_no_memory(err);
-	grown[found->n++] = made;
-	found->cases += !reason;
+	grown[list->n++] = new_case;
+	list->cases += !reason;
 	return 0;
 }
 
@@ -74,21 +74,21 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct npl_case *)a)->name, ((const struct npl_case *)b)->name);
 }
 
-static int search(const char *dir, struct npl_conformance *conformance, struct found *found, struct npl_err *err)
+static int search(const char *dir, struct npl_conformance *conformance, struct case_list *list, struct npl_err *err)
 {
-	int first = found->n, rc = 0;
-	DIR *open = opendir(dir);
-	if (!open && errno == ENOTDIR) /* a file, which a wildcard names too */
-		return add(conformance, found, dir, "no folder, but a file", err);
-	if (!open)
+	int first = list->n, rc = 0;
+	DIR *directory = opendir(dir);
+	if (!directory && errno == ENOTDIR) /* a file, which a wildcard names too */
+		return add(conformance, list, dir, "no folder, but a file", err);
+	if (!directory)
 		return npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", dir, strerror(errno));
 	enum kind kind = kind_of(dir);
 	if (kind != NOTHING) {
-		closedir(open);
-		return add(conformance, found, dir, kind == CASE ? NULL : NO_DATA, err);
+		closedir(directory);
+		return add(conformance, list, dir, kind == CASE ? NULL : NO_DATA, err);
 	}
 	const int length = (int)length_of(dir);
-	for (struct dirent *entry; !rc && (entry = readdir(open));) {
+	for (struct dirent *entry; !rc && (entry = readdir(directory));) {
 		char *path = NULL;
 		if (entry->d_name[0] == '.')
 			continue;
@@ -96,32 +96,32 @@ static int search(const char *dir, struct npl_conformance *conformance, struct f
 			     entry->d_name) < 0)
 			rc = npl_no_memory(err);
 		else if ((kind = kind_of(path)) != NOTHING)
-			rc = add(conformance, found, path, kind == CASE ? NULL : NO_DATA, err);
+			rc = add(conformance, list, path, kind == CASE ? NULL : NO_DATA, err);
 		free(path);
 	}
-	closedir(open);
-	if (!rc && found->n == first)
-		return add(conformance, found, dir, NO_CASE, err);
+	closedir(directory);
+	if (!rc && list->n == first)
+		return add(conformance, list, dir, NO_CASE, err);
 	if (!rc)
-		qsort(found->item + first, (size_t)(found->n - first), sizeof *found->item, by_name);
+		qsort(list->item + first, (size_t)(list->n - first), sizeof *list->item, by_name);
 	return rc;
 }
 
 int npl_cases_find(const char *const *dirs, int n_dirs, struct npl_conformance *conformance, struct npl_err *err)
 {
-	struct found found = {0};
+	struct case_list list = {0};
 	int rc = 0;
 	for (int i = 0; i < n_dirs && !rc; i++)
-		rc = search(dirs[i], conformance, &found, err);
-	if (!rc && !found.cases)
+		rc = search(dirs[i], conformance, &list, err);
+	if (!rc && !list.cases)
 		rc = npl_fail(err, NPL_EINPUT, "%s%s: %s", n_dirs ? dirs[0] : "nothing",
-			      n_dirs > 1 ? " and the others" : "", found.n == 1 ? found.item[0].reason : NO_CASE);
-	conformance->item = rc ? NULL : npl_arena_array(&conformance->arena, (size_t)found.n + 1, sizeof *found.item);
-	if (!rc && !conformance->item)
+			      n_dirs > 1 ? " and the others" : "", list.n == 1 ? list.item[0].reason : NO_CASE);
+	conformance->cases = rc ? NULL : npl_arena_array(&conformance->arena, (size_t)list.n + 1, sizeof *list.item);
+	if (!rc && !conformance->cases)
 		rc = npl_no_memory(err);
-	if (!rc && found.n)
-		memcpy(conformance->item, found.item, (size_t)found.n * sizeof *found.item);
-	conformance->n_cases = rc ? 0 : found.n;
-	free(found.item);
+	if (!rc && list.n)
+		memcpy(conformance->cases, list.item, (size_t)list.n * sizeof *list.item);
+	conformance->n_cases = rc ? 0 : list.n;
+	free(list.item);
 	return rc;
 }

@@ -29,7 +29,7 @@ void npl_data_set_free(struct npl_data_set *set);
 struct npl_tolerance {
 	double rtol, atol;
 };
-int npl_values_check(const struct npl_tensor *found, const struct npl_tensor *expected,
+int npl_values_check(const struct npl_tensor *actual, const struct npl_tensor *expected,
 		     const struct npl_tolerance *tolerance, struct npl_err *err);
 
 /* device.c: runs the graph on a device as the head of npulab/conformance.h says. Returns 0 and outputs, NPL_EDEVICE

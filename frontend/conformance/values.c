@@ -29,13 +29,13 @@ static double epsilon_of(enum npl_dtype dtype)
 	return dtype == NPL_F16 ? 0x1p-10 : dtype == NPL_BF16 ? 0x1p-7 : 0;
 }
 
-static bool is_near(double found, double expected, double rtol, double atol)
+static bool is_near(double actual, double expected, double rtol, double atol)
 {
-	if (isnan(found) || isnan(expected))
-		return isnan(found) && isnan(expected);
-	if (isinf(found) || isinf(expected))
-		return isinf(found) && isinf(expected) && signbit(found) == signbit(expected);
-	return fabs(found - expected) <= atol + rtol * fabs(expected);
+	if (isnan(actual) || isnan(expected))
+		return isnan(actual) && isnan(expected);
+	if (isinf(actual) || isinf(expected))
+		return isinf(actual) && isinf(expected) && signbit(actual) == signbit(expected);
+	return fabs(actual - expected) <= atol + rtol * fabs(expected);
 }
 
 static const char *float_text(double x, char text[32])
@@ -44,7 +44,7 @@ static const char *float_text(double x, char text[32])
 	return text;
 }
 
-static int check_floats(const struct npl_tensor *found, const struct npl_tensor *expected,
+static int check_floats(const struct npl_tensor *actual, const struct npl_tensor *expected,
 			const struct npl_tolerance *tolerance, struct npl_err *err)
 {
 	const int64_t n = npl_tensor_count(expected);
@@ -52,7 +52,7 @@ static int check_floats(const struct npl_tensor *found, const struct npl_tensor 
 	double worst = 0;
 	int64_t wrong = 0, nans = 0, first = -1; /* nans: wrong elements of which one of the two is NaN */
 	for (int64_t i = 0; i < n; i++) {
-		double a = element(found, i), b = element(expected, i);
+		double a = element(actual, i), b = element(expected, i);
 		if (is_near(a, b, rtol, atol))
 			continue;
 		first = wrong++ ? first : i;
@@ -61,16 +61,17 @@ static int check_floats(const struct npl_tensor *found, const struct npl_tensor 
 	}
 	if (!wrong)
 		return 0;
-	char how[96] = ", all in where NaN is", text[2][32];
+	char format[96] = ", all in where NaN is", text[2][32];
 	if (!nans)
-		snprintf(how, sizeof how, ", by %.3g at most", worst);
+		snprintf(format, sizeof format, ", by %.3g at most", worst);
 	else if (nans < wrong)
-		snprintf(how, sizeof how, ", %lld in where NaN is, the others by %.3g at most", (long long)nans, worst);
+		snprintf(format, sizeof format, ", %lld in where NaN is, the others by %.3g at most", (long long)nans,
+			 worst);
 	else if (wrong == 1)
-		how[0] = 0;
+		format[0] = 0;
 	return npl_fail(err, NPL_ECHECK, "output '%s': %lld of %lld elements differ%s; element %lld is %s, expected %s",
-			found->name, (long long)wrong, (long long)n, how, (long long)first,
-			float_text(element(found, first), text[0]), float_text(element(expected, first), text[1]));
+			actual->name, (long long)wrong, (long long)n, format, (long long)first,
+			float_text(element(actual, first), text[0]), float_text(element(expected, first), text[1]));
 }
 
 static long long integer(const struct npl_tensor *t, int64_t i)
@@ -94,10 +95,10 @@ static long long integer(const struct npl_tensor *t, int64_t i)
 	}
 }
 
-static int check_bits(const struct npl_tensor *found, const struct npl_tensor *expected, struct npl_err *err)
+static int check_bits(const struct npl_tensor *actual, const struct npl_tensor *expected, struct npl_err *err)
 {
 	const size_t size = npl_dtype_size(expected->dtype);
-	const char *a = found->data, *b = expected->data;
+	const char *a = actual->data, *b = expected->data;
 	int64_t n = npl_tensor_count(expected), wrong = 0, first = 0;
 	for (int64_t i = 0; i < n; i++)
 		if (memcmp(a + (size_t)i * size, b + (size_t)i * size, size) != 0)
@@ -105,19 +106,19 @@ static int check_bits(const struct npl_tensor *found, const struct npl_tensor *e
 	if (!wrong)
 		return 0;
 	return npl_fail(err, NPL_ECHECK,
-			"output '%s': %lld of %lld elements differ; element %lld is %lld, expected %lld", found->name,
-			(long long)wrong, (long long)n, (long long)first, integer(found, first),
+			"output '%s': %lld of %lld elements differ; element %lld is %lld, expected %lld", actual->name,
+			(long long)wrong, (long long)n, (long long)first, integer(actual, first),
 			integer(expected, first));
 }
 
-int npl_values_check(const struct npl_tensor *found, const struct npl_tensor *expected,
+int npl_values_check(const struct npl_tensor *actual, const struct npl_tensor *expected,
 		     const struct npl_tolerance *tolerance, struct npl_err *err)
 {
 	char a[128], b[128];
-	if (found->dtype != expected->dtype || !npl_shape_equal(&found->shape, &expected->shape))
-		return npl_fail(err, NPL_ECHECK, "output '%s' is %s %s, expected %s %s", found->name,
-				npl_dtype_name(found->dtype), npl_shape_text(&found->shape, a, sizeof a),
+	if (actual->dtype != expected->dtype || !npl_shape_equal(&actual->shape, &expected->shape))
+		return npl_fail(err, NPL_ECHECK, "output '%s' is %s %s, expected %s %s", actual->name,
+				npl_dtype_name(actual->dtype), npl_shape_text(&actual->shape, a, sizeof a),
 				npl_dtype_name(expected->dtype), npl_shape_text(&expected->shape, b, sizeof b));
-	return npl_is_float(expected->dtype) ? check_floats(found, expected, tolerance, err)
-					     : check_bits(found, expected, err);
+	return npl_is_float(expected->dtype) ? check_floats(actual, expected, tolerance, err)
+					     : check_bits(actual, expected, err);
 }

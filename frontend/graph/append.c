@@ -45,8 +45,8 @@ static int name_results(struct graph_builder *b, const char *name, const char *o
 	struct npl_arena *arena = &b->graph->arena;
 	const char *base = *name ? name : npl_arena_printf(arena, "%s_%d", op, b->n_nodes);
 	for (int k = 0; k < n_out; k++) {
-		const char *own = n_out == 1 || !base ? base : npl_arena_printf(arena, "%s.%d", base, k);
-		out[k] = own ? graph_free_name(b, own) : NULL;
+		const char *name_copy = n_out == 1 || !base ? base : npl_arena_printf(arena, "%s.%d", base, k);
+		out[k] = name_copy ? graph_free_name(b, name_copy) : NULL;
 		if (!out[k])
 			return npl_no_memory(b->err);
 	}

@@ -22,9 +22,10 @@ int graph_batch_reshape(struct graph_builder *b, struct graph_node *node)
 		return 0;
 	if (b->value[s].of_shape)
 		return 0; /* computed with the batch that the user asks for */
-	struct npl_value made = b->value[s];
-	int64_t count = npl_shape_count(&made.shape);
-	if (!made.constant || made.dtype != NPL_I64 || made.shape.rank != 1 || count < 1 || count > NPL_MAX_RANK)
+	struct npl_value new_value = b->value[s];
+	int64_t count = npl_shape_count(&new_value.shape);
+	if (!new_value.constant || new_value.dtype != NPL_I64 || new_value.shape.rank != 1 || count < 1 ||
+	    count > NPL_MAX_RANK)
 		return 0; /* the shape rule reports such shapes */
 	const int64_t *old = fold_data(b, &b->value[s]);
 	if (!old)
@@ -40,8 +41,9 @@ int graph_batch_reshape(struct graph_builder *b, struct graph_node *node)
 		return npl_no_memory(b->err);
 	memcpy(entry, old, (size_t)count * sizeof *entry);
 	entry[0] = batch;
-	made.data = entry;
-	made.is_fill = false;
-	node->in[1] = graph_add_made(b, node->name, "batch_shape", &made); /* the old shape may have other readers */
+	new_value.data = entry;
+	new_value.is_fill = false;
+	node->in[1] = graph_add_made(b, node->name, "batch_shape",
+				     &new_value); /* the old shape may have other readers */
 	return node->in[1] < 0 ? node->in[1] : 0;
 }

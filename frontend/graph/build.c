@@ -86,14 +86,14 @@ int graph_add_constant(struct graph_builder *b, const struct npl_tensor *tensor)
 
 int graph_add_made(struct graph_builder *b, const char *owner, const char *part, const struct npl_value *value)
 {
-	struct npl_value made = *value;
-	made.constant = true;
-	made.producer = -1;
-	made.uses = 0;
-	made.name = npl_arena_printf(&b->graph->arena, "%s.%s", owner, part);
-	for (int i = 2; made.name && graph_names_find(&b->values, made.name) >= 0; i++)
-		made.name = npl_arena_printf(&b->graph->arena, "%s.%s#%d", owner, part, i);
-	return made.name ? graph_add_value(b, &made) : npl_no_memory(b->err);
+	struct npl_value new_value = *value;
+	new_value.constant = true;
+	new_value.producer = -1;
+	new_value.uses = 0;
+	new_value.name = npl_arena_printf(&b->graph->arena, "%s.%s", owner, part);
+	for (int i = 2; new_value.name && graph_names_find(&b->values, new_value.name) >= 0; i++)
+		new_value.name = npl_arena_printf(&b->graph->arena, "%s.%s#%d", owner, part, i);
+	return new_value.name ? graph_add_value(b, &new_value) : npl_no_memory(b->err);
 }
 
 int graph_add_output(struct graph_builder *b, const char *name)
@@ -194,9 +194,9 @@ int graph_add_node(struct graph_builder *b, const char *name, const char *op, co
 	node.name = unique_name(b, name, op);
 	if (!node.name || graph_names_add(&b->nodes, node.name, b->n_nodes))
 		return npl_no_memory(b->err);
-	if (node.op == NPL_OPS && graph_why_not(op))
+	if (node.op == NPL_OPS && graph_refusal_reason(op))
 		return npl_fail(b->err, NPL_EINPUT, "node '%s': operator '%s' is not supported: %s", node.name, op,
-				graph_why_not(op));
+				graph_refusal_reason(op));
 	if (node.op == NPL_OPS && graph_is_unwritten(op))
 		return npl_fail(b->err, NPL_EINPUT,
 				"node '%s': ONNX's operator '%s' is not implemented; docs/onnx.md lists those that are",

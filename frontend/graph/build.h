@@ -150,7 +150,7 @@ int graph_declare_output(struct graph_builder *b, const struct graph_input *decl
 int graph_warn_outputs(struct graph_builder *b, int max_warnings);
 
 /* refused.c: returns why npulab does not compute an operator that ONNX has. NULL: the operator is not in the list. */
-const char *graph_why_not(const char *op);
+const char *graph_refusal_reason(const char *op);
 /* Operators of opset 6 to 23 that npulab could compute and does not yet, in a list of words (words.h). */
 extern const char graph_unwritten[];
 bool graph_is_unwritten(const char *op);
@@ -170,7 +170,7 @@ int fold_integers(struct graph_builder *b, const struct graph_node *node);
 /* Returns what npl_value_data returns, with the builder's error. */
 const void *fold_data(struct graph_builder *b, struct npl_value *value);
 /* Says whether the limits allow a node to be folded, and if so subtracts its cost from them. */
-bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t work);
+bool fold_allowed(struct graph_builder *b, size_t bytes, uint64_t operations);
 
 /* fold_nodes.c: makes the passes over the sorted nodes. The counts of uses must be current. */
 int fold_nodes(struct graph_builder *b);

@@ -54,8 +54,8 @@ static int drop_statistics(struct graph_builder *b)
 
 static int check_known(struct graph_builder *b)
 {
-	for (int i = 0; i < b->options.n_known; i++) {
-		const char *name = b->options.known[i].name;
+	for (int i = 0; i < b->options.n_constant_inputs; i++) {
+		const char *name = b->options.constant_input[i].name;
 		int v = name ? graph_names_find(&b->values, name) : -1;
 		if (v < 0 || !b->value[v].constant)
 			return npl_fail(b->err, NPL_EINPUT, "no input is called '%s', whose value is given",

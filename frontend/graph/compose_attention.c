@@ -17,7 +17,7 @@ enum { Y, PRESENT_KEY, PRESENT_VALUE, SHOWN, OUTPUTS };
 struct composer {
 	struct graph_builder *b;
 	const char *owner;
-	const struct npl_attention_attrs *how;
+	const struct npl_attention_attrs *attrs;
 	enum npl_dtype dtype;
 	int64_t rows, past, all; /* positions of q, of the past, and of the past and k */
 	int64_t size, v_size;    /* elements of a head of q and k, and of v */
@@ -114,11 +114,11 @@ static int split_heads(struct composer *c, const char *part, int x, int64_t head
 	const struct npl_shape shape = c->b->value[x].shape;
 	if (shape.rank == 4)
 		return x;
-	const int apart = reshape(c, part, x, 4, (const int64_t[]){0, 0, heads, shape.dim[2] / heads});
-	return transpose(c, part, apart, (const int64_t[]){0, 2, 1, 3});
+	const int split_dims = reshape(c, part, x, 4, (const int64_t[]){0, 0, heads, shape.dim[2] / heads});
+	return transpose(c, part, split_dims, (const int64_t[]){0, 2, 1, 3});
 }
 
-static int behind_past(struct composer *c, const char *part, int past, int x)
+static int append_to_past(struct composer *c, const char *part, int past, int x)
 {
 	const struct npl_attr axis = {.name = "axis", .type = NPL_ATTR_INT, .i = 2};
 	return past < 0 ? x : add(c, part, "Concat", &axis, 2, (const int[]){past, x});
@@ -157,7 +157,7 @@ static int soften(struct composer *c, int scores)
 {
 	const struct npl_attr axis = {.name = "axis", .type = NPL_ATTR_INT, .i = -1};
 	static const int code[NPL_DTYPES] = {[NPL_F32] = 1, [NPL_F64] = 11, [NPL_F16] = 10, [NPL_BF16] = 16};
-	const enum npl_dtype type = c->how->softmax_type;
+	const enum npl_dtype type = c->attrs->softmax_type;
 	if (type == NPL_DTYPES || type == c->dtype)
 		return add(c, "softmax", "Softmax", &axis, 1, &scores);
 	if (!code[type]) {
@@ -166,25 +166,25 @@ static int soften(struct composer *c, int scores)
 		return -1;
 	}
 	const struct npl_attr to = {.name = "to", .type = NPL_ATTR_INT, .i = code[type]};
-	const struct npl_attr back = {.name = "to", .type = NPL_ATTR_INT, .i = code[c->dtype]};
+	const struct npl_attr original_type = {.name = "to", .type = NPL_ATTR_INT, .i = code[c->dtype]};
 	const int wide = add(c, "widened", "Cast", &to, 1, &scores),
 		  soft = add(c, "softmax", "Softmax", &axis, 1, &wide);
-	return add(c, "narrowed", "Cast", &back, 1, &soft);
+	return add(c, "narrowed", "Cast", &original_type, 1, &soft);
 }
 
 /* Computes the weights from the products; *shown is the stage that qk_matmul_output_mode names. */
 static int weigh(struct composer *c, int scores, int mask, int *shown)
 {
 	int state[4] = {scores};
-	if (c->how->softcap > 0) {
-		const int cap = number(c, "softcap", (double)c->how->softcap),
+	if (c->attrs->softcap > 0) {
+		const int cap = number(c, "softcap", (double)c->attrs->softcap),
 			  ratio = binary(c, "ratio", "Div", scores, cap);
 		scores = binary(c, "capped", "Mul", add(c, "tanh", "Tanh", NULL, 1, &ratio), cap);
 	}
 	state[1] = scores;
 	const bool of_bools = mask >= 0 && c->b->value[mask].dtype == NPL_BOOL;
-	const int never = of_bools || c->how->causal ? number(c, "never", -INFINITY) : -1;
-	if (c->how->causal)
+	const int never = of_bools || c->attrs->causal ? number(c, "never", -INFINITY) : -1;
+	if (c->attrs->causal)
 		scores = keep(c, "sees", causal_mask(c), scores, never);
 	if (of_bools)
 		scores = keep(c, "masked", mask, scores, never);
@@ -192,19 +192,19 @@ static int weigh(struct composer *c, int scores, int mask, int *shown)
 		scores = binary(c, "masked", "Add", scores, mask);
 	state[2] = scores;
 	state[3] = soften(c, scores);
-	*shown = state[c->how->score_stage];
+	*shown = state[c->attrs->score_stage];
 	return state[3];
 }
 
 /* Lets value `from` take the place of `to`, an output of the node that is replaced. */
 static void adopt(struct graph_builder *b, int first_node, int from, int to)
 {
-	struct npl_value *made = &b->value[from], *wanted = &b->value[to];
-	const char *name = wanted->name;
-	const int uses = wanted->uses;
-	*wanted = *made;
-	wanted->name = name;
-	wanted->uses = uses;
+	struct npl_value *source = &b->value[from], *result = &b->value[to];
+	const char *name = result->name;
+	const int uses = result->uses;
+	*result = *source;
+	result->name = name;
+	result->uses = uses;
 	for (int i = first_node; i < b->n_nodes; i++) {
 		for (int k = 0; k < b->node[i].n_in; k++)
 			if (b->node[i].in[k] == from)
@@ -213,16 +213,16 @@ static void adopt(struct graph_builder *b, int first_node, int from, int to)
 			if (b->node[i].out[k] == from)
 				b->node[i].out[k] = to;
 	}
-	made->producer = -1;
+	source->producer = -1;
 }
 
 /* Copies outputs that are inputs, as the present without a past may be. */
 static int adopt_outputs(struct composer *c, const struct graph_node *node, int first_node, int first_value,
-			 const int made[OUTPUTS])
+			 const int results[OUTPUTS])
 {
 	static const char *const parts[OUTPUTS] = {"y", "present_key", "present_value", "shown"};
 	for (int k = 0; k < node->n_out && !c->rc; k++) {
-		int from = made[k];
+		int from = results[k];
 		if (from < first_value)
 			from = add(c, parts[k], "Identity", NULL, 1, &from);
 		if (!c->rc)
@@ -231,23 +231,23 @@ static int adopt_outputs(struct composer *c, const struct graph_node *node, int 
 	return c->rc;
 }
 
-static void compose(struct composer *c, const struct graph_node *node, int made[OUTPUTS])
+static void compose(struct composer *c, const struct graph_node *node, int results[OUTPUTS])
 {
 	int in[INPUTS];
 	for (int k = 0; k < INPUTS; k++)
 		in[k] = k < node->n_in ? node->in[k] : -1;
 	const bool flat = c->b->value[in[Q]].shape.rank == 3;
-	const int64_t heads = c->how->q_heads, shared = c->how->kv_heads, group = heads / shared;
+	const int64_t heads = c->attrs->q_heads, shared = c->attrs->kv_heads, group = heads / shared;
 	int q = split_heads(c, "q", in[Q], heads);
-	const int k = behind_past(c, "keys", in[PAST_KEY], split_heads(c, "k", in[K], shared));
-	const int v = behind_past(c, "values", in[PAST_VALUE], split_heads(c, "v", in[V], shared));
-	q = binary(c, "scaled", "Mul", q, number(c, "scale", (double)c->how->scale));
+	const int k = append_to_past(c, "keys", in[PAST_KEY], split_heads(c, "k", in[K], shared));
+	const int v = append_to_past(c, "values", in[PAST_VALUE], split_heads(c, "v", in[V], shared));
+	q = binary(c, "scaled", "Mul", q, number(c, "scale", (double)c->attrs->scale));
 	if (group > 1)
 		q = reshape(c, "groups", q, 4, (const int64_t[]){0, shared, group * c->rows, c->size});
 	int scores = binary(c, "scores", "MatMul", q, transpose(c, "turned", k, (const int64_t[]){0, 1, 3, 2}));
 	if (group > 1)
 		scores = reshape(c, "heads", scores, 4, (const int64_t[]){0, heads, c->rows, c->all});
-	int weights = weigh(c, scores, in[MASK], &made[SHOWN]);
+	int weights = weigh(c, scores, in[MASK], &results[SHOWN]);
 	if (group > 1)
 		weights = reshape(c, "weights", weights, 4, (const int64_t[]){0, shared, group * c->rows, c->all});
 	int y = binary(c, "mix", "MatMul", weights, v);
@@ -256,9 +256,9 @@ static void compose(struct composer *c, const struct graph_node *node, int made[
 	if (flat)
 		y = reshape(c, "y", transpose(c, "together", y, (const int64_t[]){0, 2, 1, 3}), 3,
 			    (const int64_t[]){0, 0, heads * c->v_size});
-	made[Y] = y;
-	made[PRESENT_KEY] = k;
-	made[PRESENT_VALUE] = v;
+	results[Y] = y;
+	results[PRESENT_KEY] = k;
+	results[PRESENT_VALUE] = v;
 }
 
 int graph_compose_attention(struct graph_builder *b, int index)
@@ -266,20 +266,20 @@ int graph_compose_attention(struct graph_builder *b, int index)
 	const struct graph_node node = b->node[index];
 	const struct npl_shape q = b->value[node.in[Q]].shape, k = b->value[node.in[K]].shape,
 			       v = b->value[node.in[V]].shape;
-	const struct npl_attention_attrs *how = &node.attrs.attention;
-	struct composer c = {.b = b, .owner = node.name, .how = how, .dtype = b->value[node.in[Q]].dtype};
+	const struct npl_attention_attrs *attrs = &node.attrs.attention;
+	struct composer c = {.b = b, .owner = node.name, .attrs = attrs, .dtype = b->value[node.in[Q]].dtype};
 	const bool flat = q.rank == 3;
 	c.rows = q.dim[flat ? 1 : 2];
-	c.size = flat ? q.dim[2] / how->q_heads : q.dim[3];
-	c.v_size = flat ? v.dim[2] / how->kv_heads : v.dim[3];
+	c.size = flat ? q.dim[2] / attrs->q_heads : q.dim[3];
+	c.v_size = flat ? v.dim[2] / attrs->kv_heads : v.dim[3];
 	c.past = node.n_in > PAST_KEY && node.in[PAST_KEY] >= 0 ? b->value[node.in[PAST_KEY]].shape.dim[2] : 0;
 	c.all = c.past + k.dim[flat ? 1 : 2];
 	const int first_node = b->n_nodes, first_value = b->n_values, opset = b->opset;
-	int made[OUTPUTS];
+	int source[OUTPUTS];
 	b->opset = node.opset;
-	compose(&c, &node, made);
+	compose(&c, &node, source);
 	if (!c.rc)
-		adopt_outputs(&c, &node, first_node, first_value, made);
+		adopt_outputs(&c, &node, first_node, first_value, source);
 	b->opset = opset;
 	b->node[index].removed = true;
 	return c.rc;

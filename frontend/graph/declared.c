@@ -27,12 +27,12 @@ static const char *declared_text(const struct graph_input *declaration, char *bu
 	if (declaration->has_shape && !declaration->shape.rank)
 		snprintf(buf + used, n - used, " scalar");
 	for (int i = 0; declaration->has_shape && i < declaration->shape.rank && used < n; i++) {
-		const char *before = i ? "x" : " ";
+		const char *separator = i ? "x" : " ";
 		if (declaration->shape.dim[i] >= 0)
-			used += (size_t)snprintf(buf + used, n - used, "%s%lld", before,
+			used += (size_t)snprintf(buf + used, n - used, "%s%lld", separator,
 						 (long long)declaration->shape.dim[i]);
 		else
-			used += (size_t)snprintf(buf + used, n - used, "%s%s", before,
+			used += (size_t)snprintf(buf + used, n - used, "%s%s", separator,
 						 declaration->symbol[i] ? declaration->symbol[i] : "?");
 	}
 	return buf;

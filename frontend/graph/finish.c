@@ -103,18 +103,19 @@ static int pack_node(struct graph_builder *b, const struct graph_node *from, con
  * Resize. */
 static bool is_about_data(enum npl_op op, int k)
 {
-	const struct npl_integer_inputs *at = npl_integer_inputs_of(op);
+	const struct npl_integer_inputs *integer_inputs = npl_integer_inputs_of(op);
 	if (op == NPL_OP_QUANTIZELINEAR || op == NPL_OP_DEQUANTIZELINEAR || op == NPL_OP_RESIZE ||
 	    op == NPL_OP_UPSAMPLE)
 		return k > 0;
-	return at && (k == at->a_scale || k == at->a_zero || k == at->b_scale || k == at->b_zero || k == at->y_scale ||
-		      k == at->y_zero);
+	return integer_inputs &&
+	       (k == integer_inputs->a_scale || k == integer_inputs->a_zero || k == integer_inputs->b_scale ||
+		k == integer_inputs->b_zero || k == integer_inputs->y_scale || k == integer_inputs->y_zero);
 }
 
 bool npl_input_is_parameter(const struct npl_graph *graph, const struct npl_node *node, int k)
 {
 	const struct npl_value *value = node->in[k] < 0 ? NULL : &graph->value[node->in[k]];
-	const struct npl_integer_inputs *at = npl_integer_inputs_of(node->op);
+	const struct npl_integer_inputs *integer_inputs = npl_integer_inputs_of(node->op);
 	if (!value || !value->constant || value->shape.rank == 0 || is_about_data(node->op, k))
 		return false;
 	switch (value->dtype) {
@@ -126,7 +127,7 @@ bool npl_input_is_parameter(const struct npl_graph *graph, const struct npl_node
 	case NPL_U8:
 		return true;
 	case NPL_I32:
-		return node->op == NPL_OP_DEQUANTIZELINEAR || (at && k == at->bias);
+		return node->op == NPL_OP_DEQUANTIZELINEAR || (integer_inputs && k == integer_inputs->bias);
 	default:
 		return false;
 	}
@@ -135,18 +136,18 @@ bool npl_input_is_parameter(const struct npl_graph *graph, const struct npl_node
 static int count_parameters(struct graph_builder *b)
 {
 	struct npl_graph *graph = b->graph;
-	bool *counted = calloc((size_t)graph->n_values + 1, sizeof *counted);
-	if (!counted)
+	bool *is_counted = calloc((size_t)graph->n_values + 1, sizeof *is_counted);
+	if (!is_counted)
 		return npl_no_memory(b->err);
 	for (int i = 0; i < graph->n_nodes; i++)
 		for (int k = 0; k < graph->node[i].n_in; k++) {
 			const struct npl_node *node = &graph->node[i];
-			if (!npl_input_is_parameter(graph, node, k) || counted[node->in[k]])
+			if (!npl_input_is_parameter(graph, node, k) || is_counted[node->in[k]])
 				continue;
-			counted[node->in[k]] = true;
+			is_counted[node->in[k]] = true;
 			graph->parameters += (uint64_t)npl_shape_count(&graph->value[node->in[k]].shape);
 		}
-	free(counted);
+	free(is_counted);
 	return 0;
 }
 

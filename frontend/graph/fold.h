@@ -29,7 +29,7 @@ int fold_set_bias(struct graph_builder *b, struct graph_node *node, int64_t chan
 		  const double *add);
 /* Returns an element of a per-channel constant as double; data is from fold_data. */
 double fold_channel(const struct npl_value *value, const float *data, int64_t channel);
-/* Gives the node the output of `gone`, which is removed. */
-void fold_take_output(struct graph_builder *b, struct graph_node *node, struct graph_node *gone);
+/* Gives the node the output of `removed`, which is removed. */
+void fold_take_output(struct graph_builder *b, struct graph_node *node, struct graph_node *removed);
 
 #endif

@@ -23,7 +23,7 @@ static int64_t channel_of(const struct graph_node *node, int64_t i, int64_t chan
 
 /* Computes factor[] and, for a bias of 0, offset[]; *same is true when all factors are equal. */
 static int channel_factors(struct graph_builder *b, const struct graph_node *bn, int64_t channels, double *factor,
-			   double *offset, bool *same)
+			   double *offset, bool *is_uniform)
 {
 	const float *data[5] = {NULL};
 	for (int k = SCALE; k <= VARIANCE; k++) {
@@ -34,7 +34,7 @@ static int channel_factors(struct graph_builder *b, const struct graph_node *bn,
 	for (int64_t c = 0; c < channels; c++) {
 		factor[c] = data[SCALE][c] / sqrt((double)data[VARIANCE][c] + (double)bn->attrs.norm.epsilon);
 		offset[c] = data[SHIFT][c] - data[MEAN][c] * factor[c];
-		*same &= factor[c] == factor[0];
+		*is_uniform &= factor[c] == factor[0];
 	}
 	return 0;
 }
@@ -52,29 +52,31 @@ static bool scale_description(struct npl_random_law *law, double factor)
 
 /* Makes a new constant of the weight times its channels' factors: another node may read the old weight too. */
 static int scale_weight(struct graph_builder *b, struct graph_node *node, int64_t channels, const double *factor,
-			bool same)
+			bool is_uniform)
 {
-	struct npl_value made = b->value[node->in[1]];
-	int64_t count = npl_shape_count(&made.shape);
-	if (made.is_fill && same && channels > 0) {
+	struct npl_value new_value = b->value[node->in[1]];
+	int64_t count = npl_shape_count(&new_value.shape);
+	if (new_value.is_fill && is_uniform && channels > 0) {
 		float element;
-		memcpy(&element, made.fill, sizeof element);
+		memcpy(&element, new_value.fill, sizeof element);
 		element = (float)(element * factor[0]);
-		memcpy(made.fill, &element, sizeof element);
-		made.data = NULL;
-	} else if (made.is_random && !made.data && same && channels > 0 && scale_description(&made.law, factor[0])) {
+		memcpy(new_value.fill, &element, sizeof element);
+		new_value.data = NULL;
+	} else if (new_value.is_random && !new_value.data && is_uniform && channels > 0 &&
+		   scale_description(&new_value.law, factor[0])) {
 		/* scale_description() has scaled the law of the random weights: no data need be made */
 	} else {
-		const float *old = fold_data(b, &b->value[node->in[1]]);
+		const float *former_weights = fold_data(b, &b->value[node->in[1]]);
 		float *scaled = npl_arena_array(&b->graph->arena, (size_t)count, sizeof *scaled);
-		if (!old || !scaled)
-			return old ? npl_no_memory(b->err) : b->err->code;
+		if (!former_weights || !scaled)
+			return former_weights ? npl_no_memory(b->err) : b->err->code;
 		for (int64_t i = 0; i < count; i++)
-			scaled[i] = (float)(old[i] * factor[channel_of(node, i, channels, count / channels)]);
-		made.data = scaled;
-		made.is_fill = made.is_random = false;
+			scaled[i] = (float)(former_weights[i] *
+					    factor[channel_of(node, i, channels, count / channels)]);
+		new_value.data = scaled;
+		new_value.is_fill = new_value.is_random = false;
 	}
-	int v = graph_add_made(b, node->name, "weight", &made);
+	int v = graph_add_made(b, node->name, "weight", &new_value);
 	if (v < 0)
 		return v;
 	node->in[1] = v;
@@ -113,10 +115,10 @@ int fold_batchnorm(struct graph_builder *b, struct graph_node *bn)
 	if (!factor)
 		return npl_no_memory(b->err);
 	double *offset = factor + channels;
-	bool same = true;
-	int rc = channel_factors(b, bn, channels, factor, offset, &same);
+	bool is_uniform = true;
+	int rc = channel_factors(b, bn, channels, factor, offset, &is_uniform);
 	if (!rc)
-		rc = scale_weight(b, node, channels, factor, same);
+		rc = scale_weight(b, node, channels, factor, is_uniform);
 	if (!rc)
 		rc = fold_set_bias(b, node, channels, factor, offset);
 	free(factor);

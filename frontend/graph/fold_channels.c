@@ -69,9 +69,9 @@ int fold_set_bias(struct graph_builder *b, struct graph_node *node, int64_t chan
 	return in[2] < 0 ? in[2] : 0;
 }
 
-void fold_take_output(struct graph_builder *b, struct graph_node *node, struct graph_node *gone)
+void fold_take_output(struct graph_builder *b, struct graph_node *node, struct graph_node *removed)
 {
-	node->out[0] = gone->out[0];
+	node->out[0] = removed->out[0];
 	b->value[node->out[0]].producer = (int)(node - b->node);
-	gone->removed = true;
+	removed->removed = true;
 }

@@ -39,7 +39,7 @@ static int moved_axis(const struct graph_builder *b, const struct graph_node *no
 		      const struct npl_model_integers *from)
 {
 	const struct npl_shape *x = &b->value[node->in[0]].shape, *y = &b->value[node->out[0]].shape;
-	int64_t before = 1, wanted = 1;
+	int64_t inner = 1, parts = 1;
 	if (node->op == NPL_OP_TRANSPOSE) {
 		for (int d = 0; d < y->rank; d++)
 			if (node->attrs.transpose.perm[d] == from->axis)
@@ -49,9 +49,9 @@ static int moved_axis(const struct graph_builder *b, const struct graph_node *no
 	if (!(npl_op_defs[node->op].flags & NPL_OP_IS_VIEW))
 		return -1;
 	for (int d = 0; d < from->axis; d++)
-		wanted *= x->dim[d];
-	for (int d = 0; d < y->rank; before *= y->dim[d++])
-		if (before == wanted && y->dim[d] == from->parts)
+		parts *= x->dim[d];
+	for (int d = 0; d < y->rank; inner *= y->dim[d++])
+		if (inner == parts && y->dim[d] == from->parts)
 			return d;
 	return -1;
 }
@@ -93,15 +93,15 @@ static int move_integers(struct graph_builder *b, const struct graph_node *node)
 		return 0;
 	b->err->code = 0;
 	const void *data = move(b, node, from);
-	struct npl_model_integers *moved = data ? npl_arena_alloc(&b->graph->arena, sizeof *moved) : NULL;
+	struct npl_model_integers *reordered = data ? npl_arena_alloc(&b->graph->arena, sizeof *reordered) : NULL;
 	if (!data)
 		return b->err->code;
-	if (!moved)
+	if (!reordered)
 		return npl_no_memory(b->err);
-	*moved = *from;
-	moved->data = data;
-	moved->axis = axis;
-	b->value[node->out[0]].model_integers = moved;
+	*reordered = *from;
+	reordered->data = data;
+	reordered->axis = axis;
+	b->value[node->out[0]].model_integers = reordered;
 	return 0;
 }
 

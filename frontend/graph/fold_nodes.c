@@ -9,7 +9,7 @@
 #include "core/base/refuse.h"
 
 /* Says whether the node's output equals its input in every element and dimension. */
-static bool changes_nothing(const struct graph_builder *b, const struct graph_node *node)
+static bool is_identity(const struct graph_builder *b, const struct graph_node *node)
 {
 	if (!(npl_op_defs[node->op].flags & NPL_OP_IS_VIEW))
 		return false;
@@ -64,7 +64,7 @@ int fold_nodes(struct graph_builder *b)
 		 * walked read them. */
 		for (int k = 0; k < node->n_in; k++)
 			node->in[k] = node->in[k] < 0 ? -1 : alias[node->in[k]];
-		if (changes_nothing(b, node))
+		if (is_identity(b, node))
 			remove_view(b, node, alias, is_output);
 		else if (node->op == NPL_OP_BATCHNORMALIZATION)
 			rc = fold_batchnorm(b, node);

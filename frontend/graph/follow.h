@@ -31,8 +31,8 @@ struct spread {
 
 struct follow {
 	const struct npl_graph *graph;
-	const struct npl_graph *other; /* the same model at another batch; NULL: the model takes no other */
-	struct graph_names other_values;
+	const struct npl_graph *rebatched_graph; /* the same model at another batch; NULL: the model takes no other */
+	struct graph_names rebatched_values;
 	int64_t *distance; /* per value, elements from one sample to the next; 0: fixed */
 };
 
@@ -46,7 +46,7 @@ struct follow_result {
 };
 
 /* Follows the samples of a graph whose batch is 2 or more. Fails only with NPL_ENOMEM. */
-int follow_samples(const struct npl_graph *graph, const struct npl_graph *other, struct follow_result *result,
+int follow_samples(const struct npl_graph *graph, const struct npl_graph *rebatched_graph, struct follow_result *result,
 		   struct npl_err *err);
 
 /* Fills f->distance, which is zeroed, node by node. Returns the first node that mixes samples, with *reason, or NULL.
@@ -67,7 +67,7 @@ void follow_input(struct follow *f, int v);
 bool follow_spread(const struct follow *f, int v, struct spread *spread);
 /* Places samples in a value; false when its shape does not allow that place. */
 bool follow_set_spread(struct follow *f, int v, const struct spread *spread);
-/* Says whether a fixed value is the same at any batch. For a value that is made from shapes, `other` shows that. */
+/* Says whether a fixed value is the same at any batch. For a value that is made from shapes, rebatched_graph shows that. */
 bool follow_steady(struct follow *f, int v);
 /* Says whether a fixed value is the same at any batch, and each sample would get the same part of it if samples were
  * placed there. It may be as long as the batch along that dimension. */

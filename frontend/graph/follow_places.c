@@ -47,8 +47,8 @@ bool follow_set_spread(struct follow *f, int v, const struct spread *spread)
 
 const struct npl_value *follow_same_value(const struct follow *f, int v)
 {
-	const int other = graph_names_find(&f->other_values, f->graph->value[v].name);
-	return other < 0 ? NULL : &f->other->value[other];
+	const int other = graph_names_find(&f->rebatched_values, f->graph->value[v].name);
+	return other < 0 ? NULL : &f->rebatched_graph->value[other];
 }
 
 /* Says how a fixed value changes with another batch. */
@@ -57,20 +57,21 @@ static enum change change_of(struct follow *f, int v)
 	const struct npl_value *value = &f->graph->value[v];
 	if (!value->constant || !value->of_shape)
 		return SAME;
-	if (!f->other)
+	if (!f->rebatched_graph)
 		return SAME;
-	const struct npl_value *other = follow_same_value(f, v);
-	if (!other || other->dtype != value->dtype || value->is_fill != other->is_fill)
+	const struct npl_value *rebatched_value = follow_same_value(f, v);
+	if (!rebatched_value || rebatched_value->dtype != value->dtype || value->is_fill != rebatched_value->is_fill)
 		return DIFFERENT;
 	const size_t size = npl_dtype_size(value->dtype);
-	if (value->is_fill && memcmp(value->fill, other->fill, size))
+	if (value->is_fill && memcmp(value->fill, rebatched_value->fill, size))
 		return DIFFERENT;
-	if (!npl_shape_equal(&value->shape, &other->shape))
+	if (!npl_shape_equal(&value->shape, &rebatched_value->shape))
 		return RESIZED;
 	if (value->is_fill)
 		return SAME;
 	const size_t bytes = (size_t)npl_shape_count(&value->shape) * size;
-	return value->data && other->data && !memcmp(value->data, other->data, bytes) ? SAME : DIFFERENT;
+	return value->data && rebatched_value->data && !memcmp(value->data, rebatched_value->data, bytes) ? SAME
+													  : DIFFERENT;
 }
 
 bool follow_steady(struct follow *f, int v)

@@ -6,139 +6,141 @@
 #include <string.h>
 
 /* Follows samples through operators that keep elements in their order: views, and functions of single elements. */
-static bool in_order(const struct rule_context *at, int n_operands)
+static bool in_order(const struct rule_context *context, int n_operands)
 {
-	if (!has_samples(at, 0) || (n_operands > 1 && !others_steady(at, 1, -1)))
+	if (!has_samples(context, 0) || (n_operands > 1 && !others_steady(context, 1, -1)))
 		return false;
-	for (int k = 0; k < at->node->n_out; k++)
-		if (at->node->out[k] >= 0)
-			at->f->distance[at->node->out[k]] = at->f->distance[at->node->in[0]];
+	for (int k = 0; k < context->node->n_out; k++)
+		if (context->node->out[k] >= 0)
+			context->f->distance[context->node->out[k]] = context->f->distance[context->node->in[0]];
 	return true;
 }
 
-static bool view(const struct rule_context *at)
+static bool view(const struct rule_context *context)
 {
-	return in_order(at, 1);
+	return in_order(context, 1);
 }
 
-static bool clip(const struct rule_context *at)
+static bool clip(const struct rule_context *context)
 {
-	return in_order(at, 3);
+	return in_order(context, 3);
 }
 
 /* Returns how many dimensions the result has before the operand's first, as broadcasting places it. Before opset 7 an
  * attribute gave the axis at which the second operand begins, and a PRelu's list of slopes was per channel. */
-static int placed_at(const struct rule_context *at, int k)
+static int placed_at(const struct rule_context *context, int k)
 {
-	const struct npl_attrs *attrs = &at->node->attrs;
-	const int behind = out_shape(at)->rank - shape_of(at, k)->rank;
-	if (k == 1 && npl_op_defs[at->node->op].family == NPL_FAMILY_BINARY && attrs->binary.legacy_broadcast &&
-	    attrs->binary.axis >= 0 && behind > 0)
+	const struct npl_attrs *attrs = &context->node->attrs;
+	const int following_axes = out_shape(context)->rank - shape_of(context, k)->rank;
+	if (k == 1 && npl_op_defs[context->node->op].family == NPL_FAMILY_BINARY && attrs->binary.legacy_broadcast &&
+	    attrs->binary.axis >= 0 && following_axes > 0)
 		return (int)attrs->binary.axis;
-	if (k == 1 && at->node->op == NPL_OP_PRELU && attrs->opset > 0 && attrs->opset < 7 &&
-	    shape_of(at, 1)->rank == 1 && out_shape(at)->rank > 1)
+	if (k == 1 && context->node->op == NPL_OP_PRELU && attrs->opset > 0 && attrs->opset < 7 &&
+	    shape_of(context, 1)->rank == 1 && out_shape(context)->rank > 1)
 		return 1;
-	return behind;
+	return following_axes;
 }
 
 /* Follows samples through operators whose operands meet element by element, where a dimension of 1 is repeated. */
-static bool broadcast(const struct rule_context *at)
+static bool broadcast(const struct rule_context *context)
 {
 	struct spread joint = {.axis = -1};
-	for (int k = 0; k < at->node->n_in; k++) {
-		struct spread own;
-		if (!has_samples(at, k))
+	for (int k = 0; k < context->node->n_in; k++) {
+		struct spread spread;
+		if (!has_samples(context, k))
 			continue;
-		if (!samples_of(at, k, &own))
+		if (!samples_of(context, k, &spread))
 			return false;
-		own.axis += placed_at(at, k);
-		if (joint.axis >= 0 && !same(&joint, &own))
+		spread.axis += placed_at(context, k);
+		if (joint.axis >= 0 && !spreads_equal(&joint, &spread))
 			return false;
-		joint = own;
+		joint = spread;
 	}
-	for (int k = 0; k < at->node->n_in; k++) {
-		struct spread own = joint;
-		if (value_of(at, k) < 0 || has_samples(at, k))
+	for (int k = 0; k < context->node->n_in; k++) {
+		struct spread spread = joint;
+		if (value_of(context, k) < 0 || has_samples(context, k))
 			continue;
-		own.axis -= placed_at(at, k);
-		if (!is_uniform(at, k, &own))
+		spread.axis -= placed_at(context, k);
+		if (!is_uniform(context, k, &spread))
 			return false;
 	}
-	return place_all(at, &joint);
+	return place_all(context, &joint);
 }
 
 /* Follows samples through operators on images and similar tensors, which take every sample of dimension 0 by itself,
  * with `per_channel` every channel too. The other operands are parameters. */
-static bool images(const struct rule_context *at, bool per_channel)
+static bool images(const struct rule_context *context, bool per_channel)
 {
 	struct spread x;
-	return samples_of(at, 0, &x) && x.axis <= per_channel && others_steady(at, 1, -1) && place_all(at, &x);
+	return samples_of(context, 0, &x) && x.axis <= per_channel && others_steady(context, 1, -1) &&
+	       place_all(context, &x);
 }
 
 /* Follows samples through operators that take each sample of dimension 0 by itself. */
-static bool image(const struct rule_context *at)
+static bool image(const struct rule_context *context)
 {
-	return images(at, false);
+	return images(context, false);
 }
 
 /* Follows samples through operators that take each channel of each sample by itself. */
-static bool channel(const struct rule_context *at)
+static bool channel(const struct rule_context *context)
 {
-	return images(at, true);
+	return images(context, true);
 }
 
 /* Follows samples through MaxPool. Its second result counts places through all samples, so it must not be used. */
-static bool maxpool(const struct rule_context *at)
+static bool maxpool(const struct rule_context *context)
 {
-	return !has_result(at, 1) && channel(at);
+	return !has_result(context, 1) && channel(context);
 }
 
 /* Follows samples through operators that work along one dimension. The samples may be along any other. */
-static bool along(const struct rule_context *at, int64_t axis)
+static bool along(const struct rule_context *context, int64_t axis)
 {
 	struct spread x;
-	return samples_of(at, 0, &x) && x.axis != axis && others_steady(at, 1, -1) && place_all(at, &x);
+	return samples_of(context, 0, &x) && x.axis != axis && others_steady(context, 1, -1) && place_all(context, &x);
 }
 
-static bool lp_normalise(const struct rule_context *at)
+static bool lp_normalise(const struct rule_context *context)
 {
-	return along(at, at->node->attrs.norm.axis);
+	return along(context, context->node->attrs.norm.axis);
 }
 
-static bool topk(const struct rule_context *at)
+static bool topk(const struct rule_context *context)
 {
-	return along(at, at->node->attrs.topk.axis);
+	return along(context, context->node->attrs.topk.axis);
 }
 
-static bool split(const struct rule_context *at)
+static bool split(const struct rule_context *context)
 {
-	return along(at, at->node->attrs.split.axis);
+	return along(context, context->node->attrs.split.axis);
 }
 
-static bool lrn(const struct rule_context *at)
+static bool lrn(const struct rule_context *context)
 {
-	return along(at, 1);
+	return along(context, 1);
 }
 
 /* Follows samples through DFT, whose last dimension has a number's real and imaginary parts. */
-static bool dft(const struct rule_context *at)
+static bool dft(const struct rule_context *context)
 {
 	struct spread x;
-	return samples_of(at, 0, &x) && x.axis != shape_of(at, 0)->rank - 1 && along(at, at->node->attrs.signal.axis);
+	return samples_of(context, 0, &x) && x.axis != shape_of(context, 0)->rank - 1 &&
+	       along(context, context->node->attrs.signal.axis);
 }
 
 /* Follows samples through operators that work over all dimensions from `axis` on. */
-static bool from_axis(const struct rule_context *at, int64_t axis)
+static bool from_axis(const struct rule_context *context, int64_t axis)
 {
 	struct spread x;
-	return samples_of(at, 0, &x) && x.axis < axis && others_steady(at, 1, -1) && place_all(at, &x);
+	return samples_of(context, 0, &x) && x.axis < axis && others_steady(context, 1, -1) && place_all(context, &x);
 }
 
-static bool softmax(const struct rule_context *at)
+static bool softmax(const struct rule_context *context)
 {
-	const int64_t axis = at->node->attrs.along.axis;
-	const int opset = at->node->attrs.opset;
-	return opset > 0 && opset < 13 ? from_axis(at, axis) : along(at, axis);
+	const int64_t axis = context->node->attrs.along.axis;
+	const int opset = context->node->attrs.opset;
+	return opset > 0 && opset < 13 ? from_axis(context, axis) : along(context, axis);
 }
 
 static bool named(const int64_t *axes, int n, int axis)
@@ -149,18 +151,18 @@ static bool named(const int64_t *axes, int n, int axis)
 	return false;
 }
 
-static bool normalise_axes(const struct rule_context *at)
+static bool normalise_axes(const struct rule_context *context)
 {
-	const struct npl_norm_attrs *norm = &at->node->attrs.norm;
+	const struct npl_norm_attrs *norm = &context->node->attrs.norm;
 	struct spread x;
-	return samples_of(at, 0, &x) && !named(norm->axes, norm->n_axes, x.axis) && place_all(at, &x);
+	return samples_of(context, 0, &x) && !named(norm->axes, norm->n_axes, x.axis) && place_all(context, &x);
 }
 
-static bool reduce(const struct rule_context *at)
+static bool reduce(const struct rule_context *context)
 {
-	const struct npl_reduce_attrs *reduced = &at->node->attrs.reduce;
+	const struct npl_reduce_attrs *reduced = &context->node->attrs.reduce;
 	struct spread x;
-	if (!samples_of(at, 0, &x))
+	if (!samples_of(context, 0, &x))
 		return false;
 	const bool all = reduced->n_axes <= 0 && !reduced->empty_is_none;
 	if (all || named(reduced->axes, reduced->n_axes, x.axis))
@@ -168,23 +170,23 @@ static bool reduce(const struct rule_context *at)
 	const int before = x.axis;
 	for (int d = 0; d < before && !reduced->keep_dims; d++)
 		x.axis -= named(reduced->axes, reduced->n_axes, d);
-	return place_all(at, &x);
+	return place_all(context, &x);
 }
 
 /* Follows samples through ArgMax and ArgMin. */
-static bool arg(const struct rule_context *at)
+static bool arg(const struct rule_context *context)
 {
-	const struct npl_arg_attrs *found = &at->node->attrs.arg;
+	const struct npl_arg_attrs *found = &context->node->attrs.arg;
 	struct spread x;
-	if (!samples_of(at, 0, &x) || x.axis == found->axis)
+	if (!samples_of(context, 0, &x) || x.axis == found->axis)
 		return false;
 	x.axis -= !found->keep_dims && found->axis < x.axis;
-	return place_all(at, &x);
+	return place_all(context, &x);
 }
 
-static bool cumsum(const struct rule_context *at)
+static bool cumsum(const struct rule_context *context)
 {
-	const struct npl_value *axis = &at->f->graph->value[at->node->in[1]];
+	const struct npl_value *axis = &context->f->graph->value[context->node->in[1]];
 	int64_t k = 0;
 	if (!axis->constant || !axis->data)
 		return false;
@@ -192,98 +194,99 @@ static bool cumsum(const struct rule_context *at)
 		k = *(const int32_t *)axis->data;
 	else
 		k = *(const int64_t *)axis->data;
-	return along(at, k < 0 ? k + out_shape(at)->rank : k);
+	return along(context, k < 0 ? k + out_shape(context)->rank : k);
 }
 
 /* Says whether input k has one scale or zero point for all elements, or one for each index of a dimension other than
  * the samples'. */
-static bool quantised_by(const struct rule_context *at, int k, int axis, const struct spread *x)
+static bool quantised_by(const struct rule_context *context, int k, int axis, const struct spread *x)
 {
-	const int v = value_of(at, k);
-	if (v < 0 || npl_shape_count(&at->f->graph->value[v].shape) == 1)
-		return is_steady(at, k);
+	const int v = value_of(context, k);
+	if (v < 0 || npl_shape_count(&context->f->graph->value[v].shape) == 1)
+		return is_steady(context, k);
 	const struct spread rows = {.axis = 0, .outer = x->outer, .inner = x->inner};
-	return x->axis == axis ? is_uniform(at, k, &rows) : is_steady(at, k);
+	return x->axis == axis ? is_uniform(context, k, &rows) : is_steady(context, k);
 }
 
-static bool quantise(const struct rule_context *at)
+static bool quantise(const struct rule_context *context)
 {
-	const int axis = (int)at->node->attrs.quantise.axis;
+	const int axis = (int)context->node->attrs.quantise.axis;
 	struct spread x;
-	if (!others_steady(at, 1, -1))
+	if (!others_steady(context, 1, -1))
 		return false;
-	const bool whole = npl_shape_count(shape_of(at, 1)) == 1;
+	const bool whole = npl_shape_count(shape_of(context, 1)) == 1;
 	if (whole)
-		return in_order(at, 1);
-	return samples_of(at, 0, &x) && quantised_by(at, 1, axis, &x) && quantised_by(at, 2, axis, &x) &&
-	       place_all(at, &x);
+		return in_order(context, 1);
+	return samples_of(context, 0, &x) && quantised_by(context, 1, axis, &x) && quantised_by(context, 2, axis, &x) &&
+	       place_all(context, &x);
 }
 
-static bool batchnorm(const struct rule_context *at)
+static bool batchnorm(const struct rule_context *context)
 {
-	const struct npl_norm_attrs *norm = &at->node->attrs.norm;
+	const struct npl_norm_attrs *norm = &context->node->attrs.norm;
 	struct spread x;
-	return !norm->training && samples_of(at, 0, &x) && (norm->per_element ? x.axis == 0 : x.axis != 1) &&
-	       others_steady(at, 1, -1) && place_all(at, &x);
+	return !norm->training && samples_of(context, 0, &x) && (norm->per_element ? x.axis == 0 : x.axis != 1) &&
+	       others_steady(context, 1, -1) && place_all(context, &x);
 }
 
 /* Follows samples through LayerNormalization, whose scale and bias broadcast to its input. */
-static bool layernorm(const struct rule_context *at)
+static bool layernorm(const struct rule_context *context)
 {
 	struct spread x;
-	if (!samples_of(at, 0, &x) || x.axis >= at->node->attrs.norm.axis)
+	if (!samples_of(context, 0, &x) || x.axis >= context->node->attrs.norm.axis)
 		return false;
-	for (int k = 1; k < at->node->n_in; k++) {
-		struct spread own = x;
-		if (value_of(at, k) < 0)
+	for (int k = 1; k < context->node->n_in; k++) {
+		struct spread spread = x;
+		if (value_of(context, k) < 0)
 			continue;
-		own.axis -= shape_of(at, 0)->rank - shape_of(at, k)->rank;
-		if (!is_uniform(at, k, &own))
+		spread.axis -= shape_of(context, 0)->rank - shape_of(context, k)->rank;
+		if (!is_uniform(context, k, &spread))
 			return false;
 	}
-	return place_all(at, &x);
+	return place_all(context, &x);
 }
 
 /* Follows samples through RotaryEmbedding, with x (N, sequence, heads * size) or (N, heads, sequence, size). The caches
  * are (N, sequence, half), or (positions, half) with position_ids (N, sequence). Heads are independent, so the samples
  * may be along the heads. */
-static bool rotary(const struct rule_context *at)
+static bool rotary(const struct rule_context *context)
 {
 	enum { POSITIONS = 3 };
-	const bool by_position = value_of(at, POSITIONS) >= 0;
-	struct spread x, own;
-	if (!samples_of(at, 0, &x))
+	const bool by_position = value_of(context, POSITIONS) >= 0;
+	struct spread x, spread;
+	if (!samples_of(context, 0, &x))
 		return false;
-	if (x.axis == 1 && shape_of(at, 0)->rank == 4)
-		return others_steady(at, 1, -1) && place_all(at, &x);
+	if (x.axis == 1 && shape_of(context, 0)->rank == 4)
+		return others_steady(context, 1, -1) && place_all(context, &x);
 	if (x.axis != 0)
 		return false;
-	for (int k = 1; k < at->node->n_in; k++) {
+	for (int k = 1; k < context->node->n_in; k++) {
 		if (by_position && k != POSITIONS) {
-			if (!is_steady(at, k))
+			if (!is_steady(context, k))
 				return false;
-		} else if (has_samples(at, k) ? !samples_of(at, k, &own) || !same(&own, &x) : !is_uniform(at, k, &x))
+		} else if (has_samples(context, k) ? !samples_of(context, k, &spread) || !spreads_equal(&spread, &x)
+						   : !is_uniform(context, k, &x))
 			return false;
 	}
-	return place_all(at, &x);
+	return place_all(context, &x);
 }
 
-static bool matmul(const struct rule_context *at)
+static bool matmul(const struct rule_context *context)
 {
-	return follow_product(at, 0, 1);
+	return follow_product(context, 0, 1);
 }
 
-static bool qlinear_matmul(const struct rule_context *at)
+static bool qlinear_matmul(const struct rule_context *context)
 {
-	return follow_integer_product(at, 0, 3);
+	return follow_integer_product(context, 0, 3);
 }
 
-static bool matmul_integer(const struct rule_context *at)
+static bool matmul_integer(const struct rule_context *context)
 {
-	return follow_integer_product(at, 0, 1);
+	return follow_integer_product(context, 0, 1);
 }
 
-static bool (*const rule_of[NPL_OPS])(const struct rule_context *at) = {
+static bool (*const rule_of[NPL_OPS])(const struct rule_context *context) = {
 	[NPL_OP_RESHAPE] = view,
 	[NPL_OP_FLATTEN] = view,
 	[NPL_OP_SQUEEZE] = view,
@@ -390,8 +393,8 @@ bool follow_has_rule(enum npl_op op)
 
 bool follow_node(struct follow *f, const struct npl_node *node, const char **reason)
 {
-	const struct rule_context at = {f, node, reason};
+	const struct rule_context context = {f, node, reason};
 	if (rule_of[node->op])
-		return rule_of[node->op](&at);
-	return is_elementwise(node->op) && broadcast(&at);
+		return rule_of[node->op](&context);
+	return is_elementwise(node->op) && broadcast(&context);
 }

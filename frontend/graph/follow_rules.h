@@ -13,100 +13,100 @@ struct rule_context {
 	const char **reason; /* set by a rule that can say how the node mixes samples */
 };
 
-static inline int value_of(const struct rule_context *at, int k)
+static inline int value_of(const struct rule_context *context, int k)
 {
-	return k < at->node->n_in ? at->node->in[k] : -1;
+	return k < context->node->n_in ? context->node->in[k] : -1;
 }
 
-static inline bool has_samples(const struct rule_context *at, int k)
+static inline bool has_samples(const struct rule_context *context, int k)
 {
-	const int v = value_of(at, k);
-	return v >= 0 && at->f->distance[v];
+	const int v = value_of(context, k);
+	return v >= 0 && context->f->distance[v];
 }
 
-static inline const struct npl_shape *shape_of(const struct rule_context *at, int k)
+static inline const struct npl_shape *shape_of(const struct rule_context *context, int k)
 {
-	return &at->f->graph->value[at->node->in[k]].shape;
+	return &context->f->graph->value[context->node->in[k]].shape;
 }
 
-static inline const struct npl_shape *out_shape(const struct rule_context *at)
+static inline const struct npl_shape *out_shape(const struct rule_context *context)
 {
-	return &at->f->graph->value[at->node->out[0]].shape;
+	return &context->f->graph->value[context->node->out[0]].shape;
 }
 
-static inline bool samples_of(const struct rule_context *at, int k, struct spread *spread)
+static inline bool samples_of(const struct rule_context *context, int k, struct spread *spread)
 {
-	return has_samples(at, k) && follow_spread(at->f, at->node->in[k], spread);
+	return has_samples(context, k) && follow_spread(context->f, context->node->in[k], spread);
 }
 
 /* Says whether input k is absent, or fixed and the same at any batch. */
-static inline bool is_steady(const struct rule_context *at, int k)
+static inline bool is_steady(const struct rule_context *context, int k)
 {
-	const int v = value_of(at, k);
-	return v < 0 || (!at->f->distance[v] && follow_steady(at->f, v));
+	const int v = value_of(context, k);
+	return v < 0 || (!context->f->distance[v] && follow_steady(context->f, v));
 }
 
 /* Says whether all inputs from `first` on, except `but`, are steady. */
-static inline bool others_steady(const struct rule_context *at, int first, int but)
+static inline bool others_steady(const struct rule_context *context, int first, int but)
 {
-	for (int k = first; k < at->node->n_in; k++)
-		if (k != but && !is_steady(at, k))
+	for (int k = first; k < context->node->n_in; k++)
+		if (k != but && !is_steady(context, k))
 			return false;
 	return true;
 }
 
 /* Says whether input k is fixed, and each sample would read the same elements of it if samples lay along `spread`. True
  * where the input lacks that axis, because it broadcasts there. */
-static inline bool is_uniform(const struct rule_context *at, int k, const struct spread *spread)
+static inline bool is_uniform(const struct rule_context *context, int k, const struct spread *spread)
 {
-	const int v = value_of(at, k);
-	return v < 0 || (!at->f->distance[v] && follow_uniform(at->f, v, spread));
+	const int v = value_of(context, k);
+	return v < 0 || (!context->f->distance[v] && follow_uniform(context->f, v, spread));
 }
 
-static inline bool same(const struct spread *a, const struct spread *b)
+static inline bool spreads_equal(const struct spread *a, const struct spread *b)
 {
 	return a->axis == b->axis && a->outer == b->outer && a->inner == b->inner;
 }
 
 /* Places the samples in all results at this place. */
-static inline bool place_all(const struct rule_context *at, const struct spread *spread)
+static inline bool place_all(const struct rule_context *context, const struct spread *spread)
 {
-	for (int k = 0; k < at->node->n_out; k++)
-		if (at->node->out[k] >= 0 && !follow_set_spread(at->f, at->node->out[k], spread))
+	for (int k = 0; k < context->node->n_out; k++)
+		if (context->node->out[k] >= 0 && !follow_set_spread(context->f, context->node->out[k], spread))
 			return false;
 	return true;
 }
 
-static inline bool has_result(const struct rule_context *at, int k)
+static inline bool has_result(const struct rule_context *context, int k)
 {
-	return k < at->node->n_out && at->node->out[k] >= 0;
+	return k < context->node->n_out && context->node->out[k] >= 0;
 }
 
 /* follow_products.c: rules of operators that sum products. */
-bool follow_product(const struct rule_context *at, int ka,
+bool follow_product(const struct rule_context *context, int ka,
 		    int kb); /* MatMul of inputs ka and kb, and its integer forms */
-bool follow_integer_product(const struct rule_context *at, int ka, int kb);
-bool follow_gemm(const struct rule_context *at);
-bool follow_einsum(const struct rule_context *at);
-bool follow_recurrent(const struct rule_context *at);
+bool follow_integer_product(const struct rule_context *context, int ka, int kb);
+bool follow_gemm(const struct rule_context *context);
+bool follow_einsum(const struct rule_context *context);
+bool follow_recurrent(const struct rule_context *context);
 
 /* follow_moving.c: rules of operators that move elements. */
-bool follow_transpose(const struct rule_context *at);
-bool follow_concat(const struct rule_context *at);
-bool follow_slice(const struct rule_context *at);
-bool follow_pad(const struct rule_context *at);
-bool follow_resize(const struct rule_context *at);
-bool follow_center_crop_pad(const struct rule_context *at);
-bool follow_repeat(const struct rule_context *at);
-bool follow_affine_grid(const struct rule_context *at);
-bool follow_triangle(const struct rule_context *at);
-bool follow_gather(const struct rule_context *at);
-bool follow_gather_elements(const struct rule_context *at);
-bool follow_gather_nd(const struct rule_context *at);
-bool follow_compress(const struct rule_context *at);
-bool follow_scatter_elements(const struct rule_context *at);
-bool follow_scatter_nd(const struct rule_context *at);
-bool follow_one_hot(const struct rule_context *at);
-bool follow_reverse_sequence(const struct rule_context *at);
+bool follow_transpose(const struct rule_context *context);
+bool follow_concat(const struct rule_context *context);
+bool follow_slice(const struct rule_context *context);
+bool follow_pad(const struct rule_context *context);
+bool follow_resize(const struct rule_context *context);
+bool follow_center_crop_pad(const struct rule_context *context);
+bool follow_repeat(const struct rule_context *context);
+bool follow_affine_grid(const struct rule_context *context);
+bool follow_triangle(const struct rule_context *context);
+bool follow_gather(const struct rule_context *context);
+bool follow_gather_elements(const struct rule_context *context);
+bool follow_gather_nd(const struct rule_context *context);
+bool follow_compress(const struct rule_context *context);
+bool follow_scatter_elements(const struct rule_context *context);
+bool follow_scatter_nd(const struct rule_context *context);
+bool follow_one_hot(const struct rule_context *context);
+bool follow_reverse_sequence(const struct rule_context *context);
 
 #endif

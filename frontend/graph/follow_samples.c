@@ -18,12 +18,12 @@ static bool is_fixed(const struct follow *f, const struct npl_node *node)
 
 /* Says whether a fixed output is the same at another batch. A computed output is the same where it has the same
  * shape. */
-static bool stays(struct follow *f, int v)
+static bool is_batch_invariant(struct follow *f, int v)
 {
 	if (f->graph->value[v].constant)
 		return follow_steady(f, v);
-	const struct npl_value *other = f->other ? follow_same_value(f, v) : NULL;
-	return !other || npl_shape_equal(&f->graph->value[v].shape, &other->shape);
+	const struct npl_value *rebatched_value = f->rebatched_graph ? follow_same_value(f, v) : NULL;
+	return !rebatched_value || npl_shape_equal(&f->graph->value[v].shape, &rebatched_value->shape);
 }
 
 /* Finds the rows of the graph's results for each sample. */
@@ -34,7 +34,7 @@ static void follow_outputs(struct follow *f, struct follow_result *result)
 		const int v = f->graph->output[i];
 		const char *name = f->graph->value[v].name;
 		result->rows[i] = 0;
-		if (!f->distance[v] && stays(f, v))
+		if (!f->distance[v] && is_batch_invariant(f, v))
 			continue;
 		if (!f->distance[v]) {
 			snprintf(result->mixed_by, sizeof result->mixed_by,
@@ -83,7 +83,7 @@ static const struct npl_value *batched_inside(const struct npl_graph *graph)
 static bool grows(const struct follow *f, int v, const struct npl_shape *other)
 {
 	const struct npl_shape *shape = &f->graph->value[v].shape;
-	const int64_t batch = f->graph->batch, there = f->other->batch;
+	const int64_t batch = f->graph->batch, there = f->rebatched_graph->batch;
 	struct spread x;
 	if (!follow_spread(f, v, &x))
 		return npl_shape_count(shape) / batch * there == npl_shape_count(other);
@@ -97,30 +97,30 @@ static bool grows(const struct follow *f, int v, const struct npl_shape *other)
  * (as of an Expand), but two batches cannot. */
 static int find_unsteady(const struct follow *f)
 {
-	for (int v = 0; v < f->graph->n_values && f->other; v++) {
-		const struct npl_value *other = f->distance[v] ? follow_same_value(f, v) : NULL;
-		if (other && !grows(f, v, &other->shape))
+	for (int v = 0; v < f->graph->n_values && f->rebatched_graph; v++) {
+		const struct npl_value *rebatched_value = f->distance[v] ? follow_same_value(f, v) : NULL;
+		if (rebatched_value && !grows(f, v, &rebatched_value->shape))
 			return v;
 	}
 	return -1;
 }
 
-static int index_other(struct follow *f)
+static int index_rebatched_graph(struct follow *f)
 {
 	int rc = 0;
-	for (int v = 0; f->other && v < f->other->n_values && !rc; v++)
-		rc = graph_names_add(&f->other_values, f->other->value[v].name, v);
+	for (int v = 0; f->rebatched_graph && v < f->rebatched_graph->n_values && !rc; v++)
+		rc = graph_names_add(&f->rebatched_values, f->rebatched_graph->value[v].name, v);
 	return rc;
 }
 
-int follow_samples(const struct npl_graph *graph, const struct npl_graph *other, struct follow_result *result,
+int follow_samples(const struct npl_graph *graph, const struct npl_graph *rebatched_graph, struct follow_result *result,
 		   struct npl_err *err)
 {
-	struct follow f = {.graph = graph, .other = other};
+	struct follow f = {.graph = graph, .rebatched_graph = rebatched_graph};
 	f.distance = calloc((size_t)graph->n_values + 1, sizeof *f.distance);
-	if (!f.distance || index_other(&f)) {
+	if (!f.distance || index_rebatched_graph(&f)) {
 		free(f.distance);
-		graph_names_free(&f.other_values);
+		graph_names_free(&f.rebatched_values);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	}
 	const struct npl_value *inside = batched_inside(graph);
@@ -140,6 +140,6 @@ int follow_samples(const struct npl_graph *graph, const struct npl_graph *other,
 	else
 		follow_outputs(&f, result);
 	free(f.distance);
-	graph_names_free(&f.other_values);
+	graph_names_free(&f.rebatched_values);
 	return 0;
 }

@@ -27,8 +27,10 @@ static void make_fill(const struct npl_value *value, char *data, size_t count, s
 	if (!count || memcmp(value->fill, zero, size) == 0) /* the arena is zeroed */
 		return;
 	memcpy(data, value->fill, size);
-	for (size_t done = size; done < count * size; done *= 2) /* copies the filled part after itself */
-		memcpy(data + done, data, done < count * size - done ? done : count * size - done);
+	for (size_t filled_bytes = size; filled_bytes < count * size;
+	     filled_bytes *= 2) /* copies the filled part after itself */
+		memcpy(data + filled_bytes, data,
+		       filled_bytes < count * size - filled_bytes ? filled_bytes : count * size - filled_bytes);
 }
 
 /* Sessions of several threads may share a graph: the first thread that asks makes the data. */
@@ -42,7 +44,7 @@ static const void *make_data(struct npl_graph *graph, struct npl_value *value, s
 		return NULL;
 	}
 	size_t size = npl_dtype_size(value->dtype), count = (size_t)npl_shape_count(&value->shape);
-	if (npl_budget_ask(count * size, value->name, err))
+	if (npl_budget_check(count * size, value->name, err))
 		return NULL;
 	char *data = value->is_fill ? npl_arena_array(&graph->arena, count, size)
 				    : npl_arena_raw(&graph->arena, count * size);

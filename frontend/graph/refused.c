@@ -54,7 +54,7 @@ bool graph_is_unwritten(const char *op)
 	return npl_word_index(graph_unwritten, op) >= 0;
 }
 
-const char *graph_why_not(const char *op)
+const char *graph_refusal_reason(const char *op)
 {
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
 		if (!strcmp(refused[i].op, op))

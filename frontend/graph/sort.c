@@ -50,19 +50,19 @@ static int maker(const struct graph_builder *b, const struct graph_node *node, i
  * be on the cycle. */
 static int blame_cycle(struct graph_builder *b, const int *pending)
 {
-	int at = 0;
-	while (!pending[at])
-		at++;
+	int index = 0;
+	while (!pending[index])
+		index++;
 	for (int step = 0; step < b->n_nodes; step++) {
-		const struct graph_node *node = &b->node[at];
+		const struct graph_node *node = &b->node[index];
 		for (int k = 0; k < node->n_in; k++)
 			if (maker(b, node, k) >= 0 && pending[maker(b, node, k)]) {
-				at = maker(b, node, k);
+				index = maker(b, node, k);
 				break;
 			}
 	}
 	npl_fail(b->err, NPL_EINPUT, "its output comes back to its own input: the network has a cycle");
-	return graph_blame(b, &b->node[at]);
+	return graph_blame(b, &b->node[index]);
 }
 
 /* Puts the nodes into their order. pending[i] is the number of inputs of node i that are not made yet. first[] and

@@ -21,8 +21,8 @@
 
 struct dim { /* an open dimension's name */
 	const char *name;
-	int64_t value;    /* -1: not known */
-	const char *from; /* where the value comes from, for messages */
+	int64_t value;      /* -1: not known */
+	const char *origin; /* where the value comes from, for messages */
 };
 
 struct dims {
@@ -51,22 +51,22 @@ int graph_declare_input(struct graph_builder *b, const struct graph_input *input
 /* Returns the value of an input that the caller knows, or NULL. */
 static const struct npl_tensor *known_value(const struct graph_builder *b, const struct graph_input *input)
 {
-	for (int i = 0; i < b->options.n_known; i++)
-		if (b->options.known[i].name && !strcmp(b->options.known[i].name, input->name))
-			return &b->options.known[i];
+	for (int i = 0; i < b->options.n_constant_inputs; i++)
+		if (b->options.constant_input[i].name && !strcmp(b->options.constant_input[i].name, input->name))
+			return &b->options.constant_input[i];
 	return NULL;
 }
 
 /* Returns the tensor that gives the shape of an input, or NULL. */
-static const struct npl_tensor *given_shape(const struct graph_builder *b, int i)
+static const struct npl_tensor *input_shape_of(const struct graph_builder *b, int i)
 {
-	const struct npl_tensor *known = known_value(b, &b->declared[i]);
-	for (int k = 0; k < b->options.n_given && !known; k++) {
-		const char *name = b->options.given[k].name;
+	const struct npl_tensor *constant = known_value(b, &b->declared[i]);
+	for (int k = 0; k < b->options.n_input_shapes && !constant; k++) {
+		const char *name = b->options.input_shape[k].name;
 		if (name ? !strcmp(name, b->declared[i].name) : k == i)
-			known = &b->options.given[k];
+			constant = &b->options.input_shape[k];
 	}
-	return known;
+	return constant;
 }
 
 /* Returns the index of the name of an open dimension, or a negative code. */
@@ -96,9 +96,9 @@ static int set_dim(struct dims *d, int k, int64_t value, const char *from)
 	struct dim *dim = d->dim + k;
 	if (dim->value >= 0 && dim->value != value)
 		return npl_fail(d->b->err, NPL_EINPUT, "the dimension '%s' is %lld in %s and %lld in %s", dim->name,
-				(long long)dim->value, dim->from, (long long)value, from);
+				(long long)dim->value, dim->origin, (long long)value, from);
 	if (dim->value < 0)
-		*dim = (struct dim){.name = dim->name, .value = value, .from = from};
+		*dim = (struct dim){.name = dim->name, .value = value, .origin = from};
 	return 0;
 }
 
@@ -194,15 +194,15 @@ static int take_shape(struct dims *d, const struct graph_input *input, const str
 	return 0;
 }
 
-static int take_given(struct dims *d)
+static int read_given_shapes(struct dims *d)
 {
 	struct graph_builder *b = d->b;
 	for (int i = 0; i < b->n_declared; i++) {
-		const struct npl_tensor *given = given_shape(b, i);
-		char *from = given ? npl_arena_printf(&b->graph->arena, "input '%s'", b->declared[i].name) : NULL;
-		if (given && !from)
+		const struct npl_tensor *input_shape = input_shape_of(b, i);
+		char *from = input_shape ? npl_arena_printf(&b->graph->arena, "input '%s'", b->declared[i].name) : NULL;
+		if (input_shape && !from)
 			return npl_no_memory(b->err);
-		if (given && take_shape(d, &b->declared[i], &given->shape, 0, from))
+		if (input_shape && take_shape(d, &b->declared[i], &input_shape->shape, 0, from))
 			return b->err->code;
 	}
 	return 0;
@@ -382,10 +382,10 @@ static int input_shape(struct dims *d, int i, struct npl_shape *shape)
 {
 	struct graph_builder *b = d->b;
 	const struct graph_input *input = &b->declared[i];
-	const struct npl_tensor *given = given_shape(b, i);
+	const struct npl_tensor *input_shape = input_shape_of(b, i);
 	char text[192];
-	*shape = input->has_shape || !given ? input->shape : given->shape;
-	if (!input->has_shape && !given)
+	*shape = input->has_shape || !input_shape ? input->shape : input_shape->shape;
+	if (!input->has_shape && !input_shape)
 		return npl_fail(b->err, NPL_EINPUT, "input '%s' has no shape", input->name);
 	for (int k = 0; input->has_shape && k < shape->rank; k++)
 		if ((shape->dim[k] = dim_value(d, i, k)) < 0)
@@ -402,20 +402,20 @@ static int input_shape(struct dims *d, int i, struct npl_shape *shape)
 }
 
 /* Adds a copy of an input's value that the caller knows; it becomes a constant. */
-static int add_known(struct graph_builder *b, const struct graph_input *input, const struct npl_tensor *known)
+static int add_known(struct graph_builder *b, const struct graph_input *input, const struct npl_tensor *constant)
 {
-	struct npl_tensor copy = *known;
-	if (npl_tensor_count(known) < 0 || (npl_tensor_count(known) && !known->data))
+	struct npl_tensor copy = *constant;
+	if (npl_tensor_count(constant) < 0 || (npl_tensor_count(constant) && !constant->data))
 		return npl_fail(b->err, NPL_EINPUT, "input '%s': the value given has no elements", input->name);
-	if (known->dtype != input->dtype)
+	if (constant->dtype != input->dtype)
 		return npl_fail(b->err, NPL_EINPUT, "input '%s' is %s, the value given is %s", input->name,
-				npl_dtype_name(input->dtype), npl_dtype_name(known->dtype));
+				npl_dtype_name(input->dtype), npl_dtype_name(constant->dtype));
 	copy.name = input->name;
-	copy.data = npl_arena_alloc(&b->graph->arena, npl_tensor_bytes(known));
+	copy.data = npl_arena_alloc(&b->graph->arena, npl_tensor_bytes(constant));
 	if (!copy.data)
 		return npl_no_memory(b->err);
-	if (npl_tensor_bytes(known))
-		memcpy(copy.data, known->data, npl_tensor_bytes(known));
+	if (npl_tensor_bytes(constant))
+		memcpy(copy.data, constant->data, npl_tensor_bytes(constant));
 	return graph_add_constant(b, &copy);
 }
 
@@ -423,10 +423,10 @@ static int add_input(struct dims *d, int i)
 {
 	struct graph_builder *b = d->b;
 	const struct graph_input *input = &b->declared[i];
-	const struct npl_tensor *known = known_value(b, input);
+	const struct npl_tensor *constant = known_value(b, input);
 	struct npl_value value = {.name = input->name, .dtype = input->dtype, .producer = -1};
-	if (known)
-		return add_known(b, input, known);
+	if (constant)
+		return add_known(b, input, constant);
 	int rc = input_shape(d, i, &value.shape);
 	if (rc)
 		return rc;
@@ -445,7 +445,7 @@ int graph_add_inputs(struct graph_builder *b)
 	if (!rc)
 		rc = take_options(&d);
 	if (!rc)
-		rc = take_given(&d);
+		rc = read_given_shapes(&d);
 	if (!rc)
 		rc = take_files(&d);
 	for (int i = 0; i < b->n_declared && !rc; i++)

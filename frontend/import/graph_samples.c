@@ -129,8 +129,8 @@ static int follow(const char *path, const struct npl_load_options *options, stru
 
 /* Loads a model that cannot be loaded at its usual batch for all samples of the first file, if it leaves the batch
  * open: it may be one that takes all its samples at once. Otherwise returns the code of err. */
-static int load_together(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
-			 struct npl_err *err)
+static int load_as_one_batch(const char *path, const struct npl_load_options *options, struct npl_graph **graph,
+			     struct npl_err *err)
 {
 	struct npl_load_options all = *options;
 	struct npl_err error = {0};
@@ -196,6 +196,6 @@ int npl_graph_load(const char *path, const struct npl_load_options *options, str
 	if (!options || !options->n_files)
 		return rc;
 	if (rc == NPL_EINPUT)
-		rc = load_together(path, options, graph, err ? err : &local);
+		rc = load_as_one_batch(path, options, graph, err ? err : &local);
 	return rc || !*graph ? rc : settle_batch(path, options, graph, err ? err : &local);
 }

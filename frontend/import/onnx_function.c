@@ -82,7 +82,7 @@ int onnx_functions_add(const struct onnx_reader *reader, struct onnx_functions *
 void onnx_functions_free(struct onnx_functions *functions)
 {
 	graph_names_free(&functions->table);
-	graph_names_free(&functions->taken);
+	graph_names_free(&functions->used_names);
 	free(functions->function);
 	*functions = (struct onnx_functions){0};
 }
@@ -308,14 +308,14 @@ int onnx_function_read(const struct onnx_reader *reader, struct onnx_functions *
 		npl_fail(reader->err, NPL_EINPUT, "it calls itself");
 		return onnx_function_blame(reader, f);
 	}
-	if (functions->open >= ONNX_MAX_CALL_DEPTH)
+	if (functions->n_open >= ONNX_MAX_CALL_DEPTH)
 		return too_deep(reader, f);
 	f->state = ONNX_BODY_OPEN;
-	functions->open++;
+	functions->n_open++;
 	int rc = read_body(reader, f);
 	if (!rc)
 		rc = read_calls(reader, functions, f);
-	functions->open--;
+	functions->n_open--;
 	f->state = ONNX_BODY_READ;
 	return !rc && f->depth > ONNX_MAX_CALL_DEPTH ? too_deep(reader, f) : rc;
 }

@@ -55,10 +55,10 @@ struct onnx_functions {
 	struct onnx_function *function;
 	int n;
 	int64_t capacity;
-	struct graph_names table; /* the functions by key_of in onnx_function.c */
-	struct graph_names taken; /* names of values that a function must not use for its own */
-	size_t bytes;             /* bytes spent of ONNX_MAX_INLINE_BYTES */
-	int open;                 /* number of functions in ONNX_BODY_OPEN */
+	struct graph_names table;      /* the functions by key_of in onnx_function.c */
+	struct graph_names used_names; /* names of values that a function must not use for its own */
+	size_t bytes;                  /* bytes spent of ONNX_MAX_INLINE_BYTES */
+	int n_open;                    /* number of functions in ONNX_BODY_OPEN */
 };
 
 /* Reads a function's name; NPL_EINPUT when the model has defined it already. */

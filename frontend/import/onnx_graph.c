@@ -169,7 +169,8 @@ static int take_names(struct import *import, struct onnx_span message)
 		rc = onnx_string(reader, &field, "the name of an output", &name);
 		if (rc)
 			return rc;
-		if (graph_names_find(&functions->taken, name) < 0 && graph_names_add(&functions->taken, name, 0))
+		if (graph_names_find(&functions->used_names, name) < 0 &&
+		    graph_names_add(&functions->used_names, name, 0))
 			return npl_no_memory(import->b->err);
 	}
 	return rc;

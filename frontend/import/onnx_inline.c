@@ -55,14 +55,14 @@ static const char *path_to(struct inliner *in, const char *path, const char *nam
 /* Returns a name that no other value of the model has. */
 static const char *make_unique_name(struct inliner *in, const char *path, const char *name)
 {
-	struct graph_names *taken = &in->functions->taken;
+	struct graph_names *used_names = &in->functions->used_names;
 	for (int number = 1;; number = number < 9 || number >= in->b->n_nodes ? number + 1 : in->b->n_nodes) {
 		const char *text = path_to(in, path, name, number);
 		if (!text)
 			return NULL;
-		if (graph_names_find(taken, text) >= 0 || graph_names_find(&in->b->values, text) >= 0)
+		if (graph_names_find(used_names, text) >= 0 || graph_names_find(&in->b->values, text) >= 0)
 			continue;
-		if (!graph_names_add(taken, text, 0))
+		if (!graph_names_add(used_names, text, 0))
 			return text;
 		npl_no_memory(in->reader->err);
 		return NULL;

@@ -256,7 +256,7 @@ static bool is_random(const char *op)
 }
 
 /* Fills the survey with the lists. */
-static int hand_out(struct walk *walk, struct onnx_survey *survey)
+static int fill_survey(struct walk *walk, struct onnx_survey *survey)
 {
 	struct npl_arena *arena = walk->reader->arena;
 	const size_t ops = (size_t)walk->operators.n + 1, ins = (size_t)walk->input.n + 1;
@@ -303,7 +303,7 @@ int onnx_survey(const struct onnx_reader *reader, struct onnx_span model, struct
 	if (!rc)
 		rc = walk_called(&walk);
 	if (!rc)
-		rc = hand_out(&walk, survey);
+		rc = fill_survey(&walk, survey);
 	graph_names_free(&walk.visited);
 	graph_names_free(&walk.initialisers);
 	graph_names_free(&walk.defined);

@@ -9,10 +9,10 @@
 
 #define MAX_NAME_BYTES 65536
 
-static int fail_malformed(const struct onnx_reader *reader, const unsigned char *at, const char *problem)
+static int fail_malformed(const struct onnx_reader *reader, const unsigned char *cursor, const char *problem)
 {
 	return npl_fail(reader->err, NPL_EINPUT, "malformed or truncated protobuf at byte %zu: %s",
-			(size_t)(at - reader->start), problem);
+			(size_t)(cursor - reader->start), problem);
 }
 
 /* Reads a varint of at most 10 bytes, of which the tenth may hold only the 64th bit. */

@@ -18,23 +18,23 @@ static const struct {
 #define N_TYPES (sizeof types / sizeof types[0])
 
 struct cursor {
-	const char *at, *end;
+	const char *next, *end;
 	struct npl_err *err;
 };
 
 static void skip_spaces(struct cursor *c)
 {
-	while (c->at < c->end && (*c->at == ' ' || *c->at == '\n' || *c->at == '\t'))
-		c->at++;
+	while (c->next < c->end && (*c->next == ' ' || *c->next == '\n' || *c->next == '\t'))
+		c->next++;
 }
 
 /* Takes the character if it comes next, after spaces. */
 static bool take(struct cursor *c, char character)
 {
 	skip_spaces(c);
-	if (c->at == c->end || *c->at != character)
+	if (c->next == c->end || *c->next != character)
 		return false;
-	c->at++;
+	c->next++;
 	return true;
 }
 
@@ -42,9 +42,9 @@ static bool take_word(struct cursor *c, const char *word)
 {
 	size_t length = strlen(word);
 	skip_spaces(c);
-	if ((size_t)(c->end - c->at) < length || memcmp(c->at, word, length) != 0)
+	if ((size_t)(c->end - c->next) < length || memcmp(c->next, word, length) != 0)
 		return false;
-	c->at += length;
+	c->next += length;
 	return true;
 }
 
@@ -52,14 +52,14 @@ static bool take_word(struct cursor *c, const char *word)
 static bool take_string(struct cursor *c, char *text, size_t size)
 {
 	skip_spaces(c);
-	if (c->at == c->end || (*c->at != '\'' && *c->at != '"'))
+	if (c->next == c->end || (*c->next != '\'' && *c->next != '"'))
 		return false;
-	char quote = *c->at++;
+	char quote = *c->next++;
 	size_t n = 0;
-	for (; c->at < c->end && *c->at != quote; c->at++) {
-		if (n + 1 == size || *c->at == '\\')
+	for (; c->next < c->end && *c->next != quote; c->next++) {
+		if (n + 1 == size || *c->next == '\\')
 			return false;
-		text[n++] = *c->at;
+		text[n++] = *c->next;
 	}
 	text[n] = '\0';
 	return take(c, quote);
@@ -72,12 +72,12 @@ static int fail_malformed(struct cursor *c, const char *expected)
 
 static int read_dim(struct cursor *c, int64_t *dim)
 {
-	const char *start = c->at;
+	const char *start = c->next;
 	*dim = 0;
-	for (; c->at < c->end && *c->at >= '0' && *c->at <= '9'; c->at++)
-		if (__builtin_mul_overflow(*dim, 10, dim) || __builtin_add_overflow(*dim, *c->at - '0', dim))
+	for (; c->next < c->end && *c->next >= '0' && *c->next <= '9'; c->next++)
+		if (__builtin_mul_overflow(*dim, 10, dim) || __builtin_add_overflow(*dim, *c->next - '0', dim))
 			return npl_fail(c->err, NPL_EINPUT, "a dimension of the .npy header is more than 2^63");
-	return c->at == start ? fail_malformed(c, "a dimension") : 0;
+	return c->next == start ? fail_malformed(c, "a dimension") : 0;
 }
 
 /* Reads a shape, written as "()", "(3,)", "(3, 4)" or "(3, 4,)". */
@@ -93,7 +93,7 @@ static int read_shape(struct cursor *c, struct npl_shape *shape)
 			return rc;
 		bool comma = take(c, ',');
 		skip_spaces(c);
-		if (!comma && (shape->rank == 1 || c->at == c->end || *c->at != ')'))
+		if (!comma && (shape->rank == 1 || c->next == c->end || *c->next != ')'))
 			return fail_malformed(c, "a tuple of dimensions");
 	}
 	return 0;
@@ -151,11 +151,11 @@ static int read_dictionary(struct cursor *c, struct npl_tensor *tensor)
 			return rc;
 		bool comma = take(c, ',');
 		skip_spaces(c);
-		if (!comma && (c->at == c->end || *c->at != '}'))
+		if (!comma && (c->next == c->end || *c->next != '}'))
 			return fail_malformed(c, "',' or '}'");
 	}
 	skip_spaces(c);
-	if (keys_seen != (DESCR | ORDER | SHAPE) || c->at != c->end)
+	if (keys_seen != (DESCR | ORDER | SHAPE) || c->next != c->end)
 		return fail_malformed(c, "the keys descr, fortran_order and shape, and nothing else");
 	if (fortran && tensor->shape.rank > 1)
 		return npl_fail(c->err, NPL_EINPUT, "the array is in Fortran order, expected C order");

@@ -195,27 +195,28 @@ int topology_load(const char *path, const struct npl_load_options *options, stru
 		  struct npl_err *err)
 {
 	struct topology t = {0};
-	struct npl_graph *made = calloc(1, sizeof *made);
+	struct npl_graph *loaded_graph = calloc(1, sizeof *loaded_graph);
 	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
 	*graph = NULL;
-	if (!made)
+	if (!loaded_graph)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
-	made->opset = OPSET;
-	made->layer_list = true;
+	loaded_graph->opset = OPSET;
+	loaded_graph->layer_list = true;
 	t.table.err = &t.err;
-	graph_builder_init(&t.b, made, options, GRAPH_LIMITS, &t.err);
-	made->batch = 1;
+	graph_builder_init(&t.b, loaded_graph, options, GRAPH_LIMITS, &t.err);
+	loaded_graph->batch = 1;
 	t.batch = t.b.options.batch > 0 ? t.b.options.batch : t.b.options.usual_batch;
 	if (t.batch <= 0)
 		t.batch = 1;
-	made->producer_name = "SCALE-Sim topology";
-	made->name = npl_arena_strndup(&made->arena, file, strlen(file) - strlen(".csv"));
+	loaded_graph->producer_name = "SCALE-Sim topology";
+	loaded_graph->name = npl_arena_strndup(&loaded_graph->arena, file, strlen(file) - strlen(".csv"));
 	int rc = 0;
 	if (t.b.options.n_dims)
 		rc = npl_fail(&t.err, NPL_EUSAGE, "%s: a topology has no open dimension '%s'", path,
 			      t.b.options.dims->name);
 	if (!rc)
-		rc = made->name ? npl_csv_load_ragged(path, &t.arena, &t.table.csv, &t.err) : npl_no_memory(t.b.err);
+		rc = loaded_graph->name ? npl_csv_load_ragged(path, &t.arena, &t.table.csv, &t.err)
+					: npl_no_memory(t.b.err);
 	if (!rc)
 		rc = hash_file(&t, path);
 	if (!rc)
@@ -229,9 +230,9 @@ int topology_load(const char *path, const struct npl_load_options *options, stru
 	graph_builder_free(&t.b);
 	npl_arena_free(&t.arena);
 	if (rc) {
-		npl_graph_free(made);
+		npl_graph_free(loaded_graph);
 		return npl_fail(err, rc, "%s", t.err.msg);
 	}
-	*graph = made;
+	*graph = loaded_graph;
 	return 0;
 }

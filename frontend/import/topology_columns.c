@@ -62,9 +62,9 @@ static const struct column conv_column[TOPOLOGY_CONV_COLUMNS] = {
 };
 static const struct column gemm_column[TOPOLOGY_GEMM_COLUMNS] = {
 	{"Layer", "layername layer name"}, {"M", "m"}, {"N", "n"}, {"K", "k"}};
-static const char *const extra_column_words[] = {[SPARSITY] = "sparsity sparsityratio",
-						 [BATCH] = "batch batches batchsize heads",
-						 [STRIDE_WIDTH] = "stridewidth stridew"};
+static const char *const extra_column_words[] = {[TOPOLOGY_EXTRA_SPARSITY] = "sparsity sparsityratio",
+						 [TOPOLOGY_EXTRA_BATCH] = "batch batches batchsize heads",
+						 [TOPOLOGY_EXTRA_STRIDE_WIDTH] = "stridewidth stridew"};
 
 /* Says whether the text, reduced to its letters, is one of these words. */
 static bool is_one_of(const char *words, const char *text, size_t length)
@@ -186,11 +186,11 @@ int topology_read_names(struct topology_table *t)
 	if (choose_kind(t))
 		return t->err->code;
 	check_names(t);
-	for (int i = 0; i < TOPOLOGY_BEHIND; i++) {
+	for (int i = 0; i < TOPOLOGY_EXTRA_COLUMNS; i++) {
 		text = header_field(t, known_columns(t) + i, &length);
-		for (int kind = SPARSITY; kind <= STRIDE_WIDTH; kind++)
+		for (int kind = TOPOLOGY_EXTRA_SPARSITY; kind <= TOPOLOGY_EXTRA_STRIDE_WIDTH; kind++)
 			if (is_one_of(extra_column_words[kind], text, length))
-				t->behind[i] = (enum topology_behind)kind;
+				t->extra_column[i] = (enum topology_extra_column)kind;
 	}
 	return 0;
 }
@@ -198,7 +198,7 @@ int topology_read_names(struct topology_table *t)
 /* Says what the number in a column after the known ones stands for. */
 static const char *extra_column_name(const struct topology_table *t, int column)
 {
-	return t->behind[column - known_columns(t)] == STRIDE_WIDTH ? "Stride Width" : "batch";
+	return t->extra_column[column - known_columns(t)] == TOPOLOGY_EXTRA_STRIDE_WIDTH ? "Stride Width" : "batch";
 }
 
 /* Reads a row's number in a column, 1 to most. */
@@ -244,14 +244,14 @@ static int read_extra_column(struct topology_table *t, const struct npl_csv_row 
 			     struct topology_extras *extras)
 {
 	const int column = known_columns(t) + i;
-	const enum topology_behind kind = t->behind[i];
+	const enum topology_extra_column kind = t->extra_column[i];
 	size_t length;
 	const char *text = topology_field(row, column, &length);
-	if (is_ratio(text, length) && (kind == SPARSITY || kind == NOT_SAID)) {
+	if (is_ratio(text, length) && (kind == TOPOLOGY_EXTRA_SPARSITY || kind == TOPOLOGY_EXTRA_UNKNOWN)) {
 		note_ratio(t, text, length);
 		return 0;
 	}
-	if (kind == BATCH || (t->gemm && kind == NOT_SAID && is_number(text, length))) {
+	if (kind == TOPOLOGY_EXTRA_BATCH || (t->gemm && kind == TOPOLOGY_EXTRA_UNKNOWN && is_number(text, length))) {
 		if (topology_number(t, row, column, MAX_HEADS, &extras->batch))
 			return t->err->code;
 		if (t->gemm || extras->batch == 1)
@@ -260,10 +260,11 @@ static int read_extra_column(struct topology_table *t, const struct npl_csv_row 
 				"column %d is a batch of %lld, expected 1: --batch %lld makes as many of every input",
 				column + 1, (long long)extras->batch, (long long)extras->batch);
 	}
-	if (!t->gemm && kind == STRIDE_WIDTH)
+	if (!t->gemm && kind == TOPOLOGY_EXTRA_STRIDE_WIDTH)
 		return topology_number(t, row, column, TOPOLOGY_MAX_DIMENSION, &extras->stride_width);
 	return npl_fail(t->err, NPL_EINPUT, "column %d is '%.*s', expected nothing or a ratio N:M%s", column + 1,
-			shown(length), text, t->gemm && kind == NOT_SAID ? " or how many such products there are" : "");
+			shown(length), text,
+			t->gemm && kind == TOPOLOGY_EXTRA_UNKNOWN ? " or how many such products there are" : "");
 }
 
 /* Reads the columns after the known ones, up to an empty field or a comment (#). Notes beside the table, after an empty
@@ -276,7 +277,7 @@ int topology_extras(struct topology_table *t, const struct npl_csv_row *row, str
 		const char *text = topology_field(row, known_columns(t) + i, &length);
 		if (!length || *text == '#')
 			return 0;
-		if (i == TOPOLOGY_BEHIND)
+		if (i == TOPOLOGY_EXTRA_COLUMNS)
 			return npl_fail(t->err, NPL_EINPUT, "column %d is '%.*s', expected nothing there",
 					known_columns(t) + i + 1, shown(length), text);
 		if (read_extra_column(t, row, i, extras))

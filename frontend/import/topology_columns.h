@@ -15,16 +15,21 @@
 #define TOPOLOGY_CONV_COLUMNS  8 /* name, input height and width, filter height and width, channels, filters, stride */
 #define TOPOLOGY_GEMM_COLUMNS  4 /* name, M, N, K */
 #define TOPOLOGY_MAX_DIMENSION (1 << 24)
-#define TOPOLOGY_BEHIND        2 /* columns after these that have a meaning */
+#define TOPOLOGY_EXTRA_COLUMNS 2 /* columns after these that have a meaning */
 
-enum topology_behind { NOT_SAID, SPARSITY, BATCH, STRIDE_WIDTH };
+enum topology_extra_column {
+	TOPOLOGY_EXTRA_UNKNOWN,
+	TOPOLOGY_EXTRA_SPARSITY,
+	TOPOLOGY_EXTRA_BATCH,
+	TOPOLOGY_EXTRA_STRIDE_WIDTH
+};
 
 struct topology_table {
 	struct npl_csv csv;
 	struct npl_err *err;
 	bool gemm; /* products, not convolutions */
 	/* the meaning of the columns after the known ones, by their names */
-	enum topology_behind behind[TOPOLOGY_BEHIND];
+	enum topology_extra_column extra_column[TOPOLOGY_EXTRA_COLUMNS];
 	bool sparse;        /* a ratio other than 1:1 was ignored */
 	char misnamed[200]; /* a warning: a column has another name than its place; empty: none has */
 };

@@ -22,19 +22,19 @@ struct histogram {
 
 struct npl_calibration {
 	struct npl_graph *graph;
-	struct npl_calibrate options;
-	struct npl_range *seen, *chosen;
+	struct npl_calibration_options options;
+	struct npl_range *observed_range, *chosen_range;
 	struct histogram **histogram; /* per value; NULL: it has no range, or all of it is one number */
-	bool ready;                   /* chosen holds what the histograms say */
+	bool ready;                   /* chosen_range holds what the histograms say */
 };
 
-int npl_calibrate_parse(const char *text, struct npl_calibrate *options, struct npl_err *err)
+int npl_calibration_parse(const char *text, struct npl_calibration_options *options, struct npl_err *err)
 {
 	const char *percent = "percentile=";
-	*options = (struct npl_calibrate){.percent = 99.99};
+	*options = (struct npl_calibration_options){.percent = 99.99};
 	if (!strcmp(text, "minmax"))
 		return 0;
-	options->method = !strcmp(text, "mse") ? NPL_CALIBRATE_MSE : NPL_CALIBRATE_PERCENTILE;
+	options->method = !strcmp(text, "mse") ? NPL_CALIBRATION_MSE : NPL_CALIBRATION_PERCENTILE;
 	if (!strcmp(text, "mse") || !strcmp(text, "percentile"))
 		return 0;
 	if (!strncmp(text, percent, strlen(percent)) && npl_parse_number(text + strlen(percent), &options->percent) &&
@@ -45,16 +45,16 @@ int npl_calibrate_parse(const char *text, struct npl_calibrate *options, struct 
 		"--calibrate %s: expected minmax, mse, percentile or percentile=P with P above 50 and up to 100", text);
 }
 
-const char *npl_calibrate_text(const struct npl_calibrate *options, char *buf, size_t n)
+const char *npl_calibration_text(const struct npl_calibration_options *options, char *buf, size_t n)
 {
-	if (options->method == NPL_CALIBRATE_PERCENTILE)
+	if (options->method == NPL_CALIBRATION_PERCENTILE)
 		snprintf(buf, n, "%gth percentile", options->percent);
 	else
-		snprintf(buf, n, "%s", options->method == NPL_CALIBRATE_MSE ? "least squared error" : "min-max");
+		snprintf(buf, n, "%s", options->method == NPL_CALIBRATION_MSE ? "least squared error" : "min-max");
 	return buf;
 }
 
-int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *options,
+int npl_calibration_open(struct npl_graph *graph, const struct npl_calibration_options *options,
 			 struct npl_calibration **calibration, struct npl_err *err)
 {
 	size_t n = (size_t)graph->n_values + 1;
@@ -64,16 +64,16 @@ int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *op
 		return npl_no_memory(err);
 	c->graph = graph;
 	c->options = *options;
-	c->seen = calloc(n, sizeof *c->seen);
-	c->chosen = calloc(n, sizeof *c->chosen);
+	c->observed_range = calloc(n, sizeof *c->observed_range);
+	c->chosen_range = calloc(n, sizeof *c->chosen_range);
 	c->histogram = calloc(n, sizeof *c->histogram);
-	if (!c->seen || !c->chosen || !c->histogram) {
+	if (!c->observed_range || !c->chosen_range || !c->histogram) {
 		npl_calibration_close(c);
 		*calibration = NULL;
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d values", graph->n_values);
 	}
 	for (int v = 0; v < graph->n_values; v++)
-		c->seen[v] = NPL_RANGE_EMPTY;
+		c->observed_range[v] = NPL_RANGE_EMPTY;
 	return 0;
 }
 
@@ -84,20 +84,20 @@ void npl_calibration_close(struct npl_calibration *c)
 	for (int v = 0; c->histogram && v < c->graph->n_values; v++)
 		free(c->histogram[v]);
 	free(c->histogram);
-	free(c->seen);
-	free(c->chosen);
+	free(c->observed_range);
+	free(c->chosen_range);
 	free(c);
 }
 
 int npl_calibration_passes(const struct npl_calibration *c)
 {
-	return c->options.method == NPL_CALIBRATE_MINMAX ? 1 : 2;
+	return c->options.method == NPL_CALIBRATION_MINMAX ? 1 : 2;
 }
 
 static int count_bins(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
 {
 	struct npl_calibration *c = context;
-	const struct npl_range *range = &c->seen[v];
+	const struct npl_range *range = &c->observed_range[v];
 	const double low = (double)range->low, width = ((double)range->high - low) / BINS;
 	if (tensor->dtype != NPL_F32 || !(width > 0))
 		return 0;
@@ -120,7 +120,7 @@ int npl_calibration_batch(struct npl_calibration *c, int pass, const struct npl_
 {
 	const struct npl_value_observer counter = {count_bins, c};
 	return pass ? npl_evaluate_observed(c->graph, inputs, outputs, NULL, &counter, err)
-		    : npl_evaluate_observed(c->graph, inputs, outputs, c->seen, observer, err);
+		    : npl_evaluate_observed(c->graph, inputs, outputs, c->observed_range, observer, err);
 }
 
 /* Returns the range without the outermost elements, of which either end has half; a bin that would be cut in two
@@ -148,7 +148,7 @@ struct moments {
 	double n[BINS + 1], x[BINS + 1], x2[BINS + 1];
 };
 
-static void add_up(const struct histogram *h, double low, double width, struct moments *m)
+static void sum_moments(const struct histogram *h, double low, double width, struct moments *m)
 {
 	m->n[0] = m->x[0] = m->x2[0] = 0;
 	for (int b = 0; b < BINS; b++) {
@@ -176,7 +176,7 @@ static struct npl_range least_squares(const struct histogram *h, struct npl_rang
 	struct moments *m = malloc(sizeof *m);
 	if (!m)
 		return range;
-	add_up(h, low, width, m);
+	sum_moments(h, low, width, m);
 	zero = zero < 0 ? 0 : zero > BINS ? BINS : zero;
 	for (int i = 0; i < SHRINK; i++)
 		for (int k = 0; k < SHRINK; k++) {
@@ -200,20 +200,20 @@ static void choose(struct npl_calibration *c)
 {
 	for (int v = 0; v < c->graph->n_values; v++) {
 		const struct histogram *h = c->histogram[v];
-		c->chosen[v] = c->seen[v];
-		if (h && c->options.method == NPL_CALIBRATE_PERCENTILE)
-			c->chosen[v] = without_tails(h, c->seen[v], c->options.percent);
+		c->chosen_range[v] = c->observed_range[v];
+		if (h && c->options.method == NPL_CALIBRATION_PERCENTILE)
+			c->chosen_range[v] = without_tails(h, c->observed_range[v], c->options.percent);
 		else if (h)
-			c->chosen[v] = least_squares(h, c->seen[v]);
+			c->chosen_range[v] = least_squares(h, c->observed_range[v]);
 	}
 	c->ready = true;
 }
 
 const struct npl_range *npl_calibration_ranges(struct npl_calibration *c, enum npl_format format)
 {
-	if (c->options.method == NPL_CALIBRATE_MINMAX || format != NPL_FORMAT_INT8)
-		return c->seen;
+	if (c->options.method == NPL_CALIBRATION_MINMAX || format != NPL_FORMAT_INT8)
+		return c->observed_range;
 	if (!c->ready)
 		choose(c);
-	return c->chosen;
+	return c->chosen_range;
 }

@@ -140,7 +140,7 @@ static int run_node(struct npl_graph *graph, const struct npl_node *node, struct
 struct range_observer {
 	const struct npl_graph *graph;
 	struct npl_range *ranges;
-	const struct npl_tensor *live;
+	const struct npl_tensor *live_values;
 	const struct npl_value_observer *next; /* a further observer; or NULL */
 };
 
@@ -151,10 +151,10 @@ static int widen_range(void *context, int v, const struct npl_tensor *tensor, st
 	const struct npl_node *node = producer < 0 ? NULL : &w->graph->node[producer];
 	widen(&w->ranges[v], tensor);
 	if (node && node->op == NPL_OP_LRN && !w->graph->value[node->in[0]].constant)
-		watch_factor(&w->ranges[v], &w->live[node->in[0]], tensor);
+		watch_factor(&w->ranges[v], &w->live_values[node->in[0]], tensor);
 	if (node && node->op == NPL_OP_SOFTMAX && tensor->dtype == NPL_F32 && !w->graph->value[node->in[0]].constant)
-		watch_peaks(&w->ranges[node->in[0]], node, &w->live[node->in[0]]);
-	return w->next ? w->next->seen(w->next->context, v, tensor, err) : 0;
+		watch_peaks(&w->ranges[node->in[0]], node, &w->live_values[node->in[0]]);
+	return w->next ? w->next->on_value(w->next->context, v, tensor, err) : 0;
 }
 
 /* Runs the nodes in order; live[] holds the inputs and gets the results, each freed after its last use. */
@@ -166,14 +166,14 @@ static int run_nodes(struct npl_graph *graph, struct npl_tensor *live, const str
 	for (int v = 0; v < graph->n_values && !rc; v++)
 		reads_left[v] = graph->value[v].uses;
 	for (int i = 0; i < graph->n_inputs && !rc && observer; i++)
-		rc = observer->seen(observer->context, graph->input[i], &live[graph->input[i]], err);
+		rc = observer->on_value(observer->context, graph->input[i], &live[graph->input[i]], err);
 	for (int i = 0; i < graph->n_nodes && !rc; i++) {
 		const struct npl_node *node = &graph->node[i];
 		npl_progress_step("layer", i + 1, graph->n_nodes, node->name);
 		rc = run_node(graph, node, live, err);
 		for (int k = 0; k < node->n_out && !rc && observer; k++)
 			if (node->out[k] >= 0)
-				rc = observer->seen(observer->context, node->out[k], &live[node->out[k]], err);
+				rc = observer->on_value(observer->context, node->out[k], &live[node->out[k]], err);
 		for (int k = 0; k < node->n_in && !rc; k++)
 			if (node->in[k] >= 0 && --reads_left[node->in[k]] == 0)
 				npl_tensor_free(&live[node->in[k]]);

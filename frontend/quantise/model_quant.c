@@ -131,7 +131,7 @@ static void note_quant(struct npl_model_quants *model, int i, const struct npl_q
 	model->quantises |= quantises;
 	if (first)
 		*value_quant = (struct npl_model_quant){*quant, dtype, integers, true};
-	if (first || (quantises && value_quant->dtype == dtype && npl_quant_same(&value_quant->quant, quant)))
+	if (first || (quantises && value_quant->dtype == dtype && npl_quant_equal(&value_quant->quant, quant)))
 		model->node[i] = quantises ? NPL_QUANTISES : NPL_DEQUANTISES;
 }
 
@@ -208,7 +208,7 @@ enum npl_quant_node npl_model_quant_resolve(struct npl_model_quants *model, int 
 	two_sides(model->graph, &model->graph->node[i], &real, &integers);
 	struct npl_model_quant *value_quant = &model->value[real], *integer_quant = &model->value[integers];
 	if (!(value_quant->quant.scale > 0) ||
-	    (integer_quant->quant.scale > 0 && !npl_quant_same(&integer_quant->quant, &value_quant->quant))) {
+	    (integer_quant->quant.scale > 0 && !npl_quant_equal(&integer_quant->quant, &value_quant->quant))) {
 		*value_quant = (struct npl_model_quant){.integers = -1};
 		return model->node[i] = NPL_NO_QUANT_NODE;
 	}

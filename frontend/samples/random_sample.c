@@ -15,7 +15,7 @@ static bool picks(enum npl_op op)
 }
 
 /* Says whether the node passes input 0's elements on unchanged. */
-static bool hands_on(const struct npl_node *node)
+static bool is_pass_through(const struct npl_node *node)
 {
 	return node->n_in && node->in[0] >= 0 &&
 	       ((npl_op_defs[node->op].flags & (NPL_OP_IS_VIEW | NPL_OP_KEEPS_RANGE)) || node->op == NPL_OP_CAST ||
@@ -36,7 +36,7 @@ int npl_index_limits(const struct npl_graph *graph, int64_t *below, struct npl_e
 	}
 	for (int n = 0; n < graph->n_nodes; n++) {
 		const struct npl_node *node = &graph->node[n];
-		for (int k = 0; k < node->n_out && hands_on(node); k++)
+		for (int k = 0; k < node->n_out && is_pass_through(node); k++)
 			if (node->out[k] >= 0)
 				input[node->out[k]] = input[node->in[0]];
 		int from = picks(node->op) && node->n_in > 1 && node->in[1] >= 0 ? input[node->in[1]] : -1;

@@ -229,7 +229,7 @@ static void open_row(const struct npl_session *s, int i, struct npl_layer_run *r
 	row->node = i;
 	row->role = step->role;
 	row->note = step->note;
-	row->why_float32 = step->why_float32;
+	row->float32_reason = step->float32_reason;
 	row->host_part = step->lrn_factor_only;
 	row->device = step->device;
 	row->ran_on = step->device == NPL_ON_HOST ? NPL_HOST_NAME : npl_device_instance(s->device[step->device]);

@@ -92,7 +92,7 @@ static uint64_t transposed_weight_bytes(const struct npl_graph *graph)
 
 /* Returns the bytes that the device holds beside the graph's values: weights in its own form, buffers, libraries.
  * values: the bytes of all values that nodes make, which decide how much of a machine's buffers is touched. */
-static uint64_t held_by(const struct npl_device_info *info, const struct npl_graph *graph, uint64_t values)
+static uint64_t device_bytes(const struct npl_device_info *info, const struct npl_graph *graph, uint64_t values)
 {
 	const bool real = info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU;
 	const uint64_t base = real ? LIBRARY_BYTES : 0,
@@ -126,7 +126,7 @@ uint64_t npl_footprint(const struct npl_graph *graph, const struct npl_samples *
 		if (!device[d])
 			continue; /* it cannot start here */
 		const struct npl_device_info *info = npl_device_get_info(device[d]);
-		const uint64_t bytes = info->kind == NPL_KIND_NULL ? 0 : store + held_by(info, graph, all_bytes);
+		const uint64_t bytes = info->kind == NPL_KIND_NULL ? 0 : store + device_bytes(info, graph, all_bytes);
 		greatest_bytes = options->place           ? greatest_bytes + bytes
 				 : bytes > greatest_bytes ? bytes
 							  : greatest_bytes;

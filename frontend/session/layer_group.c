@@ -28,7 +28,7 @@ static bool has_layer_groups(const struct npl_session *s, const struct npl_step 
 }
 
 /* Says whether value v is made in the shape that the graph gives it. */
-static bool made_as_seen(const struct npl_session *s, int v)
+static bool has_graph_shape(const struct npl_session *s, int v)
 {
 	for (int i = s->graph->value[v].producer; i >= 0; i--)
 		if (s->step[i].role == NPL_RAN && s->step[i].out == v)
@@ -41,7 +41,7 @@ static bool made_as_seen(const struct npl_session *s, int v)
 static bool has_scale_of_reader(const struct npl_session *s, const struct npl_step *step, int v)
 {
 	const struct npl_quant quant = npl_model_quant_of(&s->model, v);
-	return !step->in_integers || npl_quant_same(&quant, &step->x_quant);
+	return !step->in_integers || npl_quant_equal(&quant, &step->x_quant);
 }
 
 /* Says whether the 8-bit value v, made by node `first` or a later one, gets its scale from node i alone: the node that
@@ -56,7 +56,7 @@ static bool sets_scale(const struct npl_session *s, int first, int i, int v)
 	if (s->step[producer].in_float32 && s->graph->node[producer].op != NPL_OP_QUANTIZELINEAR)
 		return true;
 	const struct npl_quant *quant = &s->model.value[bytes].quant;
-	return quant->scale > 0 ? !npl_quant_same(quant, scale) : v != bytes;
+	return quant->scale > 0 ? !npl_quant_equal(quant, scale) : v != bytes;
 }
 
 /* In a layer group that mixes float32 and int8, an 8-bit tensor has one scale. Says whether node i cannot join because
@@ -78,7 +78,7 @@ static bool rescales_bytes(const struct npl_session *s, int first, int i)
 
 /* Says whether node i can continue a layer group that began at node `first`. Canonical forms see some values in another
  * shape, but inside a layer group a tensor has one shape, unless npl_layer_group_has_views. */
-static bool goes_on(const struct npl_session *s, int first, int i)
+static bool continues_group(const struct npl_session *s, int first, int i)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_step *step = &s->step[i];
@@ -98,7 +98,7 @@ static bool goes_on(const struct npl_session *s, int first, int i)
 		int v = node->in[k], producer = v < 0 ? -1 : s->graph->value[v].producer;
 		if (producer < first)
 			continue;
-		bool same_shape = made_as_seen(s, v) &&
+		bool same_shape = has_graph_shape(s, v) &&
 				  (!step->canonical || npl_shape_equal(&step->x_shape, &s->graph->value[v].shape));
 		if ((!same_shape && !npl_layer_group_has_views(s, s->step[first].device)) ||
 		    !has_scale_of_reader(s, step, v))
@@ -117,14 +117,14 @@ static bool ends(const struct npl_session *s, int i)
 static int last_of_layer_group(const struct npl_session *s, int first)
 {
 	int last = first;
-	for (int i = first + 1; i < s->graph->n_nodes && goes_on(s, first, i); i++)
+	for (int i = first + 1; i < s->graph->n_nodes && continues_group(s, first, i); i++)
 		if (ends(s, i))
 			last = i;
 	return last;
 }
 
 /* Makes room for a layer group of nodes first..last. A node has one layer, or a Split one per result, besides views and
- * conversions. Any result may be wanted. */
+ * conversions. Any result may be an output. */
 static int open_builder(struct npl_session *s, int first, int last, struct npl_arena *arena,
 			struct npl_layer_group_builder *b, struct npl_err *err)
 {
@@ -151,7 +151,7 @@ static int open_builder(struct npl_session *s, int first, int last, struct npl_a
 	b->group.in = npl_arena_array(arena, inputs, sizeof *b->group.in);
 	b->group.out = npl_arena_array(arena, outputs, sizeof *b->group.out);
 	b->tensors = npl_arena_array(arena, layers, sizeof *b->tensors);
-	b->wanted = npl_arena_array(arena, outputs, sizeof *b->wanted);
+	b->output = npl_arena_array(arena, outputs, sizeof *b->output);
 	b->resident = npl_arena_array(arena, inputs, sizeof *b->resident);
 	b->constant = npl_arena_array(arena, inputs, sizeof *b->constant);
 	b->port_before = npl_arena_array(arena, inputs, sizeof *b->port_before);
@@ -159,7 +159,7 @@ static int open_builder(struct npl_session *s, int first, int last, struct npl_a
 	b->made = calloc((size_t)s->graph->n_values + 1, sizeof *b->made);
 	b->converted = calloc((size_t)s->graph->n_values + 1, sizeof *b->converted);
 	if (!b->group.layer || !b->group.list || !b->group.node || !b->group.value || !b->group.note || !b->group.in ||
-	    !b->group.out || !b->tensors || !b->wanted || !b->resident || !b->constant || !b->port_before ||
+	    !b->group.out || !b->tensors || !b->output || !b->resident || !b->constant || !b->port_before ||
 	    !b->last_port || !b->made || !b->converted)
 		return npl_layer_group_no_room(err);
 	return 0;
@@ -212,7 +212,7 @@ static void count_reads(const struct npl_session *s, int i, struct readers *read
 
 /* Says whether node i is a DequantizeLinear of the model that is done in the layer group: the group makes its integers,
  * and its floats are read outside. */
-static bool leaves_as_floats(const struct npl_layer_group_builder *b, int i, const struct readers *readers)
+static bool is_dequantised_output(const struct npl_layer_group_builder *b, int i, const struct readers *readers)
 {
 	const int v = b->s->graph->node[i].out[0];
 	return b->group.converts && b->s->model.node[i] == NPL_DEQUANTISES && b->made[v] &&
@@ -254,7 +254,7 @@ static void find_readers(const struct npl_layer_group_builder *b, struct readers
 		}
 		if (!is_view(s, i) || !readers[node->out[0]].n)
 			continue;
-		bool integers = !leaves_as_floats(b, i, readers) || readers[node->out[0]].formats[NPL_FORMAT_INT8];
+		bool integers = !is_dequantised_output(b, i, readers) || readers[node->out[0]].formats[NPL_FORMAT_INT8];
 		readers[node->in[0]].n += integers;
 		if (integers)
 			read_through(s, i, readers);
@@ -266,7 +266,7 @@ static void add_output(struct npl_layer_group_builder *b, int i, int v, struct n
 {
 	b->group.out[b->group.n_out] = (struct npl_layer_group_port){
 		.value = v, .node = i, .tensor = tensor, .format = format, .converted = converted};
-	b->wanted[b->group.n_out++] = tensor;
+	b->output[b->group.n_out++] = tensor;
 }
 
 /* Makes the results of layer l that are read outside outputs of the layer group: as the layer makes them, converted to
@@ -281,11 +281,11 @@ static void find_results(struct npl_layer_group_builder *b, int l, const struct 
 		const int v = k ? further[k] : b->group.value[l];
 		if (v < 0 || !readers[v].n)
 			continue;
-		const enum npl_format other = format == NPL_FORMAT_F32 ? device_format : NPL_FORMAT_F32;
+		const enum npl_format other_format = format == NPL_FORMAT_F32 ? device_format : NPL_FORMAT_F32;
 		const bool converts = b->group.converts && s->graph->value[v].dtype == NPL_F32 &&
-				      readers[v].formats[other];
+				      readers[v].formats[other_format];
 		if (converts)
-			add_output(b, i, v, npl_layer_group_in_format(b, i, v, other), other, true);
+			add_output(b, i, v, npl_layer_group_in_format(b, i, v, other_format), other_format, true);
 		if (!converts || readers[v].formats[format])
 			add_output(b, i, v, &b->group.layer[l].out[k], format, false);
 	}
@@ -312,7 +312,7 @@ static int find_outputs(struct npl_layer_group_builder *b, struct npl_err *err)
 	find_quantised(b, readers);
 	for (int i = b->group.first; i <= b->group.last; i++) {
 		const int v = b->s->graph->node[i].out[0];
-		if (leaves_as_floats(b, i, readers))
+		if (is_dequantised_output(b, i, readers))
 			add_output(b, i, v, npl_layer_group_in_format(b, i, v, NPL_FORMAT_F32), NPL_FORMAT_F32, true);
 	}
 	free(readers);
@@ -348,8 +348,8 @@ static int note_moved_ports(struct npl_layer_group_port *port, int n, const stru
 		sorted[p] = &port[p];
 	if (n)
 		qsort(sorted, (size_t)n, sizeof(struct npl_layer_group_port *), by_tensor);
-	for (int m = 0; m < info->n_moved && n; m++) {
-		const struct npl_layer_group_port sought = {.tensor = (struct npl_tensor *)info->moved[m]},
+	for (int m = 0; m < info->n_transfers && n; m++) {
+		const struct npl_layer_group_port sought = {.tensor = (struct npl_tensor *)info->transfer[m]},
 						  *key = &sought;
 		struct npl_layer_group_port **match = bsearch(&key, sorted, (size_t)n,
 							      sizeof(struct npl_layer_group_port *), by_tensor);
@@ -407,8 +407,8 @@ static int open_layer_group(struct npl_session *s, int first, int last, bool tim
 		find_resident(&b);
 	const struct npl_layer_group request = {.n = b.group.n,
 						.layer = b.group.list,
-						.n_wanted = b.group.n_out,
-						.wanted = b.wanted,
+						.n_outputs = b.group.n_out,
+						.output = b.output,
 						.inputs_over_link = s->inputs_over_link,
 						.n_resident = b.n_resident,
 						.resident = b.resident,

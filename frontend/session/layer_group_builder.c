@@ -25,7 +25,7 @@ static struct npl_tensor *find_or_add_input(struct npl_layer_group_builder *b, i
 		format = NPL_FORMAT_F32; /* the value is as the graph has it */
 	struct npl_quant quant = s->step[i].in_integers ? s->step[i].x_quant : npl_session_quant(s, format, v);
 	for (int p = b->last_port[v] - 1; p >= 0; p = b->port_before[p] - 1)
-		if (b->group.in[p].format == format && npl_quant_same(&b->group.in[p].tensor->quant, &quant) &&
+		if (b->group.in[p].format == format && npl_quant_equal(&b->group.in[p].tensor->quant, &quant) &&
 		    npl_shape_equal(&b->group.in[p].tensor->shape, shape))
 			return b->group.in[p].tensor;
 	struct npl_tensor *tensor = npl_arena_alloc(b->arena, sizeof *tensor);
@@ -167,7 +167,7 @@ static bool has_integers(const struct npl_layer_group_builder *b, int v)
 }
 
 /* Says whether value v comes from a place that has only floats: from outside of the network, or from the host. */
-static bool comes_as_floats(const struct npl_layer_group_builder *b, int v)
+static bool is_float_outside(const struct npl_layer_group_builder *b, int v)
 {
 	const struct npl_session *s = b->s;
 	v = npl_root_of(s->graph, v);
@@ -186,7 +186,7 @@ static enum npl_format format_outside(const struct npl_layer_group_builder *b, i
 		return format;
 	if (format == NPL_FORMAT_F32) /* numbers that the model's integers stand for */
 		return producer >= 0 && s->model.node[producer] ? NPL_FORMAT_INT8 : format;
-	return comes_as_floats(b, v) ? NPL_FORMAT_F32 : format;
+	return is_float_outside(b, v) ? NPL_FORMAT_F32 : format;
 }
 
 /* Returns value v, which comes from outside, as node i reads it, converted if need be. NULL: see err. */
@@ -205,8 +205,8 @@ static struct npl_tensor *take_input(struct npl_layer_group_builder *b, int i, i
 
 /* Returns value v as node i reads it, in the node's format, whether the layer group makes v or is given it. NULL: see
  * err. */
-static struct npl_tensor *as_read(struct npl_layer_group_builder *b, int i, int v, const struct npl_shape *shape,
-				  struct npl_err *err)
+static struct npl_tensor *input_as_read(struct npl_layer_group_builder *b, int i, int v, const struct npl_shape *shape,
+					struct npl_err *err)
 {
 	const struct npl_step *step = &b->s->step[i];
 	const enum npl_format format = npl_step_format(b->s, step);
@@ -234,8 +234,8 @@ int npl_layer_group_add_step(struct npl_layer_group_builder *b, int i, struct np
 	struct npl_tensor *in[NPL_LAYER_INPUTS] = {NULL};
 	for (int k = 0; k < npl_layer_group_data_inputs(step); k++) {
 		int v = node->in[k];
-		if (v >= 0 &&
-		    !(in[k] = as_read(b, i, v, step->canonical ? &step->x_shape : &s->graph->value[v].shape, err)))
+		if (v >= 0 && !(in[k] = input_as_read(
+					b, i, v, step->canonical ? &step->x_shape : &s->graph->value[v].shape, err)))
 			return err->code;
 	}
 	struct npl_layer *layer = add_layer(b, i, step->out);
@@ -255,7 +255,7 @@ int npl_layer_group_add_split(struct npl_layer_group_builder *b, int i, struct n
 	const struct npl_session *s = b->s;
 	const struct npl_node *node = &s->graph->node[i];
 	int v = node->in[0];
-	const struct npl_tensor *x = as_read(b, i, v, &s->graph->value[v].shape, err);
+	const struct npl_tensor *x = input_as_read(b, i, v, &s->graph->value[v].shape, err);
 	for (int k = 0; k < node->n_out && x; k++) {
 		if (!npl_split_read(s, i, k))
 			continue;

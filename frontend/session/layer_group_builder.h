@@ -16,7 +16,7 @@ struct npl_layer_group_builder {
 	/* Per value that is no view: its tensor in the other number format, whether the layer group makes the value or
 	 * is given it. NULL: no layer needs that format. */
 	struct npl_tensor **converted;
-	const struct npl_tensor **wanted, **resident, **constant;
+	const struct npl_tensor **output, **resident, **constant;
 	int n_resident, n_constant;
 	int *last_port; /* per value: 1 plus the last of group.in that gives it; 0: none does */
 	/* per entry of group.in: 1 plus the entry before it that gives the same value; 0: none does */

@@ -13,7 +13,7 @@ struct progress {
 	struct npl_run *run;
 };
 
-static int made(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err)
+static int on_result(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err)
 {
 	const struct progress *p = context;
 	int node = p->group->node[layer], value = p->group->value[layer];
@@ -54,7 +54,7 @@ static int gather_inputs(struct npl_value_store *store, const struct npl_layer_g
 					&run->layer[port->node], &value, err))
 			return err->code;
 		bool is_same = port->format == NPL_FORMAT_F32 /* the model's own integers carry no scale with them */ ||
-			       npl_quant_same(&value->quant, &port->tensor->quant);
+			       npl_quant_equal(&value->quant, &port->tensor->quant);
 		if (!s->timing_only && !is_same)
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' is not quantised as planned", value->name);
 		port->tensor->data = value->data;
@@ -123,7 +123,7 @@ static int fill_rows(const struct npl_session *s, const struct npl_layer_group_p
 			row->n_counters = 0;
 			row->result.n_energy = 0;
 			row->note = group->note[l];
-			row->why_float32 = NULL;
+			row->float32_reason = NULL;
 		}
 	}
 	if (info->peak_buffer_bytes > run->peak_buffer_bytes)
@@ -155,7 +155,7 @@ int npl_layer_group_run(struct npl_value_store *store, const struct npl_layer_gr
 {
 	const struct npl_session *s = store->session;
 	struct progress progress = {s, group, run};
-	const struct npl_layer_group_observer observer = {s->hash || s->observer ? made : NULL, &progress};
+	const struct npl_layer_group_observer observer = {s->hash || s->observer ? on_result : NULL, &progress};
 	struct npl_result *results = calloc((size_t)group->n, sizeof *results);
 	int rc = results ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", group->n);
 	if (!rc)

@@ -37,7 +37,7 @@ bool npl_model_picks(const struct npl_session *s, int i, const struct npl_step *
 /* What all steps of planning a product need. */
 struct product {
 	struct npl_session *s;
-	const struct npl_integer_inputs *at;
+	const struct npl_integer_inputs *integer_inputs;
 	struct npl_operands operands;
 };
 
@@ -56,13 +56,14 @@ static bool read_quants(const struct product *p, struct npl_step *step, struct n
 	const struct npl_operands *operands = &p->operands;
 	struct npl_quant *x = &step->x_quant, *y = &step->y_quant;
 	*x = *y = *w = (struct npl_quant){0};
-	if (!npl_operand_scale(operands, p->at->a_scale, "input scale", &x->scale, NULL) ||
-	    !npl_operand_zero(operands, p->at->a_zero, "input zero point", &x->zero_point) ||
-	    !npl_operand_scale(operands, p->at->b_scale, "weight scale", &w->scale, &w->channel_scale) ||
-	    !npl_operand_zero(operands, p->at->b_zero, "weight zero point", &w->zero_point))
+	if (!npl_operand_scale(operands, p->integer_inputs->a_scale, "input scale", &x->scale, NULL) ||
+	    !npl_operand_zero(operands, p->integer_inputs->a_zero, "input zero point", &x->zero_point) ||
+	    !npl_operand_scale(operands, p->integer_inputs->b_scale, "weight scale", &w->scale, &w->channel_scale) ||
+	    !npl_operand_zero(operands, p->integer_inputs->b_zero, "weight zero point", &w->zero_point))
 		return false;
-	return p->at->y_scale < 0 || (npl_operand_scale(operands, p->at->y_scale, "output scale", &y->scale, NULL) &&
-				      npl_operand_zero(operands, p->at->y_zero, "output zero point", &y->zero_point));
+	return p->integer_inputs->y_scale < 0 ||
+	       (npl_operand_scale(operands, p->integer_inputs->y_scale, "output scale", &y->scale, NULL) &&
+		npl_operand_zero(operands, p->integer_inputs->y_zero, "output zero point", &y->zero_point));
 }
 
 /* Transposes a stack of (K,N) matrices of bytes into w, as (N,K) matrices one below the other. */
@@ -85,7 +86,7 @@ static int transpose(const struct npl_value *value, const void *data, struct npl
  * operands that broadcast in another way. */
 static bool shape_matmul(const struct product *p, struct npl_step *step)
 {
-	const struct npl_value *x = input(p, p->at->a), *w = input(p, p->at->b),
+	const struct npl_value *x = input(p, p->integer_inputs->a), *w = input(p, p->integer_inputs->b),
 			       *y = &p->s->graph->value[p->operands.node->out[0]];
 	if (w->shape.rank < 2)
 		return refuse(p, "its second operand is a vector");
@@ -114,7 +115,7 @@ static bool shape_matmul(const struct product *p, struct npl_step *step)
 
 static bool shape_product(const struct product *p, struct npl_step *step)
 {
-	const struct npl_value *x = input(p, p->at->a), *w = input(p, p->at->b),
+	const struct npl_value *x = input(p, p->integer_inputs->a), *w = input(p, p->integer_inputs->b),
 			       *y = &p->s->graph->value[p->operands.node->out[0]];
 	step->weight = (struct npl_tensor){.name = w->name, .dtype = w->dtype, .shape = w->shape};
 	if (p->operands.node->op == NPL_OP_QLINEARMATMUL || p->operands.node->op == NPL_OP_MATMULINTEGER)
@@ -129,7 +130,7 @@ static bool shape_product(const struct product *p, struct npl_step *step)
 /* Gives the step its weight and bias, as they are or transposed, without data in timing_only. Refuses computed ones. */
 static bool set_weights(const struct product *p, struct npl_step *step)
 {
-	const struct npl_value *w = input(p, p->at->b), *bias = input(p, p->at->bias);
+	const struct npl_value *w = input(p, p->integer_inputs->b), *bias = input(p, p->integer_inputs->bias);
 	if (!w->constant)
 		return refuse(p, "its second operand is computed, not a constant weight");
 	if (bias && !bias->constant)
@@ -138,7 +139,7 @@ static bool set_weights(const struct product *p, struct npl_step *step)
 		step->bias = (struct npl_tensor){.name = bias->name, .dtype = bias->dtype, .shape = bias->shape};
 	if (p->s->timing_only)
 		return true;
-	const void *data = npl_operand_constant(&p->operands, p->at->b, "second operand");
+	const void *data = npl_operand_constant(&p->operands, p->integer_inputs->b, "second operand");
 	if (!data)
 		return false;
 	if (step->op == NPL_OP_GEMM && transpose(w, data, &step->weight, p->operands.err))
@@ -146,14 +147,14 @@ static bool set_weights(const struct product *p, struct npl_step *step)
 	if (step->op == NPL_OP_CONV)
 		step->weight.data = (void *)data;
 	if (bias)
-		step->bias.data = (void *)npl_operand_constant(&p->operands, p->at->bias, "bias");
+		step->bias.data = (void *)npl_operand_constant(&p->operands, p->integer_inputs->bias, "bias");
 	return !bias || step->bias.data;
 }
 
 /* Asks the device whether it takes the step's first product. */
 static bool ask(const struct product *p, const struct npl_step *step)
 {
-	const struct npl_value *x = input(p, p->at->a);
+	const struct npl_value *x = input(p, p->integer_inputs->a);
 	struct npl_tensor in = {.name = x->name, .dtype = x->dtype, .shape = step->x_shape, .quant = step->x_quant};
 	struct npl_tensor w = step->weight;
 	struct npl_step_tensors t;
@@ -169,7 +170,7 @@ static bool ask(const struct product *p, const struct npl_step *step)
 static bool plan_product(const struct product *p, struct npl_step *step)
 {
 	struct npl_quant w;
-	if (input(p, p->at->a)->constant)
+	if (input(p, p->integer_inputs->a)->constant)
 		return refuse(p, "its first operand is a constant");
 	if (!shape_product(p, step) || !read_quants(p, step, &w) || !set_weights(p, step))
 		return false;
@@ -195,7 +196,7 @@ bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step,
 }
 
 /* Says whether the step stays in float32, on a device that also computes in it, because the model has the result, an
- * operand or the weights in float32. The reason goes to why. */
+ * operand or the weights in float32. The reason goes to `reason`. */
 static bool keeps_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
 			char *reason, size_t n)
 {

@@ -16,7 +16,7 @@ int npl_output_made(const struct npl_session *s, int v, const struct npl_tensor 
 {
 	if (s->hash && tensor->data && v == s->step[row->node].out)
 		npl_sha256_hex(tensor->data, npl_tensor_bytes(tensor), row->output_sha256);
-	return s->observer && tensor->data ? s->observer->seen(s->observer->context, v, tensor, err) : 0;
+	return s->observer && tensor->data ? s->observer->on_value(s->observer->context, v, tensor, err) : 0;
 }
 
 void npl_note_output(const struct npl_session *s, const struct npl_step *step, const struct npl_tensor *out,

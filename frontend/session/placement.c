@@ -67,10 +67,10 @@ static const char *copy_trimmed(const struct reader *r, const char *from, const 
 	return trimmed;
 }
 
-/* Cuts one rule off the text, up to a comma that is not in its expression, and moves *at to the next rule. */
-static int cut_rule(const struct reader *r, const char **at, struct rule *rule, struct npl_err *err)
+/* Cuts one rule off the text, up to a comma that is not in its expression, and moves *cursor to the next rule. */
+static int cut_rule(const struct reader *r, const char **cursor, struct rule *rule, struct npl_err *err)
 {
-	const char *start = skip_blanks(*at), *end = start + strcspn(start, "=,");
+	const char *start = skip_blanks(*cursor), *end = start + strcspn(start, "=,");
 	rule->matches_name = *start == '/';
 	if (rule->matches_name && !(end = closing_slash(start)))
 		return BAD(r, "'%s': expected /EXPRESSION/=DEVICE", start);
@@ -86,8 +86,8 @@ static int cut_rule(const struct reader *r, const char **at, struct rule *rule, 
 	rule->text = npl_arena_printf(r->arena, "%s%s%s=%s", slash, rule->pattern, slash, rule->device);
 	if (!rule->text)
 		return npl_no_memory(err);
-	*at = end + 1 + length;
-	*at = skip_blanks(*at + (**at == ','));
+	*cursor = end + 1 + length;
+	*cursor = skip_blanks(*cursor + (**cursor == ','));
 	return 0;
 }
 
@@ -199,9 +199,9 @@ int npl_placement_parse(const struct npl_graph *graph, const char *rules, struct
 		return err->code;
 	if (!*rules)
 		return BAD(&r, "%s", "no rules, expected PATTERN=DEVICE,...");
-	for (const char *at = rules; *at;) {
+	for (const char *cursor = rules; *cursor;) {
 		struct rule rule = {0};
-		if (cut_rule(&r, &at, &rule, err) || apply(&r, &rule, err))
+		if (cut_rule(&r, &cursor, &rule, err) || apply(&r, &rule, err))
 			return err->code;
 	}
 	return 0;

@@ -371,7 +371,7 @@ static bool plan_unchanged(struct npl_session *s, int i, const int *place, const
 	const bool is_integer_device = info->capabilities & NPL_ALSO_FLOAT32;
 	step->note = npl_arena_strdup(&s->arena, refusal);
 	if (step->note && is_integer_device) {
-		step->why_float32 = step->note;
+		step->float32_reason = step->note;
 		step->note = npl_arena_printf(&s->arena, "in float32: %s", refusal);
 	}
 	if (!step->note)

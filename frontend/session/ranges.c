@@ -22,7 +22,7 @@ static int sharing_root(const struct npl_session *s, int v)
 	return v;
 }
 
-static struct npl_range both(struct npl_range a, struct npl_range b)
+static struct npl_range union_of_ranges(struct npl_range a, struct npl_range b)
 {
 	a.infinite |= b.infinite;
 	b.infinite |= a.infinite;
@@ -47,9 +47,9 @@ void npl_ranges_join(struct npl_session *s, int a, int b)
 		return;
 	s->sharing[b] = a;
 	if (s->range)
-		s->range[a] = both(s->range[a], s->range[b]);
+		s->range[a] = union_of_ranges(s->range[a], s->range[b]);
 	if (s->range_int8)
-		s->range_int8[a] = both(s->range_int8[a], s->range_int8[b]);
+		s->range_int8[a] = union_of_ranges(s->range_int8[a], s->range_int8[b]);
 }
 
 /* Returns the range of a value. A mask's range is cut to the part that has an effect: the rest saturates, and Softmax
@@ -132,7 +132,7 @@ static int find_constant(struct npl_session *s, int v, struct npl_err *err)
 		return err->code;
 	for (int64_t i = 0; i < n; i++)
 		if (isfinite(x[i]))
-			s->range[v] = both(s->range[v], (struct npl_range){.low = x[i], .high = x[i]});
+			s->range[v] = union_of_ranges(s->range[v], (struct npl_range){.low = x[i], .high = x[i]});
 		else
 			s->range[v].infinite |= isinf(x[i]);
 	if (s->range_int8)

@@ -15,7 +15,7 @@ struct npl_step {
 	int device; /* NPL_ON_HOST or an index into session->device */
 	const char *note;
 	/* Why a device of integers runs the node in float32, which the row's note says too. NULL: it does not. */
-	const char *why_float32;
+	const char *float32_reason;
 	int out;          /* the value that the step makes: the fused node's, if one is fused; the first of several */
 	bool canonical;   /* the device sees the canonical form of layer.h, with the weight and bias below */
 	bool in_float32;  /* a device of integers runs the node in float32 */

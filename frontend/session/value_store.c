@@ -123,7 +123,7 @@ void npl_value_store_close(struct npl_value_store *store)
 
 /* Says whether conversions and transfers are free. In a list of layers inputs are in place and results stay
  * (npl_graph.layer_list), so they are charged to no row, but made all the same, for the values. */
-static bool moves_nothing(const struct npl_value_store *store)
+static bool has_free_transfers(const struct npl_value_store *store)
 {
 	return store->session->graph->layer_list;
 }
@@ -131,7 +131,7 @@ static bool moves_nothing(const struct npl_value_store *store)
 int npl_charge_host(struct npl_value_store *store, enum npl_task_kind kind, int v,
 		    const struct npl_processor_counts *counts, struct npl_layer_run *row, int predecessor)
 {
-	if (kind == NPL_TASK_CONVERSION && moves_nothing(store))
+	if (kind == NPL_TASK_CONVERSION && has_free_transfers(store))
 		return predecessor;
 	const struct npl_processor_time time = npl_processor_estimate(store->session->host, NPL_PROCESSOR_F32, counts);
 	row->host_seconds += time.seconds;
@@ -146,7 +146,7 @@ int npl_charge_link(struct npl_value_store *store, int device, enum npl_task_kin
 {
 	const struct npl_session *s = store->session;
 	const struct npl_link *link = &npl_device_get_info(s->device[device])->link;
-	if (moves_nothing(store))
+	if (has_free_transfers(store))
 		return predecessor;
 	store->link_bytes[row->node * s->n_devices + device] += bytes;
 	row->link_bytes += bytes;
@@ -169,7 +169,7 @@ static int charge_measured(struct npl_value_store *store, int device, enum npl_t
 			   const struct npl_transfers *transfers, struct npl_layer_run *row, int predecessor)
 {
 	const int link = store->schedule.link_resource[device];
-	if (!transfers->n || link < 0 || moves_nothing(store))
+	if (!transfers->n || link < 0 || has_free_transfers(store))
 		return predecessor;
 	row->link_bytes += transfers->bytes;
 	row->link_seconds += transfers->seconds;

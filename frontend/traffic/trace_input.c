@@ -19,52 +19,52 @@ struct trace_input {
 	bool is_gzip, in_member, ended;
 	int errnum; /* errno when reading failed */
 	z_stream zip;
-	size_t at, have;
+	size_t begin, end;
 	unsigned char raw[RAW_BYTES];
 };
 
 /* Reads on after the bytes in the buffer, so that it holds at least two unless the file ends. */
 static void fill(struct trace_input *in)
 {
-	memmove(in->raw, in->raw + in->at, in->have - in->at);
-	in->have -= in->at;
-	in->at = 0;
-	while (in->have < 2 && !in->ended) {
-		ssize_t n = read(in->file, in->raw + in->have, RAW_BYTES - in->have);
+	memmove(in->raw, in->raw + in->begin, in->end - in->begin);
+	in->end -= in->begin;
+	in->begin = 0;
+	while (in->end < 2 && !in->ended) {
+		ssize_t n = read(in->file, in->raw + in->end, RAW_BYTES - in->end);
 		if (n < 0 && errno == EINTR)
 			continue;
 		in->errnum = n < 0 ? errno : 0;
 		in->ended = n <= 0;
-		in->have += n > 0 ? (size_t)n : 0;
+		in->end += n > 0 ? (size_t)n : 0;
 	}
 }
 
-static bool at_magic(const struct trace_input *in)
+static bool has_gzip_magic(const struct trace_input *in)
 {
-	return in->have - in->at >= 2 && in->raw[in->at] == 0x1f && in->raw[in->at + 1] == 0x8b;
+	return in->end - in->begin >= 2 && in->raw[in->begin] == 0x1f && in->raw[in->begin + 1] == 0x8b;
 }
 
-int trace_input_open(const char *path, const char *shown, struct trace_input **input, struct npl_err *err)
+int trace_input_open(const char *path, const char *display_path, struct trace_input **input, struct npl_err *err)
 {
 	struct trace_input *in = calloc(1, sizeof *in);
 	if (!in)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", shown);
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", display_path);
 	in->file = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
 	if (in->file < 0) {
-		npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", shown, strerror(errno));
+		npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", display_path, strerror(errno));
 		free(in);
 		return err->code;
 	}
-	if (npl_file_reads(in->file, shown, err)) {
+	if (npl_file_reads(in->file, display_path, err)) {
 		trace_input_close(in);
 		return err->code;
 	}
 	fill(in);
-	in->is_gzip = at_magic(in);
+	in->is_gzip = has_gzip_magic(in);
 	if (in->errnum)
-		npl_fail(err, NPL_EINPUT, "%s: cannot be read: %s", shown, strerror(in->errnum));
+		npl_fail(err, NPL_EINPUT, "%s: cannot be read: %s", display_path, strerror(in->errnum));
 	else if (in->is_gzip && inflateInit2(&in->zip, GZIP_ONLY) != Z_OK)
-		npl_fail(err, NPL_ENOMEM, "%s: out of memory", shown);
+		npl_fail(err, NPL_ENOMEM, "%s: out of memory", display_path);
 	else {
 		in->in_member = in->is_gzip;
 		*input = in;
@@ -89,26 +89,26 @@ void trace_input_close(struct trace_input *in)
 static void skip_zeros(struct trace_input *in)
 {
 	do {
-		while (in->at < in->have && !in->raw[in->at])
-			in->at++;
-		if (in->at == in->have)
+		while (in->begin < in->end && !in->raw[in->begin])
+			in->begin++;
+		if (in->begin == in->end)
 			fill(in);
-	} while (in->at < in->have && !in->raw[in->at]);
+	} while (in->begin < in->end && !in->raw[in->begin]);
 }
 
 /* Handles the end of a member: another one follows, or the file ends. */
 static bool next_member(struct trace_input *in, const char **problem)
 {
-	if (in->have - in->at < 2)
+	if (in->end - in->begin < 2)
 		fill(in);
-	if (in->have == in->at)
+	if (in->end == in->begin)
 		return false;
-	const bool padded = !in->raw[in->at]; /* zeros fill the last block of a tape: nothing follows them */
+	const bool padded = !in->raw[in->begin]; /* zeros fill the last block of a tape: nothing follows them */
 	if (padded)
 		skip_zeros(in);
-	if (in->have == in->at)
+	if (in->end == in->begin)
 		return false;
-	if (padded || !at_magic(in) || inflateReset(&in->zip) != Z_OK) {
+	if (padded || !has_gzip_magic(in) || inflateReset(&in->zip) != Z_OK) {
 		*problem = "what follows the gzip data is no gzip data";
 		return false;
 	}
@@ -116,17 +116,17 @@ static bool next_member(struct trace_input *in, const char **problem)
 }
 
 /* Inflates some bytes, or reaches the end of a member. */
-static size_t inflate_some(struct trace_input *in, char *to, size_t capacity, const char **problem)
+static size_t inflate_part(struct trace_input *in, char *to, size_t capacity, const char **problem)
 {
-	if (in->at == in->have)
+	if (in->begin == in->end)
 		fill(in);
-	in->zip.next_in = in->raw + in->at;
-	in->zip.avail_in = (uInt)(in->have - in->at);
+	in->zip.next_in = in->raw + in->begin;
+	in->zip.avail_in = (uInt)(in->end - in->begin);
 	in->zip.next_out = (unsigned char *)to;
 	in->zip.avail_out = (uInt)capacity;
 	bool starved = in->zip.avail_in == 0;
 	int rc = inflate(&in->zip, Z_NO_FLUSH);
-	in->at = in->have - in->zip.avail_in;
+	in->begin = in->end - in->zip.avail_in;
 	if (rc == Z_STREAM_END)
 		in->in_member = false;
 	else if (rc == Z_MEM_ERROR)
@@ -143,15 +143,15 @@ void trace_input_read(struct trace_input *in, char *to, size_t capacity, size_t 
 	*n = 0;
 	*problem = NULL;
 	while (in->is_gzip && *n < capacity && !*problem && (in->in_member || next_member(in, problem)))
-		*n += inflate_some(in, to + *n, capacity - *n, problem);
+		*n += inflate_part(in, to + *n, capacity - *n, problem);
 	while (!in->is_gzip && *n < capacity) {
-		if (in->at == in->have)
+		if (in->begin == in->end)
 			fill(in);
-		size_t take = in->have - in->at < capacity - *n ? in->have - in->at : capacity - *n;
+		size_t take = in->end - in->begin < capacity - *n ? in->end - in->begin : capacity - *n;
 		if (take == 0)
 			break;
-		memcpy(to + *n, in->raw + in->at, take);
-		in->at += take;
+		memcpy(to + *n, in->raw + in->begin, take);
+		in->begin += take;
 		*n += take;
 	}
 	if (!*problem && in->errnum && *n < capacity)

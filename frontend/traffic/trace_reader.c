@@ -17,29 +17,29 @@ struct trace {
 	bool ended;
 	uint64_t line, requests, last_cycle;
 	uint64_t access_bytes, capacity_bytes;
-	size_t at, have;
+	size_t begin, end;
 	char buffer[BUFFER_BYTES];
 };
 
 struct word {
-	const char *at;
+	const char *text;
 	size_t length;
 };
 
 int trace_open(const char *path, const struct npl_memory_info *memory, struct trace **trace, struct npl_err *err)
 {
 	struct trace *t = calloc(1, sizeof *t);
-	const char *shown = strcmp(path, "-") ? path : "standard input";
-	char *copy = strdup(shown);
+	const char *display_path = strcmp(path, "-") ? path : "standard input";
+	char *copy = strdup(display_path);
 	if (!t || !copy) {
 		free(t);
 		free(copy);
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", shown);
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", display_path);
 	}
 	t->path = copy;
 	t->access_bytes = traffic_access_bytes(memory);
 	t->capacity_bytes = memory->capacity_bytes;
-	if (trace_input_open(path, shown, &t->input, err)) {
+	if (trace_input_open(path, display_path, &t->input, err)) {
 		trace_close(t);
 		return err->code;
 	}
@@ -58,9 +58,9 @@ void trace_close(struct trace *t)
 
 static int no_request(const struct trace *t, const char *message, struct word word, struct npl_err *err)
 {
-	int shown = word.length < SHOWN ? (int)word.length : SHOWN;
+	int display_path = word.length < SHOWN ? (int)word.length : SHOWN;
 	return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": %s '%.*s%s', expected '0xADDRESS READ|WRITE CYCLE'", t->path,
-			t->line, message, shown, word.at, word.length > SHOWN ? "..." : "");
+			t->line, message, display_path, word.text, word.length > SHOWN ? "..." : "");
 }
 
 static bool is_blank(char c)
@@ -68,16 +68,16 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-/* Takes the next word and moves *at to its end. The word is empty at the end of the line or before a comment. */
-static struct word next_word(const char **at, const char *end)
+/* Takes the next word and moves *cursor to its end. The word is empty at the end of the line or before a comment. */
+static struct word next_word(const char **cursor, const char *end)
 {
 	struct word word;
-	while (*at < end && is_blank(**at))
-		++*at;
-	word.at = *at;
-	while (*at < end && !is_blank(**at) && **at != '#')
-		++*at;
-	word.length = (size_t)(*at - word.at);
+	while (*cursor < end && is_blank(**cursor))
+		++*cursor;
+	word.text = *cursor;
+	while (*cursor < end && !is_blank(**cursor) && **cursor != '#')
+		++*cursor;
+	word.length = (size_t)(*cursor - word.text);
 	return word;
 }
 
@@ -93,10 +93,10 @@ static bool read_address(struct word word, uint64_t *address)
 {
 	uint64_t value = 0;
 	bool too_large = false;
-	if (word.length < 3 || word.at[0] != '0' || (word.at[1] != 'x' && word.at[1] != 'X'))
+	if (word.length < 3 || word.text[0] != '0' || (word.text[1] != 'x' && word.text[1] != 'X'))
 		return false;
 	for (size_t i = 2; i < word.length; i++) {
-		const unsigned digit = digit_of[(unsigned char)word.at[i]];
+		const unsigned digit = digit_of[(unsigned char)word.text[i]];
 		if (!digit)
 			return false;
 		too_large |= value >> 60 != 0;
@@ -110,9 +110,9 @@ static bool read_cycle(struct word word, uint64_t *cycle)
 {
 	uint64_t value = 0;
 	for (size_t i = 0; i < word.length; i++) {
-		if (word.at[i] < '0' || word.at[i] > '9')
+		if (word.text[i] < '0' || word.text[i] > '9')
 			return false;
-		value = 10 * value + (unsigned)(word.at[i] - '0');
+		value = 10 * value + (unsigned)(word.text[i] - '0');
 		if (value > NPL_TRACE_MAX_CYCLE)
 			return false;
 	}
@@ -124,20 +124,21 @@ static bool read_direction(struct word word, bool *is_write)
 {
 	*is_write = word.length == 5;
 	if (*is_write)
-		return !memcmp(word.at, "WRITE", 5) || !memcmp(word.at, "write", 5);
-	return word.length == 4 && (!memcmp(word.at, "READ", 4) || !memcmp(word.at, "read", 4));
+		return !memcmp(word.text, "WRITE", 5) || !memcmp(word.text, "write", 5);
+	return word.length == 4 && (!memcmp(word.text, "READ", 4) || !memcmp(word.text, "read", 4));
 }
 
-static int read_request(struct trace *t, const char *at, const char *end, bool any_order, bool *found,
+static int read_request(struct trace *t, const char *cursor, const char *end, bool any_order, bool *has_request,
 			struct npl_traffic_request *request, struct npl_err *err)
 {
-	if (memchr(at, 0, (size_t)(end - at)))
+	if (memchr(cursor, 0, (size_t)(end - cursor)))
 		return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": a byte of value 0, expected text", t->path, t->line);
-	struct word address = next_word(&at, end);
-	*found = address.length > 0;
-	if (!*found)
+	struct word address = next_word(&cursor, end);
+	*has_request = address.length > 0;
+	if (!*has_request)
 		return 0;
-	struct word direction = next_word(&at, end), cycle = next_word(&at, end), more = next_word(&at, end);
+	struct word direction = next_word(&cursor, end), cycle = next_word(&cursor, end),
+		    more = next_word(&cursor, end);
 	if (!read_address(address, &request->address))
 		return no_request(t, "the address is", address, err);
 	if (!read_direction(direction, &request->is_write))
@@ -147,7 +148,7 @@ static int read_request(struct trace *t, const char *at, const char *end, bool a
 	if (!read_cycle(cycle, &request->cycle))
 		return npl_fail(err, NPL_EINPUT,
 				"%s:%" PRIu64 ": the cycle is '%.*s', expected a whole number from 0 to %" PRIu64,
-				t->path, t->line, cycle.length < SHOWN ? (int)cycle.length : SHOWN, cycle.at,
+				t->path, t->line, cycle.length < SHOWN ? (int)cycle.length : SHOWN, cycle.text,
 				NPL_TRACE_MAX_CYCLE);
 	if (more.length)
 		return no_request(t, "after the cycle comes", more, err);
@@ -156,7 +157,7 @@ static int read_request(struct trace *t, const char *at, const char *end, bool a
 	if (request->address >= t->capacity_bytes || t->capacity_bytes - request->address < t->access_bytes)
 		return npl_fail(err, NPL_EINPUT,
 				"%s:%" PRIu64 ": address %.*s is beyond the memory, expected less than 0x%" PRIx64,
-				t->path, t->line, (int)address.length, address.at,
+				t->path, t->line, (int)address.length, address.text,
 				t->capacity_bytes - t->capacity_bytes % t->access_bytes);
 	if (request->cycle < t->last_cycle && !any_order)
 		return npl_fail(err, NPL_EINPUT,
@@ -170,30 +171,30 @@ static int read_request(struct trace *t, const char *at, const char *end, bool a
 static void fill(struct trace *t)
 {
 	size_t n;
-	memmove(t->buffer, t->buffer + t->at, t->have - t->at);
-	t->have -= t->at;
-	t->at = 0;
-	trace_input_read(t->input, t->buffer + t->have, BUFFER_BYTES - t->have, &n, &t->problem);
-	t->have += n;
-	t->ended = t->problem || t->have < BUFFER_BYTES;
+	memmove(t->buffer, t->buffer + t->begin, t->end - t->begin);
+	t->end -= t->begin;
+	t->begin = 0;
+	trace_input_read(t->input, t->buffer + t->end, BUFFER_BYTES - t->end, &n, &t->problem);
+	t->end += n;
+	t->ended = t->problem || t->end < BUFFER_BYTES;
 	if (!t->line)
-		t->at = npl_byte_order_mark(t->buffer, t->have);
+		t->begin = npl_byte_order_mark(t->buffer, t->end);
 }
 
 /* Finds the next line; *begin is NULL at the end. */
 static int next_line(struct trace *t, const char **begin, const char **end, struct npl_err *err)
 {
-	*end = memchr(t->buffer + t->at, '\n', t->have - t->at);
+	*end = memchr(t->buffer + t->begin, '\n', t->end - t->begin);
 	if (!*end && !t->ended) {
 		fill(t);
-		*end = memchr(t->buffer, '\n', t->have);
+		*end = memchr(t->buffer, '\n', t->end);
 	}
-	*begin = t->buffer + t->at;
+	*begin = t->buffer + t->begin;
 	if (!*end && t->problem)
 		return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": cannot be read on: %s", t->path, t->line + 1,
 				t->problem);
 	const bool is_last = !*end;
-	*end = is_last ? t->buffer + t->have : *end;
+	*end = is_last ? t->buffer + t->end : *end;
 	if (*end - *begin > NPL_TRACE_LINE)
 		return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": the line is too long, expected at most %d bytes",
 				t->path, t->line + 1, NPL_TRACE_LINE);
@@ -201,7 +202,7 @@ static int next_line(struct trace *t, const char **begin, const char **end, stru
 		*begin = NULL;
 	else
 		t->line++;
-	t->at = (size_t)(*end - t->buffer) + !is_last;
+	t->begin = (size_t)(*end - t->buffer) + !is_last;
 	return 0;
 }
 

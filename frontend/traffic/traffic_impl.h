@@ -22,8 +22,8 @@ static inline uint64_t traffic_access_bytes(const struct npl_memory_info *memory
 }
 
 struct trace_input;
-/* Opens a trace. Messages begin with `shown`. */
-int trace_input_open(const char *path, const char *shown, struct trace_input **input, struct npl_err *err);
+/* Opens a trace. Messages begin with `display_path`. */
+int trace_input_open(const char *path, const char *display_path, struct trace_input **input, struct npl_err *err);
 void trace_input_close(struct trace_input *input); /* accepts NULL */
 /* Reads the next `capacity` bytes, or fewer. An error is reported in *problem, together with the bytes before it. It
  * ends the input, as *n = 0 does. */

@@ -56,7 +56,7 @@ static uint64_t total(const struct latencies *latencies, npl_u128 *sum)
 }
 
 /* Returns the smallest latency that `rank` of the requests do not exceed. */
-static uint64_t at_rank(const struct latencies *sets, int n_sets, uint64_t rank, uint64_t max)
+static uint64_t latency_of_rank(const struct latencies *sets, int n_sets, uint64_t rank, uint64_t max)
 {
 	uint64_t below = 0;
 	for (uint64_t cycles = 0; cycles < LATENCY_EXACT && cycles <= max; cycles++) {
@@ -85,6 +85,6 @@ struct npl_latency latencies_of(const struct latencies *sets, int n_sets)
 	if (!latency.requests)
 		return latency;
 	latency.mean = (double)sum / (double)latency.requests;
-	latency.p99 = at_rank(sets, n_sets, latency.requests - latency.requests / 100, latency.max);
+	latency.p99 = latency_of_rank(sets, n_sets, latency.requests - latency.requests / 100, latency.max);
 	return latency;
 }

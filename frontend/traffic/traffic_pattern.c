@@ -54,13 +54,13 @@ static uint64_t triad(struct pattern *p, uint64_t i, bool *is_write)
 
 static uint64_t tile(struct pattern *p, uint64_t i, bool *is_write)
 {
-	const uint64_t at = i % p->tile_lines;
+	const uint64_t index = i % p->tile_lines;
 	(void)is_write;
-	if (at == 0) {
+	if (index == 0) {
 		p->tile = random_line(p);
 		p->tile -= p->tile % p->tile_lines;
 	}
-	return p->tile + at;
+	return p->tile + index;
 }
 
 static uint64_t random_rd(struct pattern *p, uint64_t i, bool *is_write)

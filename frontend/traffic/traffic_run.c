@@ -103,14 +103,15 @@ static struct npl_memory_request request_of(const struct run *run, const struct 
 
 static uint64_t take_completions(struct run *run)
 {
-	struct npl_memory_completion done[BATCH];
+	struct npl_memory_completion completions[BATCH];
 	uint64_t n, all = 0;
 	do {
-		n = npl_memory_take(run->memory, done, BATCH);
+		n = npl_memory_take(run->memory, completions, BATCH);
 		for (uint64_t i = 0; i < n; i++)
-			latencies_add(&run->latencies[done[i].tag & 1], done[i].cycle - (done[i].tag >> 1));
+			latencies_add(&run->latencies[completions[i].tag & 1],
+				      completions[i].cycle - (completions[i].tag >> 1));
 		if (n)
-			run->last_cycle = done[n - 1].cycle;
+			run->last_cycle = completions[n - 1].cycle;
 		all += n;
 	} while (n == BATCH);
 	run->completed += all;
@@ -136,12 +137,12 @@ static int run_injected(struct run *run, struct npl_err *err)
 		for (int i = 0; i < run->have; i++)
 			request[i] = request_of(run, &run->batch[i], 0);
 		feed.n = (uint64_t)run->have;
-		for (feed.pushed = 0; npl_memory_feed(run->memory, &feed), feed.pushed < feed.n;) {
+		for (feed.n_pushed = 0; npl_memory_feed(run->memory, &feed), feed.n_pushed < feed.n;) {
 			if (take_completions(run))
 				continue;
 			if ((rc = advance(run, NEVER, NPL_MEMORY_ROOM | NPL_MEMORY_COMPLETION, err)) != 0)
 				return rc;
-			feed.in_cycle = 0;
+			feed.n_pushed_now = 0;
 		}
 		take_completions(run);
 	}
@@ -202,14 +203,14 @@ static void fill_result(const struct run *run, struct npl_traffic_result *result
 int npl_traffic_run(struct npl_memory *memory, struct npl_traffic *traffic, const struct npl_traffic_options *options,
 		    struct npl_traffic_result *result, struct npl_err *err)
 {
-	static const struct npl_traffic_options none;
+	static const struct npl_traffic_options no_options;
 	const struct npl_memory_info *info = npl_memory_info(memory);
 	struct run *run = calloc(1, sizeof *run);
 	if (!run)
 		return npl_no_memory(err);
 	run->memory = memory;
 	run->traffic = traffic;
-	run->options = options ? options : &none;
+	run->options = options ? options : &no_options;
 	run->access_bytes = traffic_access_bytes(info);
 	run->inject = run->options->inject;
 	if (!run->inject && !npl_traffic_has_cycles(traffic))

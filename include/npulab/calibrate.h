@@ -11,7 +11,7 @@
  * The last two use histograms of 2048 bins over the whole range, so they need two passes over the inputs. Zero is
  * always within a range. Formats of 16 bits have enough levels for all values seen and always use minmax.
  *
- *     npl_calibration_open(graph, &how, &calibration, &err);
+ *     npl_calibration_open(graph, &options, &calibration, &err);
  *     for (pass = 0; pass < npl_calibration_passes(calibration); pass++)
  *             for (b = 0; b < batches; b++)
  *                     npl_calibration_batch(calibration, pass, batch[b], outputs, NULL, &err);
@@ -28,21 +28,21 @@
 extern "C" {
 #endif
 
-enum npl_calibration_method { NPL_CALIBRATE_MINMAX, NPL_CALIBRATE_PERCENTILE, NPL_CALIBRATE_MSE };
+enum npl_calibration_method { NPL_CALIBRATION_MINMAX, NPL_CALIBRATION_PERCENTILE, NPL_CALIBRATION_MSE };
 
-struct npl_calibrate {
+struct npl_calibration_options {
 	enum npl_calibration_method method;
-	double percent; /* for NPL_CALIBRATE_PERCENTILE alone: above 50, at most 100 */
+	double percent; /* for NPL_CALIBRATION_PERCENTILE alone: above 50, at most 100 */
 };
 
 /* Parses "minmax", "mse", "percentile" (99.99) or "percentile=P". NPL_EUSAGE names the accepted words. */
-int npl_calibrate_parse(const char *text, struct npl_calibrate *options, struct npl_err *err);
+int npl_calibration_parse(const char *text, struct npl_calibration_options *options, struct npl_err *err);
 /* Writes "min-max", "99.99th percentile" or "least squared error"; returns buf. */
-const char *npl_calibrate_text(const struct npl_calibrate *options, char *buf, size_t n);
+const char *npl_calibration_text(const struct npl_calibration_options *options, char *buf, size_t n);
 
 struct npl_calibration; /* opaque */
 
-int npl_calibration_open(struct npl_graph *graph, const struct npl_calibrate *options,
+int npl_calibration_open(struct npl_graph *graph, const struct npl_calibration_options *options,
 			 struct npl_calibration **calibration, struct npl_err *err);
 void npl_calibration_close(struct npl_calibration *calibration); /* accepts NULL */
 int npl_calibration_passes(const struct npl_calibration *calibration);

@@ -148,7 +148,7 @@ struct npl_compare_options {
 
 	/* ---- How the network runs. */
 
-	struct npl_calibrate calibrate;
+	struct npl_calibration_options calibration;
 	bool q16_plain;      /* as in npl_session_options */
 	bool layer_by_layer; /* every layer by itself, as in npl_session_options */
 	bool timing_only;    /* cycles without values; real devices cannot */

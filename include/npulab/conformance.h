@@ -58,17 +58,17 @@ struct npl_case {
 
 struct npl_missing_operator {
 	const char *name;
-	int cases; /* cases whose model has this operator */
-	int opens; /* of these, the cases that miss no other operator */
+	int cases;        /* cases whose model has this operator */
+	int only_missing; /* of these, the cases in which it is the only one that is missing */
 };
 
 struct npl_conformance {    /* everything lives in the arena */
 	const char *device; /* NULL: the reference kernels */
 	int n_cases;
-	struct npl_case *item; /* in the order of the given folders, sorted by name within each */
+	struct npl_case *cases; /* in the order of the given folders, sorted by name within each */
 	int count[NPL_CASE_STATUSES];
 	int n_missing;
-	struct npl_missing_operator *missing; /* most `opens` first */
+	struct npl_missing_operator *missing; /* greatest only_missing first */
 	struct npl_arena arena;
 };
 

@@ -150,7 +150,7 @@ const char *npl_device_precision(const struct npl_device_info *info);
 /* The measured bandwidth of a real memory. */
 struct npl_memory_rate {
 	double bytes_per_second;
-	char how[200]; /* what was moved, and how its bytes are counted */
+	char explanation[200]; /* what was moved, and how its bytes are counted */
 };
 
 /* How to open a device. Zeroed, it asks for the defaults. */

@@ -81,14 +81,14 @@ struct npl_driver {
 	/* ---- Layer groups (layer_group.h): layers that come as one task. All three functions, or none. */
 
 	/* Optional: prepares a group of supported layers. NPL_EDEVICE: the layers do not go together. */
-	int (*open_layer_group)(void *state, const struct npl_layer_group *group, void **opened,
+	int (*open_layer_group)(void *state, const struct npl_layer_group *group, void **handle,
 				struct npl_layer_group_info *info, struct npl_err *err);
 	/* Optional, with open_layer_group: runs an opened group. results[i], zeroed, becomes the share of layer i, and
 	 * the shares sum to the whole. The observer may be NULL. */
-	int (*run_layer_group)(void *state, void *opened, const struct npl_layer_group_observer *observer,
+	int (*run_layer_group)(void *state, void *handle, const struct npl_layer_group_observer *observer,
 			       struct npl_result *results, struct npl_err *err);
 	/* Optional, with open_layer_group: ends an opened group. It accepts NULL. */
-	void (*close_layer_group)(void *opened);
+	void (*close_layer_group)(void *handle);
 
 	/* ---- Programs, of machines that have instructions. */
 
@@ -99,7 +99,7 @@ struct npl_driver {
 	int (*dump_layer)(void *state, const struct npl_layer *layer, struct npl_program_dump *dump,
 			  struct npl_err *err);
 	/* Optional, with isa and layer groups: the program of an opened group that is about to run. */
-	int (*dump_layer_group)(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err);
+	int (*dump_layer_group)(void *state, void *handle, struct npl_program_dump *dump, struct npl_err *err);
 
 	/* ---- Real devices. */
 

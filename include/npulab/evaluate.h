@@ -29,9 +29,9 @@ struct npl_range {
 int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		 struct npl_range *ranges, struct npl_err *err);
 
-/* seen() is called for every value when it is made. If it does not return 0, the run ends with that code. */
+/* on_value() is called for every value when it is made. If it does not return 0, the run ends with that code. */
 struct npl_value_observer {
-	int (*seen)(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err);
+	int (*on_value)(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err);
 	void *context;
 };
 /* Runs npl_evaluate; observer sees the inputs and the results of each node. ranges and observer may be NULL. */

@@ -129,16 +129,16 @@ struct npl_load_options {
 	/* Inputs whose shapes are known, dimension 0 included. They are found by the tensors' names, or by their order
 	 * where the names are NULL. Their data is not read. An input for which the model gives no shape takes the given
 	 * one. */
-	int n_given;
-	const struct npl_tensor *given;
+	int n_input_shapes;
+	const struct npl_tensor *input_shape;
 	int n_files; /* the samples that the network will run on, "[NAME=]FILE" as npl_samples_load takes them */
 	const char *const *files;
 	/* keep BatchNormalization, bias additions and views that change nothing (constants are still folded) */
 	bool no_fold;
 	/* Inputs whose values are known: they become constants (copied), found by the tensors' names. This is for
 	 * models that take a shape as input, as the ONNX backend tests do. */
-	int n_known;
-	const struct npl_tensor *known;
+	int n_constant_inputs;
+	const struct npl_tensor *constant_input;
 };
 
 /* Returns NPL_EINPUT, with the file's name, when the model's file or a file of its weights was written or cut since it

@@ -43,10 +43,10 @@ struct npl_layer_choice_options {
 };
 
 struct npl_layer_choice {
-	int n, left; /* the number of layers that are shown, and of those that are not */
-	int *node;   /* n nodes, in the order in which they are shown */
+	int n, n_hidden; /* the number of layers that are shown, and of those that are not */
+	int *node;       /* n nodes, in the order in which they are shown */
 	/* the figure that they are sorted by, as "time"; NULL: they are in the network's order */
-	const char *by;
+	const char *sort_name;
 };
 
 /* Checks options before anything runs. Returns NPL_EUSAGE for a bad expression, or a pattern that matches no layer. */

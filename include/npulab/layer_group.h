@@ -5,12 +5,12 @@
  * run often.
  *
  * A tensor is identified by its address. An input that is an earlier layer's `out` is that layer's result; every other
- * input except weights is a given tensor, which comes from outside. Wanted tensors are outs that are read after the
- * run. Given and wanted tensors have data when the group runs. Weights and biases (in[1], in[2] of Conv and Gemm) and
+ * input except weights is a given tensor, which comes from outside. The outputs of the group are outs that are read
+ * after the run. Given tensors and outputs have data when the group runs. Weights and biases (in[1], in[2] of Conv and Gemm) and
  * other constants have data from opening to closing: a given tensor that has data when the group is opened is such a
  * constant. All other tensors between layers need no data.
  *
- *     struct npl_layer_group group = {.n = n, .layer = layers, .n_wanted = 1, .wanted = &y};
+ *     struct npl_layer_group group = {.n = n, .layer = layers, .n_outputs = 1, .output = &y};
  *     if (npl_device_open_layer_group(device, &group, &opened, &err)) ...
  *     npl_device_run_layer_group(opened, NULL, results, &err); // results[n], zeroed
  *     npl_device_close_layer_group(opened);
@@ -29,15 +29,15 @@ struct npl_layer_group {
 	int n;
 	/* Borrowed, with all that they point to, until the layer group is closed. */
 	const struct npl_layer *const *layer;
-	int n_wanted;
-	const struct npl_tensor *const *wanted;
+	int n_outputs;
+	const struct npl_tensor *const *output;
 	/* Given tensors come over the link within the group's cycles, except those that are resident. */
 	bool inputs_over_link;
 	/* Given tensors that are on the device already, such as the state of a recurrent network; borrowed while the
 	 * group is opened. */
 	int n_resident;
 	const struct npl_tensor *const *resident;
-	/* Wanted tensors leave over the link within the group's cycles. */
+	/* Outputs leave over the link within the group's cycles. */
 	bool outputs_over_link;
 	int n_constant; /* given tensors whose data is the same in every run: a device may keep them on chip */
 	const struct npl_tensor *const *constant; /* borrowed while the layer group is opened */
@@ -60,18 +60,18 @@ struct npl_layer_group_info {
 	const int *pass;
 	/* For each layer, the pass that reads its inputs. NULL: each layer ends in the pass in which it begins. */
 	const int *first_pass;
-	int n_moved; /* given and wanted tensors that cross the link within the cycles */
-	const struct npl_tensor *const *moved;
-	/* for each moved tensor, the bytes that cross the link before or after the cycles */
+	int n_transfers; /* inputs and outputs of the group that cross the link within the cycles */
+	const struct npl_tensor *const *transfer;
+	/* for each of these, the bytes that cross the link before or after the cycles */
 	const uint64_t *bytes_outside;
 	uint64_t peak_buffer_bytes; /* the most bytes of the device's on-chip memory that are in use at once */
 };
 
-/* made() is called during a run for each result that is in the device's memory as a whole and not wanted. `result` is
- * its index in layer->out; `out` holds it for the length of the call. If made() does not return 0, the run ends with
+/* on_result() is called during a run for each result that is in the device's memory as a whole and no output of the group. `result` is
+ * its index in layer->out; `out` holds it for the length of the call. If on_result() does not return 0, the run ends with
  * that code. */
 struct npl_layer_group_observer {
-	int (*made)(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err);
+	int (*on_result)(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err);
 	void *context;
 };
 

@@ -72,11 +72,11 @@ enum npl_memory_part {
 	NPL_MEMORY_ENERGIES
 };
 struct npl_memory_energy {
-	const char *part; /* "activate", "read", "write", "refresh", "active standby", "idle standby" */
+	const char *name; /* "activate", "read", "write", "refresh", "active standby", "idle standby" */
 	uint64_t events;
 	double pj;          /* picojoules per event */
 	const char *origin; /* "absent": not known, whatever pj says */
-	enum npl_memory_part kind;
+	enum npl_memory_part part;
 };
 
 struct npl_memory_info { /* strings live in the memory */
@@ -91,11 +91,11 @@ struct npl_memory_info { /* strings live in the memory */
 
 /* How a memory is opened. Zeroed, it asks for what the memory's file says. */
 struct npl_memory_options {
-	int64_t channels;      /* 0: the file's; a model without channels refuses others */
-	int64_t dram_channels; /* the same, ignored by a model without channels */
-	const char *mapping;   /* NULL: the file's */
-	bool every_cycle;      /* dram: runs the engine that looks at every cycle, to check the faster one */
-	struct npl_hz clock;   /* the caller's clock, on which ideal and fixed run. Zero: 1 GHz */
+	int64_t channels;      /* the number of channels; 0: the file's. A model without channels refuses others */
+	int64_t dram_channels; /* the same for models with channels; other models ignore it */
+	const char *mapping;   /* how addresses are mapped to a DRAM; NULL: as the file says */
+	bool every_cycle;      /* the model dram runs the engine that looks at every cycle, to check the faster one */
+	struct npl_hz clock;   /* the caller's clock, on which the models ideal and fixed run; zero: 1 GHz */
 };
 
 /* The most requests that may be pending in a DRAM channel, and in an ideal or fixed memory. Further requests are
@@ -142,8 +142,8 @@ struct npl_memory_feed {
 	uint64_t n;
 	uint64_t per_cycle;     /* no more are pushed at one boundary; 0: as many as are accepted */
 	uint64_t tag_per_cycle; /* a request accepted at boundary t has tag_per_cycle * t added to its tag */
-	uint64_t pushed;        /* how many of the n have been pushed */
-	uint64_t in_cycle;      /* how many were pushed at this boundary; 0 when the caller has advanced */
+	uint64_t n_pushed;      /* how many of the n have been pushed */
+	uint64_t n_pushed_now;  /* how many were pushed at this boundary; 0 when the caller has advanced */
 };
 /* Pushes and steps until all requests are pushed; the time is then the boundary of the last push. It also returns when
  * a request is refused while NPL_MEMORY_MAX_PENDING or more are pending: the caller must then take completions, or wait

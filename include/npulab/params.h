@@ -65,11 +65,11 @@ struct npl_former_default {
 /* When parameters have an effect. A table of them ends with keys NULL. Without a row: energy figures have none while the
  * origin beside them is "absent". */
 struct npl_param_condition {
-	const char *keys;  /* of the parameters, with blanks between them */
-	const char *other; /* the key of the parameter that decides */
+	const char *keys;         /* of the parameters, with blanks between them */
+	const char *deciding_key; /* the key of the parameter that decides */
 	/* One of both: the words of that parameter with which the others have an effect, or those with which they have
 	 * none; "" is the empty text. The other member is NULL. */
-	const char *with, *without;
+	const char *effective_words, *ineffective_words;
 };
 
 /* One key and its value as a file or the command line gave it. */

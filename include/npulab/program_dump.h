@@ -4,7 +4,7 @@
  * the contents of the machine's memories before it. Run with these (npl_program_run), a program gives the layers'
  * cycles and values.
  *
- *     struct npl_program_sink sink = {.put = keep, .context = &kept};
+ *     struct npl_program_sink sink = {.on_program = keep, .context = &kept};
  *     if (npl_device_dump_programs(device, &sink, &err)) ...
  *     npl_device_run(device, &layer, &result, &err); // keep() is called before the layer runs
  */
@@ -34,10 +34,10 @@ struct npl_program_dump {
 };
 void npl_program_dump_free(struct npl_program_dump *dump); /* frees the contents; accepts a zeroed dump */
 
-/* put() is called for each program before it runs. It may keep the contents of the dump: it then zeroes the dump. If it
+/* on_program() is called for each program before it runs. It may keep the contents of the dump: it then zeroes the dump. If it
  * does not return 0, the run ends with that code. */
 struct npl_program_sink {
-	int (*put)(void *context, struct npl_program_dump *dump, struct npl_err *err);
+	int (*on_program)(void *context, struct npl_program_dump *dump, struct npl_err *err);
 	void *context;
 };
 

@@ -25,7 +25,7 @@ extern "C" {
 struct npl_roof {
 	enum npl_format format;
 	double macs_per_second; /* the peak */
-	char how[160];          /* how a measured roof was found: by which products */
+	char explanation[160];  /* how a measured roof was found: by which products */
 };
 
 /* The bytes that an intensity counts. */
@@ -66,7 +66,7 @@ struct npl_roofline_device {
 	int n_roofs;
 	struct npl_roof roof[2];        /* the roof of its own number format first */
 	double memory_bytes_per_second; /* INFINITY: no limit; NAN: not known */
-	char memory_how[200];
+	char memory_explanation[200];
 	struct npl_system_load load; /* while the roofs were measured; zeroed for a simulated device */
 	int n_points;
 	struct npl_roofline_point *point;  /* the layers that it ran itself */

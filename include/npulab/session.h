@@ -92,7 +92,7 @@ struct npl_layer_run {
 	const char *placed_by; /* in a comparison, the placement rule that put it there; NULL: no rule did */
 	const char *note;      /* why it is on the host, what it is fused into, or which part the host does; NULL */
 	/* why a device of integers ran it in float32, which is in note too; NULL: it did not */
-	const char *why_float32;
+	const char *float32_reason;
 	bool host_part; /* ran on a device, except the part that note names; its time is in host_seconds */
 	/* The definitions of the n_counters counters in result: the device's table. NULL: it has none. */
 	const struct npl_counter_def *counter_def;

@@ -80,8 +80,8 @@ const char *npl_shape_text(const struct npl_shape *shape, char *buf, size_t n);
  * more digits; bool is 0 or 1. */
 double npl_tensor_real(const struct npl_tensor *tensor, int64_t i);
 /* Say whether `scale` and zero point are equal, whatever channel_scale is; of tensors, the type too. */
-bool npl_quant_same(const struct npl_quant *a, const struct npl_quant *b);
-bool npl_tensor_same_quant(const struct npl_tensor *a, const struct npl_tensor *b);
+bool npl_quant_equal(const struct npl_quant *a, const struct npl_quant *b);
+bool npl_tensor_quant_equal(const struct npl_tensor *a, const struct npl_tensor *b);
 
 /* Return the elements of a tensor (-1 for a shape that npl_shape_count refuses), and its bytes (0 for such a shape).
  * The bytes of NPL_MAX_ELEMENTS elements of any type fit into size_t. */

@@ -14,12 +14,12 @@ bool sim_accesses_add(struct sim_accesses *accesses, const struct sim_access *ac
 		return false;
 	accesses->access = grown;
 	grown[accesses->count++] = *access;
-	return sim_intervals_add(&accesses->touched, access->first, access->end);
+	return sim_intervals_add(&accesses->intervals, access->first, access->end);
 }
 
 const struct sim_access *sim_accesses_find(const struct sim_accesses *accesses, int64_t first, int64_t end)
 {
-	if (sim_intervals_meet(&accesses->touched, first, end))
+	if (sim_intervals_meet(&accesses->intervals, first, end))
 		for (int64_t i = accesses->count; i-- > 0;)
 			if (accesses->access[i].end > first && accesses->access[i].first < end)
 				return &accesses->access[i];
@@ -28,7 +28,7 @@ const struct sim_access *sim_accesses_find(const struct sim_accesses *accesses, 
 
 void sim_accesses_forget(struct sim_accesses *accesses)
 {
-	sim_intervals_clear(&accesses->touched);
+	sim_intervals_clear(&accesses->intervals);
 	accesses->count = 0;
 }
 

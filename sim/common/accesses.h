@@ -11,11 +11,11 @@
 /* Rows or bytes first <= i < end, and the instruction that reads or writes them. */
 struct sim_access {
 	int64_t first, end;
-	struct sim_source_location at;
+	struct sim_source_location location;
 };
 
 struct sim_accesses {
-	struct sim_intervals touched;
+	struct sim_intervals intervals;
 	struct sim_access *access; /* the accesses in the order in which they came */
 	int64_t count, capacity;
 };

@@ -52,8 +52,8 @@ static const struct definition *find_definition(const struct assembler *a, const
 {
 	struct definition key;
 	snprintf(key.name, sizeof key.name, "%s", name);
-	const struct definition *const *found = tfind(&key, &a->definitions, compare_names);
-	return found ? *found : NULL;
+	const struct definition *const *match = tfind(&key, &a->definitions, compare_names);
+	return match ? *match : NULL;
 }
 
 static bool is_name(const char *word)
@@ -300,8 +300,7 @@ static int take_fields(struct assembler *a, const struct sim_slot *slot, void *o
 	return 0;
 }
 
-static int take_flag(struct assembler *a, const struct sim_slot *slot, const char *name, unsigned *taken_mask,
-		     void *out)
+static int take_flag(struct assembler *a, const struct sim_slot *slot, const char *name, unsigned *mask, void *out)
 {
 	const char *names[SIM_MOST_NAMES];
 	int n = 0;
@@ -309,10 +308,10 @@ static int take_flag(struct assembler *a, const struct sim_slot *slot, const cha
 		names[n++] = f->name;
 		if (strcmp(f->name, name))
 			continue;
-		if (*taken_mask & f->mask)
+		if (*mask & f->mask)
 			return refuse_line(a, "%s: '%s' is one too many, expected each flag once and one of its kind",
 					   slot->name, name);
-		*taken_mask |= f->mask;
+		*mask |= f->mask;
 		sim_field_set(out, a->set->flags, sim_flags_of(a->set, out) | f->bits);
 		return 0;
 	}
@@ -386,7 +385,7 @@ static int take_instruction(struct assembler *a)
 {
 	_Alignas(8) char out[SIM_MOST_INSTRUCTION] = {0};
 	unsigned taken_slots = 0;
-	char why[400];
+	char reason[400];
 	for (;;) {
 		if (take_slot(a, &taken_slots, out))
 			return a->words.err->code;
@@ -398,8 +397,8 @@ static int take_instruction(struct assembler *a)
 	if (*a->words.word)
 		return refuse_line(a, "'%s', expected %sthe end of the line", a->words.word,
 				   a->set->opcode ? "" : "'|' or ");
-	if (!sim_instruction_ok(a->set, a->program->n_constants, out, why, sizeof why))
-		return refuse_line(a, "%s", why);
+	if (!sim_instruction_ok(a->set, a->program->n_constants, out, reason, sizeof reason))
+		return refuse_line(a, "%s", reason);
 	return sim_program_add(a->program, out, a->words.line, a->words.err);
 }
 

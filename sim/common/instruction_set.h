@@ -78,8 +78,8 @@ struct sim_instruction_set {
 	 * Optional. */
 	bool (*refine)(const void *instruction, const struct sim_slot *slot, struct sim_field *field);
 	/* Checks rules of the machine for one instruction whose fields are in their ranges. Returns false with the
-	 * reason in why. Optional. */
-	bool (*accepts)(const void *instruction, char *why, size_t n);
+	 * reason in `reason`. Optional. */
+	bool (*accepts)(const void *instruction, char *reason, size_t n);
 	const struct sim_constants *constants; /* NULL: none */
 	bool has_addresses;                    /* programs say where in memory the files of exec lie */
 	int address_bits;
@@ -115,9 +115,9 @@ void sim_encode(const struct sim_instruction_set *set, const void *instruction, 
 void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, void *instruction);
 
 /* Says whether this is an instruction on every machine of the set: its opcode, flags and names are known, its numbers
- * are in their ranges, the set's own rules hold, and each field that has no meaning here is 0. If it is none, `why`
+ * are in their ranges, the set's own rules hold, and each field that has no meaning here is 0. If it is none, `reason`
  * gets the reason. */
-bool sim_instruction_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *why,
+bool sim_instruction_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *reason,
 			size_t n);
 
 #endif

@@ -26,12 +26,12 @@ static int compare_touching(const void *a, const void *b)
 
 bool sim_intervals_add(struct sim_intervals *set, int64_t first, int64_t end)
 {
-	struct interval *interval = malloc(sizeof *interval), **found;
+	struct interval *interval = malloc(sizeof *interval), **link;
 	if (!interval)
 		return false;
 	*interval = (struct interval){first, end};
-	while ((found = tfind(interval, &set->tree, compare_touching))) {
-		struct interval *touching = *found;
+	while ((link = tfind(interval, &set->tree, compare_touching))) {
+		struct interval *touching = *link;
 		interval->first = touching->first < interval->first ? touching->first : interval->first;
 		interval->end = touching->end > interval->end ? touching->end : interval->end;
 		tdelete(touching, &set->tree, compare_touching);

@@ -10,16 +10,16 @@ static bool is_standing(enum npl_memory_part part)
 
 int sim_memory_energy(struct npl_result *result, const struct npl_memory *memory,
 		      const struct npl_memory_counters *counters, const char *const names[NPL_MEMORY_ENERGIES],
-		      unsigned parts, bool *known, struct npl_err *err)
+		      unsigned parts, bool *is_known, struct npl_err *err)
 {
 	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
 	const int n = npl_memory_energy_of(memory, counters, part);
-	*known = n > 0;
+	*is_known = n > 0;
 	for (int i = 0; i < n; i++) {
 		if ((!part[i].events && !(parts & SIM_UNUSED_PARTS)) ||
-		    (is_standing(part[i].kind) && !(parts & SIM_STANDING_PARTS)))
+		    (is_standing(part[i].part) && !(parts & SIM_STANDING_PARTS)))
 			continue;
-		if (npl_result_energy_of(result, NPL_OF_MEMORY, names[part[i].kind], part[i].events, part[i].pj,
+		if (npl_result_energy_of(result, NPL_OF_MEMORY, names[part[i].part], part[i].events, part[i].pj,
 					 part[i].origin, err))
 			return err->code;
 	}

@@ -22,10 +22,10 @@
  * power without any work. SIM_UNUSED_PARTS: commands that did not occur, with 0 events. */
 enum { SIM_STANDING_PARTS = 1 << 0, SIM_UNUSED_PARTS = 1 << 1 };
 
-/* Adds the energy of the counted commands. For a memory without an energy model *known is false and nothing is
+/* Adds the energy of the counted commands. For a memory without an energy model *is_known is false and nothing is
  * added. */
 int sim_memory_energy(struct npl_result *result, const struct npl_memory *memory,
 		      const struct npl_memory_counters *counters, const char *const names[NPL_MEMORY_ENERGIES],
-		      unsigned parts, bool *known, struct npl_err *err);
+		      unsigned parts, bool *is_known, struct npl_err *err);
 
 #endif

@@ -16,10 +16,10 @@ struct sim_event {
 	int64_t index;  /* the instruction's index, or what the machine's manual says */
 };
 
-/* The cycles from <= t < to, at least one, that are in one class. */
+/* The cycles begin <= t < end, at least one, that are in one class. */
 struct sim_cycles {
 	unsigned cycle_class;
-	uint64_t from, to;
+	uint64_t begin, end;
 	int64_t instruction; /* the instruction that they belong to; -1: none */
 };
 

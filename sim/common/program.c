@@ -33,12 +33,12 @@ void sim_program_free(struct sim_program *program)
 	*program = (struct sim_program){.set = program->set};
 }
 
-const char *sim_location_text(const struct sim_source_location *at, char *text, size_t n)
+const char *sim_location_text(const struct sim_source_location *location, char *text, size_t n)
 {
-	if (at->line)
-		snprintf(text, n, "line %d", at->line);
+	if (location->line)
+		snprintf(text, n, "line %d", location->line);
 	else
-		snprintf(text, n, "instruction %lld", (long long)at->index);
+		snprintf(text, n, "instruction %lld", (long long)location->index);
 	return text;
 }
 
@@ -77,12 +77,13 @@ int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_
 
 int sim_program_instructions_ok(const struct sim_program *program, const char *source, struct npl_err *err)
 {
-	char why[400], location[80];
+	char reason[400], location[80];
 	for (int64_t i = 0; i < program->count; i++) {
-		if (sim_instruction_ok(program->set, program->n_constants, sim_program_at(program, i), why, sizeof why))
+		if (sim_instruction_ok(program->set, program->n_constants, sim_program_at(program, i), reason,
+				       sizeof reason))
 			continue;
 		sim_program_location_text(program, i, location, sizeof location);
-		return npl_fail(err, NPL_EINPUT, "%s: %s: %s", source, location, why);
+		return npl_fail(err, NPL_EINPUT, "%s: %s: %s", source, location, reason);
 	}
 	return 0;
 }

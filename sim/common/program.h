@@ -41,7 +41,7 @@ struct sim_source_location {
 	int line;
 };
 /* Writes "line 12" or, without a line, "instruction 11" to `text`, and returns `text`. */
-const char *sim_location_text(const struct sim_source_location *at, char *text, size_t n);
+const char *sim_location_text(const struct sim_source_location *location, char *text, size_t n);
 /* Does the same for an instruction of a program; in a set with opcodes ": matrix_multiply" follows. */
 void sim_program_location_text(const struct sim_program *program, int64_t index, char *text, size_t n);
 /* Returns the name of the instruction: for an opcode that the set does not have its number; in a set without opcodes it

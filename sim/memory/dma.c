@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * DMA engines (sim/memory/dma.h). Each engine goes through its ring of jobs with four indices that only grow. Jobs
- * before `taken` are gone, those before `done` have completed, those before `issued` have asked for all their accesses,
- * and those before `pushed` are in the ring. */
+ * before jobs_taken are gone, those before jobs_done have completed, those before jobs_issued have asked for all their
+ * accesses, and those before jobs_pushed are in the ring. */
 #include "dma.h"
 
 #include <inttypes.h>
@@ -19,13 +19,13 @@
 struct job {
 	struct npl_dma_descriptor descriptor; /* counts at least 1, gapless rows joined */
 	uint64_t in_flight;                   /* accesses asked for and not completed */
-	uint64_t done;                        /* the boundary at which the last of its accesses was answered */
+	uint64_t completion_cycle;            /* the boundary at which the last of its accesses was answered */
 };
 
 struct engine {
 	struct job *ring;
 	uint64_t ring_mask;
-	uint64_t taken, done, issued, pushed;
+	uint64_t jobs_taken, jobs_done, jobs_issued, jobs_pushed;
 	uint64_t in_flight; /* accesses of all jobs */
 	/* The next access, and the place of its job: row and plane, and the bytes of the row that are left from the
 	 * access on. */
@@ -42,9 +42,9 @@ struct npl_dma {
 	/* Accesses are cut at multiples of `unit`; 0: they are not cut. unit_mask is unit - 1 for a power of two, else
 	 * 0. */
 	uint64_t unit, unit_mask;
-	uint64_t cycle, in_turn; /* accesses pushed in this cycle */
-	uint64_t n_pushed;       /* accesses pushed since the start */
-	uint64_t untaken;        /* completions of all engines */
+	uint64_t cycle, n_pushed_now; /* accesses pushed in this cycle */
+	uint64_t n_pushed;            /* accesses pushed since the start */
+	uint64_t untaken;             /* completions of all engines */
 	int round_robin, engines;
 	struct engine *owner; /* the engine that has the port, where requests follow each other */
 	uint64_t kept_until;  /* the owner keeps the port at least until this boundary */
@@ -110,7 +110,7 @@ int npl_dma_lengthen(struct npl_dma *dma, int64_t queue, struct npl_err *err)
 		struct job *longer = calloc((size_t)mask + 1, sizeof *longer);
 		if (!longer)
 			return npl_fail(err, NPL_ENOMEM, "out of memory for the DMA");
-		for (uint64_t job = e->taken; job < e->pushed; job++)
+		for (uint64_t job = e->jobs_taken; job < e->jobs_pushed; job++)
 			longer[job & mask] = *job_at(e, job);
 		free(e->ring);
 		e->ring = longer;
@@ -130,7 +130,7 @@ void npl_dma_close(struct npl_dma *dma)
 void npl_dma_reset(struct npl_dma *dma)
 {
 	npl_memory_reset(dma->memory);
-	dma->cycle = dma->in_turn = dma->n_pushed = dma->untaken = 0;
+	dma->cycle = dma->n_pushed_now = dma->n_pushed = dma->untaken = 0;
 	dma->round_robin = 0;
 	dma->owner = NULL;
 	dma->kept_until = 0;
@@ -141,8 +141,8 @@ void npl_dma_reset(struct npl_dma *dma)
 /* Completes jobs in order: those at the front whose accesses have all been answered. */
 static void complete_jobs(struct npl_dma *dma, struct engine *e, uint64_t cycle)
 {
-	while (e->done < e->issued && !job_at(e, e->done)->in_flight) {
-		job_at(e, e->done++)->done = cycle;
+	while (e->jobs_done < e->jobs_issued && !job_at(e, e->jobs_done)->in_flight) {
+		job_at(e, e->jobs_done++)->completion_cycle = cycle;
 		e->count.descriptors++;
 		dma->untaken++;
 	}
@@ -160,8 +160,8 @@ static uint64_t up_to_cut(const struct npl_dma *dma, uint64_t address, uint64_t 
 static void find_next(struct npl_dma *dma, struct engine *e)
 {
 	e->has_next = false;
-	while (e->issued < e->pushed) {
-		const struct npl_dma_descriptor *d = &job_at(e, e->issued)->descriptor;
+	while (e->jobs_issued < e->jobs_pushed) {
+		const struct npl_dma_descriptor *d = &job_at(e, e->jobs_issued)->descriptor;
 		if (!e->row_bytes_left && d->row_bytes && e->plane < d->count[1]) { /* a row begins */
 			e->next.address = d->address + e->row * (uint64_t)d->stride[0] +
 					  e->plane * (uint64_t)d->stride[1];
@@ -178,7 +178,7 @@ static void find_next(struct npl_dma *dma, struct engine *e)
 			return;
 		}
 		e->in_request = e->in_request && d->continues;
-		e->issued++;
+		e->jobs_issued++;
 		e->row = e->plane = 0;
 	}
 }
@@ -186,13 +186,13 @@ static void find_next(struct npl_dma *dma, struct engine *e)
 /* Extends an access by what it takes of the rows after the present one, side by side with it. */
 static void extend(const struct npl_dma *dma, struct engine *e)
 {
-	const struct npl_dma_descriptor *d = &job_at(e, e->issued)->descriptor;
+	const struct npl_dma_descriptor *d = &job_at(e, e->jobs_issued)->descriptor;
 	uint64_t room = dma->unit - (dma->unit_mask ? e->next.address & dma->unit_mask : e->next.address % dma->unit);
 	uint64_t end = e->next.address + e->row_bytes_left;
 	if (e->row_bytes_left >= room || e->plane < d->count[1])
 		return;
 	e->next.bytes = e->row_bytes_left;
-	for (uint64_t i = e->issued + 1; d->continues && i < e->pushed && e->next.bytes < room; i++) {
+	for (uint64_t i = e->jobs_issued + 1; d->continues && i < e->jobs_pushed && e->next.bytes < room; i++) {
 		d = &job_at(e, i)->descriptor;
 		if (d->address != end || d->is_write != e->next.is_write || d->count[0] > 1 || d->count[1] > 1)
 			return;
@@ -206,19 +206,19 @@ static void extend(const struct npl_dma *dma, struct engine *e)
 static void push_access(struct npl_dma *dma, struct engine *e)
 {
 	struct npl_memory_request r = e->next;
-	const uint64_t first = e->issued;
+	const uint64_t first = e->jobs_issued;
 	uint64_t jobs = 0, bytes_left = r.bytes;
 	while (bytes_left) { /* from row to row */
 		const uint64_t bytes = bytes_left < e->row_bytes_left ? bytes_left : e->row_bytes_left;
-		jobs = e->issued + 1 - first;
-		job_at(e, e->issued)->in_flight++;
+		jobs = e->jobs_issued + 1 - first;
+		job_at(e, e->jobs_issued)->in_flight++;
 		bytes_left -= bytes;
 		e->row_bytes_left -= bytes;
 		e->next.address += bytes;
 		/* A descriptor's last row ends the request here, unless the descriptor `continues`; find_next decides
 		 * that. */
 		if (!e->row_bytes_left)
-			e->in_request = e->in_request && e->plane == job_at(e, e->issued)->descriptor.count[1];
+			e->in_request = e->in_request && e->plane == job_at(e, e->jobs_issued)->descriptor.count[1];
 		find_next(dma, e);
 	}
 	r.tag = first << TAG_FIRST | jobs << TAG_JOBS | (uint64_t)(e - dma->engine);
@@ -227,10 +227,10 @@ static void push_access(struct npl_dma *dma, struct engine *e)
 	*(r.is_write ? &e->count.writes : &e->count.reads) += 1;
 	*(r.is_write ? &e->count.written_bytes : &e->count.read_bytes) += r.bytes;
 	dma->n_pushed++;
-	dma->in_turn++;
+	dma->n_pushed_now++;
 }
 
-static bool may_ask(const struct npl_dma *dma, const struct engine *e)
+static bool can_request(const struct npl_dma *dma, const struct engine *e)
 {
 	return e->has_next && !(dma->config.outstanding && e->in_flight == (uint64_t)dma->config.outstanding);
 }
@@ -239,7 +239,7 @@ static bool may_ask(const struct npl_dma *dma, const struct engine *e)
 static struct engine *next_owner(struct npl_dma *dma)
 {
 	for (int tried = 0, i = dma->round_robin; tried < dma->engines; tried++) {
-		if (may_ask(dma, &dma->engine[i]))
+		if (can_request(dma, &dma->engine[i]))
 			return &dma->engine[i];
 		i = i + 1 == dma->engines ? 0 : i + 1;
 	}
@@ -260,7 +260,7 @@ static void begin_cycle(struct npl_dma *dma, uint64_t now)
 {
 	if (dma->cycle != now) {
 		dma->cycle = now;
-		dma->in_turn = 0;
+		dma->n_pushed_now = 0;
 	}
 }
 
@@ -275,9 +275,9 @@ static enum obstacle push_in_turn(struct npl_dma *dma)
 		if (!dma->owner && now < dma->kept_until)
 			return PORT_KEPT;
 		struct engine *e = dma->owner ? dma->owner : next_owner(dma);
-		if (!e || !may_ask(dma, e))
+		if (!e || !can_request(dma, e))
 			return NO_ACCESS; /* it waits for a push, or for an answer */
-		if (limit && dma->in_turn == limit)
+		if (limit && dma->n_pushed_now == limit)
 			return OUT_OF_TURNS;
 		if (dma->unit)
 			extend(dma, e);
@@ -298,9 +298,9 @@ static enum obstacle push_all(struct npl_dma *dma)
 	for (int tried = 0, i = dma->round_robin; tried < dma->engines; tried++) {
 		struct engine *e = &dma->engine[i];
 		i = i + 1 == dma->engines ? 0 : i + 1;
-		if (!may_ask(dma, e))
+		if (!can_request(dma, e))
 			continue;
-		if (limit && dma->in_turn == limit)
+		if (limit && dma->n_pushed_now == limit)
 			return OUT_OF_TURNS;
 		if (!npl_memory_can_accept(dma->memory, &e->next)) {
 			refused = true;
@@ -336,13 +336,13 @@ static bool take_completions(struct npl_dma *dma)
 bool npl_dma_can_push(const struct npl_dma *dma, int engine)
 {
 	const struct engine *e = &dma->engine[engine];
-	return e->pushed - e->taken < (uint64_t)dma->config.queue;
+	return e->jobs_pushed - e->jobs_taken < (uint64_t)dma->config.queue;
 }
 
 void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descriptor *descriptor)
 {
 	struct engine *e = &dma->engine[engine];
-	struct job *job = job_at(e, e->pushed++);
+	struct job *job = job_at(e, e->jobs_pushed++);
 	struct npl_dma_descriptor *d = &job->descriptor;
 	*job = (struct job){.descriptor = *descriptor};
 	for (int i = 0; i < 2; i++)
@@ -391,10 +391,10 @@ bool npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop)
 bool npl_dma_completed(struct npl_dma *dma, int engine, struct npl_memory_completion *completion)
 {
 	struct engine *e = &dma->engine[engine];
-	if (e->taken == e->done)
+	if (e->jobs_taken == e->jobs_done)
 		return false;
-	const struct job *job = job_at(e, e->taken++);
-	*completion = (struct npl_memory_completion){job->done, job->descriptor.tag};
+	const struct job *job = job_at(e, e->jobs_taken++);
+	*completion = (struct npl_memory_completion){job->completion_cycle, job->descriptor.tag};
 	dma->untaken--;
 	return true;
 }
@@ -408,7 +408,7 @@ uint64_t npl_dma_pending(const struct npl_dma *dma)
 {
 	uint64_t n = 0;
 	for (int i = 0; i < dma->engines; i++)
-		n += dma->engine[i].pushed - dma->engine[i].taken;
+		n += dma->engine[i].jobs_pushed - dma->engine[i].jobs_taken;
 	return n;
 }
 
@@ -421,23 +421,23 @@ const struct npl_dma_counters *npl_dma_counters(const struct npl_dma *dma, int e
 static uint64_t relative_tag(const void *asker, uint64_t tag)
 {
 	const struct npl_dma *dma = asker;
-	return tag - (dma->engine[tag % MAX_ENGINES].done << TAG_FIRST);
+	return tag - (dma->engine[tag % MAX_ENGINES].jobs_done << TAG_FIRST);
 }
 
 static void add_engine(const struct engine *e, uint64_t now, struct npl_memory_words *words)
 {
-	npl_memory_add_word(words, e->done - e->taken);
-	npl_memory_add_word(words, e->issued - e->done);
-	npl_memory_add_word(words, e->pushed - e->issued);
+	npl_memory_add_word(words, e->jobs_done - e->jobs_taken);
+	npl_memory_add_word(words, e->jobs_issued - e->jobs_done);
+	npl_memory_add_word(words, e->jobs_pushed - e->jobs_issued);
 	npl_memory_add_word(words, (uint64_t)e->in_request);
 	npl_memory_add_word(words, e->row);
 	npl_memory_add_word(words, e->plane);
 	npl_memory_add_word(words, e->row_bytes_left);
-	for (uint64_t i = e->taken; i < e->pushed; i++) {
+	for (uint64_t i = e->jobs_taken; i < e->jobs_pushed; i++) {
 		const struct job *job = job_at(e, i);
 		npl_memory_add_word(words, job->descriptor.tag);
-		npl_memory_add_word(words, i < e->done ? now - job->done : job->in_flight);
-		if (i < e->issued)
+		npl_memory_add_word(words, i < e->jobs_done ? now - job->completion_cycle : job->in_flight);
+		if (i < e->jobs_issued)
 			continue;
 		npl_memory_add_word(words, job->descriptor.row_bytes);
 		npl_memory_add_word(words, job->descriptor.count[0]);
@@ -454,7 +454,7 @@ bool npl_dma_relative_state(const struct npl_dma *dma, struct npl_memory_words *
 	npl_memory_add_word(words, (uint64_t)dma->round_robin);
 	npl_memory_add_word(words, dma->owner ? 1 + (uint64_t)(dma->owner - dma->engine) : 0);
 	npl_memory_add_word(words, dma->kept_until > now ? dma->kept_until - now : 0);
-	npl_memory_add_word(words, dma->cycle == now ? dma->in_turn : 0);
+	npl_memory_add_word(words, dma->cycle == now ? dma->n_pushed_now : 0);
 	for (int i = 0; i < dma->engines; i++)
 		add_engine(&dma->engine[i], now, words);
 	return true;

@@ -21,9 +21,9 @@ static int banks_per_rank(const struct dram_config *c)
 
 static void note_next_due(struct dram_channel *ch)
 {
-	ch->next_due = ch->rank[0].due;
+	ch->next_due = ch->rank[0].refresh_due;
 	for (int r = 1; r < ch->config->ranks; r++)
-		ch->next_due = ch->rank[r].due < ch->next_due ? ch->rank[r].due : ch->next_due;
+		ch->next_due = ch->rank[r].refresh_due < ch->next_due ? ch->rank[r].refresh_due : ch->next_due;
 }
 
 void dram_channel_reset(struct dram_channel *ch)
@@ -31,13 +31,13 @@ void dram_channel_reset(struct dram_channel *ch)
 	const struct dram_config *c = ch->config;
 	const int per_rank = banks_per_rank(c), banks = (int)c->ranks * per_rank;
 	ch->writing = ch->planned = false;
-	memset(ch->waiting, 0, sizeof ch->waiting);
-	memset(ch->with_work, 0, sizeof ch->with_work);
-	memset(ch->written, 0, sizeof ch->written);
+	memset(ch->n_waiting, 0, sizeof ch->n_waiting);
+	memset(ch->busy_banks, 0, sizeof ch->busy_banks);
+	memset(ch->waiting_writes, 0, sizeof ch->waiting_writes);
 	ch->ages = 0;
 	ch->pending = 0;
 	ch->count = (struct dram_counts){0};
-	ch->completions.n_taken = ch->completions.n_put = 0;
+	ch->completions.head = ch->completions.tail = 0;
 	for (int b = 0; b < banks; b++)
 		ch->bank[b] = (struct dram_bank){
 			.open_row = -1,
@@ -52,7 +52,7 @@ void dram_channel_reset(struct dram_channel *ch)
 	for (int r = 0; r < c->ranks; r++)
 		ch->rank[r] = (struct dram_rank){.act_at = LONG_AGO,
 						 .column_at = {LONG_AGO, LONG_AGO},
-						 .due = c->trefi * (r + 1) / c->ranks,
+						 .refresh_due = c->trefi * (r + 1) / c->ranks,
 						 .activates = {LONG_AGO, LONG_AGO, LONG_AGO, LONG_AGO}};
 	note_next_due(ch);
 	ch->free = 0;
@@ -82,7 +82,7 @@ static unsigned hash_of(uint32_t bank, uint32_t row, uint32_t column)
 
 bool dram_channel_writes(const struct dram_channel *ch, const struct dram_address *location)
 {
-	if (!ch->waiting[DRAM_WRITE] || !ch->written[hash_of(location->bank, location->row, location->column)])
+	if (!ch->n_waiting[DRAM_WRITE] || !ch->waiting_writes[hash_of(location->bank, location->row, location->column)])
 		return false;
 	const struct dram_list *list = &ch->bank[location->bank].list[DRAM_WRITE];
 	for (uint16_t i = list->first; i != DRAM_NONE; i = ch->entry[i].next)
@@ -109,7 +109,7 @@ void dram_channel_push(struct dram_channel *ch, const struct dram_address *locat
 	 * request of the other direction. */
 	if (list->last == DRAM_NONE) {
 		list->first = i;
-		ch->with_work[direction] |= UINT64_C(1) << location->bank;
+		ch->busy_banks[direction] |= UINT64_C(1) << location->bank;
 		ch->planned = false;
 	} else {
 		ch->entry[list->last].next = i;
@@ -121,10 +121,10 @@ void dram_channel_push(struct dram_channel *ch, const struct dram_address *locat
 	}
 	if (ch->writing != (direction == DRAM_WRITE))
 		ch->planned = false;
-	ch->waiting[direction]++;
+	ch->n_waiting[direction]++;
 	ch->pending++;
 	if (direction == DRAM_WRITE)
-		ch->written[hash_of(location->bank, location->row, location->column)]++;
+		ch->waiting_writes[hash_of(location->bank, location->row, location->column)]++;
 }
 
 /* Takes an entry out of its list. If it was the oldest hit, the next hit after it becomes that. */
@@ -140,10 +140,10 @@ static inline void leave(struct dram_channel *ch, int direction, uint16_t i)
 	*(entry->previous == DRAM_NONE ? &list->first : &ch->entry[entry->previous].next) = entry->next;
 	*(entry->next == DRAM_NONE ? &list->last : &ch->entry[entry->next].previous) = entry->previous;
 	if (list->first == DRAM_NONE)
-		ch->with_work[direction] &= ~(UINT64_C(1) << entry->bank);
+		ch->busy_banks[direction] &= ~(UINT64_C(1) << entry->bank);
 	if (direction == DRAM_WRITE)
-		ch->written[hash_of(entry->bank, entry->row, entry->column)]--;
-	ch->waiting[direction]--;
+		ch->waiting_writes[hash_of(entry->bank, entry->row, entry->column)]--;
+	ch->n_waiting[direction]--;
 	entry->next = ch->free;
 	ch->free = i;
 }
@@ -158,7 +158,7 @@ void dram_channel_forward(struct dram_channel *ch, int64_t now, uint64_t tag)
 static bool next_writing(const struct dram_channel *ch)
 {
 	const struct dram_config *c = ch->config;
-	const int reads = ch->waiting[DRAM_READ], writes = ch->waiting[DRAM_WRITE];
+	const int reads = ch->n_waiting[DRAM_READ], writes = ch->n_waiting[DRAM_WRITE];
 	if (ch->writing)
 		return writes && (writes >= c->write_low || !reads);
 	return writes > c->write_high || (writes && !reads);
@@ -217,16 +217,16 @@ static void offer_bank(const struct dram_channel *ch, int b, int direction, int6
 	const struct dram_list *list = &bank->list[direction];
 	const struct dram_rank *rank = &ch->rank[bank->rank];
 	const struct dram_group *group = &ch->group[bank->group];
-	if (rank->due <= now)
+	if (rank->refresh_due <= now)
 		return;
 	if (list->hit != DRAM_NONE) {
-		int64_t at = burst_at(ch, bank, direction);
-		offer(best, at > now ? at : now, DRAM_DO_BURST, b, BURSTS | ch->entry[list->hit].age);
+		int64_t cycle = burst_at(ch, bank, direction);
+		offer(best, cycle > now ? cycle : now, DRAM_DO_BURST, b, BURSTS | ch->entry[list->hit].age);
 	} else if (bank->open_row >= 0) {
 		offer(best, bank->pre_at > now ? bank->pre_at : now, DRAM_DO_PRE, b, ROWS | ch->entry[list->first].age);
 	} else {
-		int64_t at = max3(bank->act_at, group->act_at, rank->act_at);
-		offer(best, at > now ? at : now, DRAM_DO_ACT, b, ROWS | ch->entry[list->first].age);
+		int64_t cycle = max3(bank->act_at, group->act_at, rank->act_at);
+		offer(best, cycle > now ? cycle : now, DRAM_DO_ACT, b, ROWS | ch->entry[list->first].age);
 	}
 }
 
@@ -239,12 +239,12 @@ void dram_channel_plan(struct dram_channel *ch, int64_t now)
 		struct choice best = {{FAR_OFF, DRAM_DO_NOTHING, 0}, UINT64_MAX};
 		int64_t next_due = FAR_OFF;
 		for (int r = 0; r < c->ranks; r++) {
-			if (ch->rank[r].due <= now)
+			if (ch->rank[r].refresh_due <= now)
 				offer_refresh(ch, r, now, &best);
-			else if (ch->rank[r].due < next_due)
-				next_due = ch->rank[r].due;
+			else if (ch->rank[r].refresh_due < next_due)
+				next_due = ch->rank[r].refresh_due;
 		}
-		for (uint64_t banks_left = ch->with_work[direction]; banks_left; banks_left &= banks_left - 1)
+		for (uint64_t banks_left = ch->busy_banks[direction]; banks_left; banks_left &= banks_left - 1)
 			offer_bank(ch, __builtin_ctzll(banks_left), direction, now, &best);
 		if (best.plan.cycle < next_due) {
 			ch->plan = best.plan;
@@ -302,7 +302,7 @@ static void refresh(struct dram_channel *ch, int r, int64_t t)
 	const int per_rank = banks_per_rank(c);
 	for (int b = r * per_rank; b < (r + 1) * per_rank; b++)
 		at_least(&ch->bank[b].act_at, t + c->trfc);
-	ch->rank[r].due += c->trefi;
+	ch->rank[r].refresh_due += c->trefi;
 	note_next_due(ch);
 	ch->count.refreshes++;
 }
@@ -315,20 +315,20 @@ static int64_t lone_refreshes(const struct dram_channel *ch, int r, int64_t now,
 	const struct dram_config *c = ch->config;
 	const int per_rank = banks_per_rank(c);
 	const struct dram_rank *rank = &ch->rank[r];
-	if (rank->open_banks || rank->due < now || c->trfc > c->trefi)
+	if (rank->open_banks || rank->refresh_due < now || c->trfc > c->trefi)
 		return 0;
 	for (int b = r * per_rank; b < (r + 1) * per_rank; b++)
-		if (ch->bank[b].act_at > rank->due)
+		if (ch->bank[b].act_at > rank->refresh_due)
 			return 0;
 	for (int other_rank = 0; other_rank < c->ranks; other_rank++)
-		if (other_rank != r && (ch->rank[other_rank].due - rank->due) % c->trefi == 0)
+		if (other_rank != r && (ch->rank[other_rank].refresh_due - rank->refresh_due) % c->trefi == 0)
 			return 0;
-	return until > rank->due ? (until - 1 - rank->due) / c->trefi - 1 : 0;
+	return until > rank->refresh_due ? (until - 1 - rank->refresh_due) / c->trefi - 1 : 0;
 }
 
 bool dram_channel_is_idle(const struct dram_channel *ch, int64_t now, int64_t until)
 {
-	bool idle = !ch->waiting[DRAM_READ] && !ch->waiting[DRAM_WRITE];
+	bool idle = !ch->n_waiting[DRAM_READ] && !ch->n_waiting[DRAM_WRITE];
 	for (int r = 0; r < ch->config->ranks && idle; r++)
 		idle = lone_refreshes(ch, r, now, until) > 0;
 	return idle;
@@ -340,7 +340,7 @@ void dram_channel_rest(struct dram_channel *ch, int64_t now, int64_t until)
 	for (int r = 0; r < ch->config->ranks; r++)
 		n[r] = lone_refreshes(ch, r, now, until);
 	for (int r = 0; r < ch->config->ranks; r++) {
-		ch->rank[r].due += n[r] * ch->config->trefi;
+		ch->rank[r].refresh_due += n[r] * ch->config->trefi;
 		ch->count.refreshes += (uint64_t)n[r];
 	}
 	note_next_due(ch);
@@ -385,12 +385,12 @@ static inline void write_burst(struct dram_channel *ch, struct dram_bank *bank, 
 static inline void plan_next_burst(struct dram_channel *ch, int b, int direction)
 {
 	const struct dram_bank *bank = &ch->bank[b];
-	if (ch->with_work[direction] != UINT64_C(1) << b || bank->list[direction].hit == DRAM_NONE)
+	if (ch->busy_banks[direction] != UINT64_C(1) << b || bank->list[direction].hit == DRAM_NONE)
 		return;
-	const int64_t at = burst_at(ch, bank, direction);
-	if (next_writing(ch) != ch->writing || at >= ch->next_due)
+	const int64_t cycle = burst_at(ch, bank, direction);
+	if (next_writing(ch) != ch->writing || cycle >= ch->next_due)
 		return; /* the direction is decided when the requests of the next cycle are there */
-	ch->plan = (struct dram_plan){at, DRAM_DO_BURST, b};
+	ch->plan = (struct dram_plan){cycle, DRAM_DO_BURST, b};
 	ch->planned = true;
 }
 

@@ -11,10 +11,10 @@ struct fast {
 	struct dram_mapping mapping;
 	int64_t now;
 	int channels;
-	uint64_t pushed[DRAM_DIRECTIONS], bytes[DRAM_DIRECTIONS], completed;
+	uint64_t n_pushed[DRAM_DIRECTIONS], bytes[DRAM_DIRECTIONS], n_completed;
 	/* The location of the last address asked about: the asker offers that access next, and offers a refused one
 	 * again. */
-	uint64_t located;
+	uint64_t location_address;
 	struct dram_address location;
 	struct dram_channel channel[];
 };
@@ -23,8 +23,8 @@ static void fast_reset(void *state)
 {
 	struct fast *m = state;
 	m->now = 0;
-	m->completed = 0;
-	memset(m->pushed, 0, sizeof m->pushed);
+	m->n_completed = 0;
+	memset(m->n_pushed, 0, sizeof m->n_pushed);
 	memset(m->bytes, 0, sizeof m->bytes);
 	for (int i = 0; i < m->channels; i++)
 		dram_channel_reset(&m->channel[i]);
@@ -48,7 +48,7 @@ static int fast_open(void *config, const struct npl_memory_options *options, str
 	*state = m;
 	if (dram_mapping_of(c, info->name, &m->mapping, err))
 		return err->code;
-	m->location = dram_locate(&m->mapping, m->located);
+	m->location = dram_locate(&m->mapping, m->location_address);
 	for (; m->channels < c->channels; m->channels++)
 		dram_channel_open(&m->channel[m->channels], c);
 	return 0;
@@ -56,12 +56,12 @@ static int fast_open(void *config, const struct npl_memory_options *options, str
 
 static const struct dram_address *locate(struct fast *m, uint64_t address)
 {
-	const uint64_t differs = m->located ^ address;
+	const uint64_t differs = m->location_address ^ address;
 	if (differs & m->mapping.row_bits)
 		m->location = dram_locate(&m->mapping, address);
 	else if (differs)
 		dram_locate_in_row(&m->mapping, address, &m->location);
-	m->located = address;
+	m->location_address = address;
 	return &m->location;
 }
 
@@ -74,10 +74,10 @@ static inline enum acceptance acceptance_of(const struct fast *m, const struct d
 	if (ch->pending == MEMORY_MAX_PENDING)
 		return NOT_ACCEPTED;
 	if (is_write)
-		return ch->waiting[DRAM_WRITE] < m->config->write_queue ? INTO_QUEUE : NOT_ACCEPTED;
-	if (ch->waiting[DRAM_WRITE] && dram_channel_writes(ch, location))
+		return ch->n_waiting[DRAM_WRITE] < m->config->write_queue ? INTO_QUEUE : NOT_ACCEPTED;
+	if (ch->n_waiting[DRAM_WRITE] && dram_channel_writes(ch, location))
 		return OUT_OF_WRITES;
-	return ch->waiting[DRAM_READ] < m->config->read_queue ? INTO_QUEUE : NOT_ACCEPTED;
+	return ch->n_waiting[DRAM_READ] < m->config->read_queue ? INTO_QUEUE : NOT_ACCEPTED;
 }
 
 static bool fast_can_accept(void *state, const struct npl_memory_request *request)
@@ -92,7 +92,7 @@ static inline void push(struct fast *m, const struct npl_memory_request *request
 {
 	const int direction = request->is_write ? DRAM_WRITE : DRAM_READ;
 	struct dram_channel *ch = &m->channel[location->channel];
-	m->pushed[direction]++;
+	m->n_pushed[direction]++;
 	m->bytes[direction] += request->bytes;
 	if (acceptance == OUT_OF_WRITES)
 		dram_channel_forward(ch, m->now, tag);
@@ -142,12 +142,12 @@ static uint64_t fast_take(void *state, struct npl_memory_completion *completions
 		const struct npl_memory_completion *completion = memory_ring_first(&ch->completions);
 		do { /* takes from this channel as long as no other one has an earlier completion */
 			completions[n++] = *completion;
-			ch->completions.n_taken++;
+			ch->completions.head++;
 			ch->pending--;
 		} while (n < capacity && (completion = memory_ring_first(&ch->completions)) &&
 			 completion->cycle < until);
 	}
-	m->completed += n;
+	m->n_completed += n;
 	return n;
 }
 
@@ -216,15 +216,15 @@ static void fast_advance(void *state, uint64_t until, unsigned stop)
 static uint64_t fast_pending(const void *state)
 {
 	const struct fast *m = state;
-	return m->pushed[DRAM_READ] + m->pushed[DRAM_WRITE] - m->completed;
+	return m->n_pushed[DRAM_READ] + m->n_pushed[DRAM_WRITE] - m->n_completed;
 }
 
 /* Pushes requests until one is refused. Returns false where so many completions wait to be taken that they may be the
  * reason. */
 static inline bool push_until_refused(struct fast *m, struct npl_memory_feed *feed, uint64_t max_per_cycle)
 {
-	for (; feed->pushed < feed->n && feed->in_cycle < max_per_cycle; feed->pushed++, feed->in_cycle++) {
-		const struct npl_memory_request *request = &feed->requests[feed->pushed];
+	for (; feed->n_pushed < feed->n && feed->n_pushed_now < max_per_cycle; feed->n_pushed++, feed->n_pushed_now++) {
+		const struct npl_memory_request *request = &feed->requests[feed->n_pushed];
 		const struct dram_address *location = locate(m, request->address);
 		const struct dram_channel *ch = &m->channel[location->channel];
 		const enum acceptance acceptance = acceptance_of(m, ch, location, request->is_write);
@@ -239,12 +239,12 @@ static void fast_feed(void *state, struct npl_memory_feed *feed)
 {
 	struct fast *m = state;
 	const uint64_t max_per_cycle = feed->per_cycle ? feed->per_cycle : UINT64_MAX;
-	while (push_until_refused(m, feed, max_per_cycle) && feed->pushed < feed->n) {
-		if (feed->in_cycle == max_per_cycle)
+	while (push_until_refused(m, feed, max_per_cycle) && feed->n_pushed < feed->n) {
+		if (feed->n_pushed_now == max_per_cycle)
 			fast_advance(m, (uint64_t)m->now + 1, 0);
 		else
 			fast_advance(m, UINT64_MAX, NPL_MEMORY_ROOM);
-		feed->in_cycle = 0;
+		feed->n_pushed_now = 0;
 	}
 }
 
@@ -256,8 +256,8 @@ static uint64_t fast_now(const void *state)
 static void fast_count(const void *state, struct npl_memory_counters *counters)
 {
 	const struct fast *m = state;
-	*counters = (struct npl_memory_counters){.reads = m->pushed[DRAM_READ],
-						 .writes = m->pushed[DRAM_WRITE],
+	*counters = (struct npl_memory_counters){.reads = m->n_pushed[DRAM_READ],
+						 .writes = m->n_pushed[DRAM_WRITE],
 						 .read_bytes = m->bytes[DRAM_READ],
 						 .written_bytes = m->bytes[DRAM_WRITE]};
 	for (int i = 0; i < m->channels; i++) {

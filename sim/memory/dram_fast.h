@@ -41,7 +41,7 @@ struct dram_group {
 
 struct dram_rank {
 	int64_t act_at, column_at[DRAM_DIRECTIONS];
-	int64_t due, active_since;
+	int64_t refresh_due, active_since;
 	int64_t activates[4]; /* cycles of the last four; the next one replaces that at `oldest` */
 	int oldest, open_banks;
 };
@@ -56,8 +56,8 @@ struct dram_plan {
 struct dram_channel {
 	const struct dram_config *config;
 	bool writing, planned;
-	int waiting[DRAM_DIRECTIONS], pending; /* pending: accepted and not taken */
-	uint64_t with_work[DRAM_DIRECTIONS];   /* banks, a bit each */
+	int n_waiting[DRAM_DIRECTIONS], pending; /* pending: accepted and not taken */
+	uint64_t busy_banks[DRAM_DIRECTIONS];    /* banks, a bit each */
 	uint64_t ages;
 	int64_t next_due; /* the earliest of all ranks */
 	struct dram_plan plan;
@@ -65,8 +65,8 @@ struct dram_channel {
 	struct dram_group group[DRAM_MAX_BANKS];
 	struct dram_rank rank[DRAM_MAX_BANKS];
 	struct dram_entry entry[2 * DRAM_MAX_QUEUE];
-	uint16_t free;                 /* first of the free entries, linked by `next` */
-	uint16_t written[DRAM_FILTER]; /* counts of writes that wait, by a hash of their location */
+	uint16_t free;                        /* first of the free entries, linked by `next` */
+	uint16_t waiting_writes[DRAM_FILTER]; /* counts of writes that wait, by a hash of their location */
 	struct memory_ring completions;
 	struct dram_counts count;
 	/* Distances of commands in cycles, from the configuration. */

@@ -21,14 +21,14 @@ static int field_of(const char *word, size_t length)
 	return -1;
 }
 
-static int refuse(const char *name, const struct dram_config *config, const char *why, const char *field, size_t length,
-		  struct npl_err *err)
+static int refuse(const char *name, const struct dram_config *config, const char *reason, const char *field,
+		  size_t length, struct npl_err *err)
 {
 	return npl_fail(
 		err, NPL_EUSAGE,
 		"%s: the mapping '%s' %s '%.*s', expected row, rank, bankgroup, bank, column and channel in some order, joined by "
 		"colons",
-		name, config->mapping, why, (int)length, field);
+		name, config->mapping, reason, (int)length, field);
 }
 
 /* Reads the fields in the order of the text; `field_mask` has a bit for each. */
@@ -37,17 +37,17 @@ static int read_fields(const struct dram_config *config, const char *name, enum 
 {
 	int n = 0;
 	*field_mask = 0;
-	for (const char *at = config->mapping;; at++) {
-		size_t length = strcspn(at, ":");
-		int field = field_of(at, length);
+	for (const char *cursor = config->mapping;; cursor++) {
+		size_t length = strcspn(cursor, ":");
+		int field = field_of(cursor, length);
 		if (field < 0)
-			return refuse(name, config, "has the unknown field", at, length, err);
+			return refuse(name, config, "has the unknown field", cursor, length, err);
 		if (*field_mask & 1u << field)
-			return refuse(name, config, "names twice", at, length, err);
+			return refuse(name, config, "names twice", cursor, length, err);
 		*field_mask |= 1u << field;
 		order[n++] = (enum dram_field)field;
-		at += length;
-		if (!*at)
+		cursor += length;
+		if (!*cursor)
 			return n;
 	}
 }

@@ -36,7 +36,7 @@ struct group {
 };
 
 struct rank {
-	int64_t last[COMMANDS], refreshed, due;
+	int64_t last[COMMANDS], last_refresh, refresh_due;
 	int64_t activates[4]; /* the last four, the oldest first */
 };
 
@@ -57,7 +57,7 @@ struct stepped {
 	const struct dram_config *config;
 	struct dram_mapping mapping;
 	int64_t now;
-	uint64_t access_bytes, pushed[2], bytes[2], completed;
+	uint64_t access_bytes, n_pushed[2], bytes[2], n_completed;
 	struct channel channel[];
 };
 
@@ -72,12 +72,12 @@ static int64_t bus_free(const struct stepped *m, const struct channel *ch, enum 
 {
 	const struct dram_config *c = m->config;
 	const int64_t same_rank = ch->last_rank[command] == rank ? 0 : c->turnaround;
-	int64_t at = ch->last[command] + burst(c) + same_rank;
+	int64_t cycle = ch->last[command] + burst(c) + same_rank;
 	if (command == RD)
-		return npl_max_i64(at, ch->last_rank[WR] == rank
-					       ? NEVER
-					       : ch->last[WR] + c->cwl + burst(c) + c->turnaround - c->cl);
-	return npl_max_i64(at, ch->last[RD] + c->cl + burst(c) + c->turnaround - c->cwl);
+		return npl_max_i64(cycle, ch->last_rank[WR] == rank
+						  ? NEVER
+						  : ch->last[WR] + c->cwl + burst(c) + c->turnaround - c->cl);
+	return npl_max_i64(cycle, ch->last[RD] + c->cl + burst(c) + c->turnaround - c->cwl);
 }
 
 /* Returns the first cycle in which timing allows the command. */
@@ -88,23 +88,23 @@ static int64_t earliest_cycle(const struct stepped *m, const struct channel *ch,
 	const struct bank *bank = &ch->bank[location->bank];
 	const struct rank *rank = &ch->rank[location->rank];
 	const struct group *group = &ch->group[location->rank * c->bank_groups + location->group];
-	int64_t at;
+	int64_t cycle;
 	switch (command) {
 	case ACT:
-		at = npl_max_i64(bank->last[ACT] + c->trc, bank->last[PRE] + c->trp);
-		at = npl_max_i64(at, npl_max_i64(rank->last[ACT] + c->trrd_s, group->last[ACT] + c->trrd_l));
-		return npl_max_i64(at, npl_max_i64(rank->activates[0] + c->tfaw, rank->refreshed + c->trfc));
+		cycle = npl_max_i64(bank->last[ACT] + c->trc, bank->last[PRE] + c->trp);
+		cycle = npl_max_i64(cycle, npl_max_i64(rank->last[ACT] + c->trrd_s, group->last[ACT] + c->trrd_l));
+		return npl_max_i64(cycle, npl_max_i64(rank->activates[0] + c->tfaw, rank->last_refresh + c->trfc));
 	case PRE:
-		at = npl_max_i64(bank->last[ACT] + c->tras, bank->last[RD] + c->trtp);
-		return npl_max_i64(at, bank->last[WR] + c->cwl + burst(c) + c->twr);
+		cycle = npl_max_i64(bank->last[ACT] + c->tras, bank->last[RD] + c->trtp);
+		return npl_max_i64(cycle, bank->last[WR] + c->cwl + burst(c) + c->twr);
 	case RD:
-		at = npl_max_i64(bank->last[ACT] + c->trcd_rd, bus_free(m, ch, RD, location->rank));
-		at = npl_max_i64(at, npl_max_i64(rank->last[RD] + c->tccd_s, group->last[RD] + c->tccd_l));
-		return npl_max_i64(at, npl_max_i64(rank->last[WR] + c->twtr_s, group->last[WR] + c->twtr_l) + c->cwl +
-					       burst(c));
+		cycle = npl_max_i64(bank->last[ACT] + c->trcd_rd, bus_free(m, ch, RD, location->rank));
+		cycle = npl_max_i64(cycle, npl_max_i64(rank->last[RD] + c->tccd_s, group->last[RD] + c->tccd_l));
+		return npl_max_i64(cycle, npl_max_i64(rank->last[WR] + c->twtr_s, group->last[WR] + c->twtr_l) +
+						  c->cwl + burst(c));
 	default:
-		at = npl_max_i64(bank->last[ACT] + c->trcd_wr, bus_free(m, ch, WR, location->rank));
-		return npl_max_i64(at, npl_max_i64(rank->last[WR] + c->tccd_s, group->last[WR] + c->tccd_l));
+		cycle = npl_max_i64(bank->last[ACT] + c->trcd_wr, bus_free(m, ch, WR, location->rank));
+		return npl_max_i64(cycle, npl_max_i64(rank->last[WR] + c->tccd_s, group->last[WR] + c->tccd_l));
 	}
 }
 
@@ -134,8 +134,8 @@ static bool refresh(struct stepped *m, struct channel *ch)
 	const int64_t banks = c->bank_groups * c->banks;
 	for (int64_t r = 0; r < c->ranks; r++) {
 		struct rank *rank = &ch->rank[r];
-		int64_t ready = rank->refreshed + c->trfc, open = 0;
-		if (rank->due > m->now)
+		int64_t ready = rank->last_refresh + c->trfc, n_open = 0;
+		if (rank->refresh_due > m->now)
 			continue;
 		for (int64_t b = 0; b < banks; b++) {
 			struct dram_address location = {.rank = (uint32_t)r,
@@ -146,12 +146,12 @@ static bool refresh(struct stepped *m, struct channel *ch)
 				note_command(m, ch, PRE, &location);
 				return true;
 			}
-			open += bank->open_row >= 0;
+			n_open += bank->open_row >= 0;
 			ready = npl_max_i64(ready, npl_max_i64(bank->last[PRE] + c->trp, bank->last[ACT] + c->trc));
 		}
-		if (!open && ready <= m->now) {
-			rank->refreshed = m->now;
-			rank->due += c->trefi;
+		if (!n_open && ready <= m->now) {
+			rank->last_refresh = m->now;
+			rank->refresh_due += c->trefi;
 			ch->count.refreshes++;
 			return true;
 		}
@@ -169,7 +169,7 @@ static void choose_direction(const struct dram_config *c, struct channel *ch)
 
 static bool due(const struct stepped *m, const struct channel *ch, const struct waiting *w)
 {
-	return ch->rank[w->location.rank].due <= m->now;
+	return ch->rank[w->location.rank].refresh_due <= m->now;
 }
 
 static bool row_is_open(const struct channel *ch, const struct waiting *w)
@@ -211,10 +211,10 @@ static void prepare(struct stepped *m, struct channel *ch, struct queue *queue)
 {
 	for (int i = 0; i < queue->n; i++) {
 		struct waiting *w = &queue->entry[i];
-		bool open = ch->bank[w->location.bank].open_row >= 0;
-		enum command command = open ? PRE : ACT;
+		bool n_open = ch->bank[w->location.bank].open_row >= 0;
+		enum command command = n_open ? PRE : ACT;
 		if (row_is_open(ch, w) || due(m, ch, w) || earliest_cycle(m, ch, command, &w->location) > m->now ||
-		    (open && row_is_wanted(ch, queue, w->location.bank)))
+		    (n_open && row_is_wanted(ch, queue, w->location.bank)))
 			continue;
 		w->activated |= command == ACT;
 		note_command(m, ch, command, &w->location);
@@ -228,10 +228,10 @@ static void step_channel(struct stepped *m, struct channel *ch)
 	choose_direction(c, ch);
 	struct queue *queue = ch->writing ? &ch->writes : &ch->reads;
 	for (int64_t r = 0; r < c->ranks; r++) {
-		bool open = false;
+		bool n_open = false;
 		for (int64_t b = 0; b < c->bank_groups * c->banks; b++)
-			open |= ch->bank[r * c->bank_groups * c->banks + b].open_row >= 0;
-		ch->count.active_rank_cycles += open;
+			n_open |= ch->bank[r * c->bank_groups * c->banks + b].open_row >= 0;
+		ch->count.active_rank_cycles += n_open;
 	}
 	if (!refresh(m, ch) && !serve(m, ch, queue))
 		prepare(m, ch, queue);
@@ -242,8 +242,8 @@ static void stepped_reset(void *state)
 	struct stepped *m = state;
 	const struct dram_config *c = m->config;
 	m->now = 0;
-	m->completed = 0;
-	memset(m->pushed, 0, sizeof m->pushed);
+	m->n_completed = 0;
+	memset(m->n_pushed, 0, sizeof m->n_pushed);
 	memset(m->bytes, 0, sizeof m->bytes);
 	for (int64_t i = 0; i < c->channels; i++) {
 		struct channel *ch = &m->channel[i];
@@ -256,8 +256,8 @@ static void stepped_reset(void *state)
 		}
 		for (int b = 0; b < DRAM_MAX_BANKS; b++) {
 			ch->bank[b].open_row = -1;
-			ch->rank[b].refreshed = NEVER;
-			ch->rank[b].due = c->trefi * (b + 1) / c->ranks;
+			ch->rank[b].last_refresh = NEVER;
+			ch->rank[b].refresh_due = c->trefi * (b + 1) / c->ranks;
 			for (int k = 0; k < 4; k++)
 				ch->rank[b].activates[k] = NEVER;
 		}
@@ -314,7 +314,7 @@ static void stepped_push(void *state, const struct npl_memory_request *request)
 				  .access = request->address / m->access_bytes};
 	struct channel *ch = &m->channel[w.location.channel];
 	ch->pending++;
-	m->pushed[request->is_write]++;
+	m->n_pushed[request->is_write]++;
 	m->bytes[request->is_write] += request->bytes;
 	if (!request->is_write && find(&ch->writes, w.access)) {
 		ch->count.forwarded++;
@@ -370,7 +370,7 @@ static uint64_t stepped_now(const void *state)
 static uint64_t stepped_pending(const void *state)
 {
 	const struct stepped *m = state;
-	return m->pushed[0] + m->pushed[1] - m->completed;
+	return m->n_pushed[0] + m->n_pushed[1] - m->n_completed;
 }
 
 static uint64_t stepped_take(void *state, struct npl_memory_completion *completions, uint64_t capacity)
@@ -380,9 +380,9 @@ static uint64_t stepped_take(void *state, struct npl_memory_completion *completi
 	uint64_t n = 0;
 	while (n < capacity && (ch = first_done(m))) {
 		completions[n++] = *memory_ring_first(&ch->completions);
-		ch->completions.n_taken++;
+		ch->completions.head++;
 		ch->pending--;
-		m->completed++;
+		m->n_completed++;
 	}
 	return n;
 }
@@ -391,8 +391,10 @@ static void stepped_count(const void *state, struct npl_memory_counters *counter
 {
 	const struct stepped *m = state;
 	const struct dram_config *c = m->config;
-	*counters = (struct npl_memory_counters){
-		.reads = m->pushed[0], .writes = m->pushed[1], .read_bytes = m->bytes[0], .written_bytes = m->bytes[1]};
+	*counters = (struct npl_memory_counters){.reads = m->n_pushed[0],
+						 .writes = m->n_pushed[1],
+						 .read_bytes = m->bytes[0],
+						 .written_bytes = m->bytes[1]};
 	for (int64_t i = 0; i < c->channels; i++)
 		dram_add_counts(counters, &m->channel[i].count);
 	counters->idle_rank_cycles = (uint64_t)(m->now * c->channels * c->ranks) - counters->active_rank_cycles;

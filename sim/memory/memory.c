@@ -66,17 +66,18 @@ static int find_sources(struct npl_memory *memory, const char *name, bool ships,
 {
 	struct npl_description *machine = &memory->machine, shipped = *machine;
 	const char *from = machine->copied_from ? machine->copied_from : machine->name, *path;
-	struct npl_err why = {.msg = "expected the name of a shipped memory"};
+	struct npl_err failure = {.msg = "expected the name of a shipped memory"};
 	char location[SETTING_LOCATION];
 	bool found = ships;
 	if (ships)
 		machine->copied_from = npl_arena_strdup(&memory->arena, name);
-	else if (!npl_is_yaml_path(from) && !find_file(from, &memory->arena, &path, &why))
-		found = !npl_description_load(path, "model", &memory->arena, &shipped, &why) &&
+	else if (!npl_is_yaml_path(from) && !find_file(from, &memory->arena, &path, &failure))
+		found = !npl_description_load(path, "model", &memory->arena, &shipped, &failure) &&
 			!strcmp(shipped.driver_or_model, machine->driver_or_model);
 	else if (machine->copied_from)
 		return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s': %s",
-				setting_heading_location(machine, machine->line.copied_from, location), from, why.msg);
+				setting_heading_location(machine, machine->line.copied_from, location), from,
+				failure.msg);
 	if (!found && machine->copied_from && *shipped.driver_or_model && shipped.path != machine->path)
 		return npl_fail(err, NPL_EINPUT,
 				"%s: copied_from is '%s', a memory of the model '%s', expected one of the model '%s'",
@@ -213,14 +214,14 @@ void npl_memory_advance(struct npl_memory *memory, uint64_t until, unsigned stop
 static void push_until_refused(struct npl_memory *memory, struct npl_memory_feed *feed)
 {
 	const uint64_t max_per_cycle = feed->per_cycle ? feed->per_cycle : UINT64_MAX;
-	while (feed->pushed < feed->n && feed->in_cycle < max_per_cycle) {
-		struct npl_memory_request request = feed->requests[feed->pushed];
+	while (feed->n_pushed < feed->n && feed->n_pushed_now < max_per_cycle) {
+		struct npl_memory_request request = feed->requests[feed->n_pushed];
 		if (!npl_memory_can_accept(memory, &request))
 			return;
 		request.tag += feed->tag_per_cycle * npl_memory_now(memory);
 		npl_memory_push(memory, &request);
-		feed->pushed++;
-		feed->in_cycle++;
+		feed->n_pushed++;
+		feed->n_pushed_now++;
 	}
 }
 
@@ -230,11 +231,11 @@ void npl_memory_feed(struct npl_memory *memory, struct npl_memory_feed *feed)
 		memory->model->feed(memory->state, feed);
 		return;
 	}
-	for (;; feed->in_cycle = 0) {
+	for (;; feed->n_pushed_now = 0) {
 		push_until_refused(memory, feed);
-		if (feed->pushed == feed->n)
+		if (feed->n_pushed == feed->n)
 			return;
-		if (feed->per_cycle && feed->in_cycle == feed->per_cycle)
+		if (feed->per_cycle && feed->n_pushed_now == feed->per_cycle)
 			npl_memory_step(memory);
 		else if (npl_memory_pending(memory) >= MEMORY_MAX_PENDING)
 			return;

@@ -12,23 +12,23 @@
 /* Known completions that have not been taken, in the order of their cycles. */
 struct memory_ring {
 	struct npl_memory_completion entry[MEMORY_MAX_PENDING];
-	uint64_t n_taken, n_put;
+	uint64_t head, tail;
 };
 
 /* Adds a completion after all those whose cycle is not later. */
 static inline void memory_ring_add(struct memory_ring *ring, uint64_t cycle, uint64_t tag)
 {
 	const uint64_t mask = MEMORY_MAX_PENDING - 1;
-	uint64_t at = ring->n_put++;
-	for (; at > ring->n_taken && ring->entry[(at - 1) & mask].cycle > cycle; at--)
-		ring->entry[at & mask] = ring->entry[(at - 1) & mask];
-	ring->entry[at & mask] = (struct npl_memory_completion){cycle, tag};
+	uint64_t index = ring->tail++;
+	for (; index > ring->head && ring->entry[(index - 1) & mask].cycle > cycle; index--)
+		ring->entry[index & mask] = ring->entry[(index - 1) & mask];
+	ring->entry[index & mask] = (struct npl_memory_completion){cycle, tag};
 }
 
 /* Returns the first completion, or NULL. */
 static inline const struct npl_memory_completion *memory_ring_first(const struct memory_ring *ring)
 {
-	return ring->n_taken == ring->n_put ? NULL : &ring->entry[ring->n_taken & (MEMORY_MAX_PENDING - 1)];
+	return ring->head == ring->tail ? NULL : &ring->entry[ring->head & (MEMORY_MAX_PENDING - 1)];
 }
 
 struct memory_model {

@@ -28,7 +28,7 @@ struct simple {
 	uint64_t cycle, latency_cycles, access_bytes;
 	npl_u128 part, step, rate;
 	/* Completions come in the order of their requests. */
-	uint64_t n_taken, n_put;
+	uint64_t head, tail;
 	struct npl_memory_completion completion[NPL_MEMORY_MAX_SIMPLE_PENDING];
 };
 
@@ -90,20 +90,20 @@ static int fixed_open(void *config, const struct npl_memory_options *options, st
 
 static void add(struct simple *m, uint64_t cycle, uint64_t tag)
 {
-	m->completion[m->n_put++ % NPL_MEMORY_MAX_SIMPLE_PENDING] = (struct npl_memory_completion){cycle, tag};
+	m->completion[m->tail++ % NPL_MEMORY_MAX_SIMPLE_PENDING] = (struct npl_memory_completion){cycle, tag};
 }
 
 /* Returns the first completion; NULL: none is under way. */
 static const struct npl_memory_completion *first_done(const struct simple *m)
 {
-	return m->n_taken == m->n_put ? NULL : &m->completion[m->n_taken % NPL_MEMORY_MAX_SIMPLE_PENDING];
+	return m->head == m->tail ? NULL : &m->completion[m->head % NPL_MEMORY_MAX_SIMPLE_PENDING];
 }
 
 static void simple_reset(void *state)
 {
 	struct simple *m = state;
 	m->count = (struct npl_memory_counters){0};
-	m->n_taken = m->n_put = 0;
+	m->head = m->tail = 0;
 	m->now = m->cycle = 0;
 	m->part = 0;
 }
@@ -113,7 +113,7 @@ static bool simple_can_accept(void *state, const struct npl_memory_request *requ
 {
 	const struct simple *m = state;
 	(void)request;
-	return m->n_put - m->n_taken < NPL_MEMORY_MAX_SIMPLE_PENDING && (!m->limited || m->cycle <= m->now);
+	return m->tail - m->head < NPL_MEMORY_MAX_SIMPLE_PENDING && (!m->limited || m->cycle <= m->now);
 }
 
 static void simple_push(void *state, const struct npl_memory_request *request)
@@ -161,7 +161,7 @@ static uint64_t simple_now(const void *state)
 static uint64_t simple_pending(const void *state)
 {
 	const struct simple *m = state;
-	return m->n_put - m->n_taken;
+	return m->tail - m->head;
 }
 
 static uint64_t simple_take(void *state, struct npl_memory_completion *completions, uint64_t capacity)
@@ -169,7 +169,7 @@ static uint64_t simple_take(void *state, struct npl_memory_completion *completio
 	struct simple *m = state;
 	const struct npl_memory_completion *first;
 	uint64_t n = 0;
-	for (; n < capacity && (first = first_done(m)) && first->cycle <= m->now; m->n_taken++)
+	for (; n < capacity && (first = first_done(m)) && first->cycle <= m->now; m->head++)
 		completions[n++] = *first;
 	return n;
 }
@@ -184,8 +184,8 @@ static void simple_relative(const void *state, struct npl_memory_words *words,
 	npl_memory_add_word(words, port_taken ? m->cycle - m->now : 0);
 	npl_memory_add_word(words, port_taken ? (uint64_t)(m->part >> 64) : 0);
 	npl_memory_add_word(words, port_taken ? (uint64_t)m->part : 0);
-	npl_memory_add_word(words, m->n_put - m->n_taken);
-	for (uint64_t i = m->n_taken; i < m->n_put; i++) {
+	npl_memory_add_word(words, m->tail - m->head);
+	for (uint64_t i = m->head; i < m->tail; i++) {
 		const struct npl_memory_completion *completion = &m->completion[i % NPL_MEMORY_MAX_SIMPLE_PENDING];
 		npl_memory_add_word(words, completion->cycle - m->now);
 		npl_memory_add_word(words, tag_of(asker, completion->tag));

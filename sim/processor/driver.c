@@ -107,10 +107,10 @@ static void processor_describe(const void *state, struct npl_device_info *info)
 		c->overhead_seconds * 1e6);
 }
 
-static bool processor_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+static bool processor_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
 {
 	(void)state;
-	return npl_widened_layer_ok(layer, why, n);
+	return npl_widened_layer_ok(layer, reason, n);
 }
 
 /* Charges the energy. The whole processor is on while it works, so what it draws idle is charged like any other part of

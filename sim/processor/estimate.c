@@ -30,8 +30,9 @@ static double bandwidth(const struct npl_processor_model *p, double bytes, doubl
 
 /* Returns the time on so many cores. Arithmetic and traffic overlap in part: the hidden time is a part of the
  * shorter. */
-static struct npl_processor_time time_on(const struct npl_processor_model *p, enum npl_processor_precision precision,
-					 const struct npl_processor_counts *counts, int64_t cores)
+static struct npl_processor_time time_on_cores(const struct npl_processor_model *p,
+					       enum npl_processor_precision precision,
+					       const struct npl_processor_counts *counts, int64_t cores)
 {
 	struct npl_processor_time t = {.cores = cores};
 	const double n = (double)cores;
@@ -66,7 +67,7 @@ struct npl_processor_time npl_processor_estimate(const struct npl_processor_mode
 {
 	struct npl_processor_time best = {.seconds = INFINITY};
 	for (int64_t n = 1;; n = 2 * n < p->cores ? 2 * n : p->cores) {
-		const struct npl_processor_time time = time_on(p, precision, counts, n);
+		const struct npl_processor_time time = time_on_cores(p, precision, counts, n);
 		if (time.seconds < best.seconds)
 			best = time;
 		if (n == p->cores)

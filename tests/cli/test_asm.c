@@ -46,11 +46,11 @@ static void expected_scores(uint8_t scores[6])
 		int hidden[16] = {0};
 		for (int p = 0; p < 16; p++)
 			for (int f = 0; f < 4; f++) {
-				int sum = first_bias[f], *most = &hidden[(p / 8 * 2 + p % 4 / 2) * 4 + f];
+				int sum = first_bias[f], *maximum = &hidden[(p / 8 * 2 + p % 4 / 2) * 4 + f];
 				for (int t = 0; t < 9; t++)
 					sum += pixel(n, p / 4 + t / 3 - 1, p % 4 + t % 3 - 1) * conv_weight(t, f);
 				sum = scaled(sum, 4, 0, 255);
-				*most = sum > *most ? sum : *most;
+				*maximum = sum > *maximum ? sum : *maximum;
 			}
 		for (int o = 0; o < 3; o++) {
 			int sum = second_bias[o];
@@ -69,7 +69,7 @@ static void put_table(uint8_t *table, const int32_t *bias, int n, float scale)
 	}
 }
 
-/* host.npy, weights.npy and example.s in the folder. */
+/* Writes host.npy, weights.npy and example.s into the folder. */
 static void write_example(const char *folder)
 {
 	uint8_t image[32], weights[48 * 16] = {0};
@@ -103,19 +103,19 @@ static void check_scores(const char *path, const uint8_t expected[6])
 /* The block's events are the file's without those of issue. */
 static void check_events(const char *folder)
 {
-	char *file = cli_read(cli_path(folder, "events.csv"), NULL), *rest = file,
+	char *file = cli_read(cli_path(folder, "events.csv"), NULL), *tail = file,
 	     *expected = cli_block(DOCUMENT, "csv"), *line;
 	int issued = 0;
-	for (char *at = expected; (line = strsep(&rest, "\n")) && *line;) {
+	for (char *at = expected; (line = strsep(&tail, "\n")) && *line;) {
 		cr_assert_eq(line[strlen(line) - 1], '\r');
 		line[strlen(line) - 1] = '\0';
 		if (strstr(line, ",issued,")) {
 			issued++;
 			continue;
 		}
-		char *wanted = strsep(&at, "\n");
-		cr_assert(wanted, "one more event: %s", line);
-		cr_assert_str_eq(line, wanted);
+		char *output = strsep(&at, "\n");
+		cr_assert(output, "one more event: %s", line);
+		cr_assert_str_eq(line, output);
 	}
 	cr_assert_eq(issued, 49);
 	free(file);
@@ -152,7 +152,7 @@ static void check_numpy(const char *folder, const uint8_t expected[6])
 
 Test(cli_asm, worked_example)
 {
-	char folder[CLI_PATH], *lines = cli_block(DOCUMENT, "sh"), *said = cli_block(DOCUMENT, "text"),
+	char folder[CLI_PATH], *lines = cli_block(DOCUMENT, "sh"), *message = cli_block(DOCUMENT, "text"),
 			       expected_text[64];
 	uint8_t expected[6];
 	struct cli_result r = {0};
@@ -161,13 +161,13 @@ Test(cli_asm, worked_example)
 	expected_scores(expected);
 	snprintf(expected_text, sizeof expected_text, "%d %d %d %d %d %d\n", expected[0], expected[1], expected[2],
 		 expected[3], expected[4], expected[5]);
-	cr_assert_str_eq(said, expected_text);
+	cr_assert_str_eq(message, expected_text);
 	cli_run_lines(folder, lines, &r);
 	check_scores(cli_path(folder, "scores.npy"), expected);
 	check_events(folder);
 	check_numpy(folder, expected);
 	free(lines);
-	free(said);
+	free(message);
 	cli_free(&r);
 	cli_remove_folder(folder);
 }
@@ -176,17 +176,17 @@ Test(cli_asm, worked_example)
 Test(cli_asm, engines)
 {
 	char folder[CLI_PATH], *events[2], *json[2];
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	static const char *const engine[] = {"rtl", "fast"};
 	cli_folder(folder);
 	write_example(folder);
-	struct cli_result r = cli_run(&how, "asm", "@/example.s", "-o", "@/example.bin");
+	struct cli_result r = cli_run(&options, "asm", "@/example.s", "-o", "@/example.bin");
 	cr_assert(r.status == 0 && !r.out_bytes && !r.err_bytes, "%s", r.err);
 	cli_free(&r);
 	for (int i = 0; i < 2; i++) {
-		r = cli_run(&how, "exec", i ? "@/example.s" : "@/example.bin", "--machine", MACHINE, "--host-memory",
-			    "@/host.npy", "--weights", "@/weights.npy", "--output", "@/y.npy", "--engine", engine[i],
-			    "--events", "@/e.csv", "--json", "@/e.json", "--quiet");
+		r = cli_run(&options, "exec", i ? "@/example.s" : "@/example.bin", "--machine", MACHINE,
+			    "--host-memory", "@/host.npy", "--weights", "@/weights.npy", "--output", "@/y.npy",
+			    "--engine", engine[i], "--events", "@/e.csv", "--json", "@/e.json", "--quiet");
 		cr_assert(r.status == 0 && !r.out_bytes && !r.err_bytes, "%s", r.err);
 		cli_free(&r);
 		events[i] = cli_read(cli_path(folder, "e.csv"), NULL);
@@ -213,12 +213,12 @@ Test(cli_asm, engines)
 	cr_assert(cli_near(cli_number(cli_at(a, "seconds")), (double)cycles / 700e6, 1e-12));
 	cr_assert_eq(cli_integer(cli_at(a, "output.address")), 64);
 	cr_assert_eq(cli_integer(cli_at(a, "output.bytes")), 6);
-	json_t *timed = cli_json(&how, "exec", "@/example.s", "--machine", MACHINE, "--timing-only", "--json", "-");
+	json_t *timed = cli_json(&options, "exec", "@/example.s", "--machine", MACHINE, "--timing-only", "--json", "-");
 	cr_assert_eq(cli_integer(cli_at(timed, "cycles")), cycles);
 	cr_assert(json_is_null(cli_at(timed, "output")) && json_is_null(cli_at(timed, "saturations")));
 	cr_assert(json_equal(cli_at(timed, "counters"), cli_at(a, "counters")));
 	json_decref(timed);
-	timed = cli_json(&how, "exec", "@/example.s", "--machine", MACHINE, "--timing-only", "--json", "-", "--set",
+	timed = cli_json(&options, "exec", "@/example.s", "--machine", MACHINE, "--timing-only", "--json", "-", "--set",
 			 MACHINE ".activate.cycles_per_row=3");
 	cr_assert_gt(cli_integer(cli_at(timed, "cycles")), cycles);
 	json_decref(timed);
@@ -231,25 +231,25 @@ Test(cli_asm, engines)
 	cli_remove_folder(folder);
 }
 
-/* Binary to text to binary; standard output is as good as a file. */
+/* A binary becomes text and the same binary again, through standard output as through a file. */
 Test(cli_asm, round_trip)
 {
 	char folder[CLI_PATH];
 	size_t bytes, again_bytes;
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	write_example(folder);
-	struct cli_result direct = cli_run(&how, "asm", "@/example.s", "-o", "-", "--machine", MACHINE);
+	struct cli_result direct = cli_run(&options, "asm", "@/example.s", "-o", "-", "--machine", MACHINE);
 	cr_assert_eq(direct.status, 0, "%s", direct.err);
 	cr_assert_eq(direct.out_bytes, 120 + 49 * 12);
 	cli_write(folder, "a.bin", direct.out, direct.out_bytes);
-	struct cli_result text = cli_run(&how, "disasm", "@/a.bin"),
-			  r = cli_run(&how, "disasm", "@/a.bin", "-o", "@/a.s");
+	struct cli_result text = cli_run(&options, "disasm", "@/a.bin"),
+			  r = cli_run(&options, "disasm", "@/a.bin", "-o", "@/a.s");
 	cr_assert(text.status == 0 && r.status == 0 && r.out_bytes == 0, "%s%s", text.err, r.err);
 	char *written = cli_read(cli_path(folder, "a.s"), &bytes);
 	cr_assert_str_eq(written, text.out);
 	cli_free(&r);
-	r = cli_run(&how, "asm", "@/a.s", "-o", "@/b.bin");
+	r = cli_run(&options, "asm", "@/a.s", "-o", "@/b.bin");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	char *again = cli_read(cli_path(folder, "b.bin"), &again_bytes);
 	cr_assert_eq(again_bytes, direct.out_bytes);
@@ -412,11 +412,11 @@ Test(cli_asm, refusals)
 	write_bad_programs(folder);
 	CLI_CHECK(folder, cases);
 	/* A machine that is not known here does not matter where another is given. */
-	const struct cli_how how = {.folder = folder};
-	struct cli_result r = cli_run(&how, "exec", "@/other.s", "--machine", MACHINE, "--quiet");
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "exec", "@/other.s", "--machine", MACHINE, "--quiet");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
-	r = cli_run(&how, "asm", "@/other.s", "--machine", MACHINE, "-o", "@/other.bin");
+	r = cli_run(&options, "asm", "@/other.s", "--machine", MACHINE, "-o", "@/other.bin");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
 	const struct cli_refusal binary[] = {
@@ -429,10 +429,10 @@ Test(cli_asm, refusals)
 Test(cli_asm, a_header_that_contradicts_itself)
 {
 	char folder[CLI_PATH], machine[64] = "diannao";
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	cli_write_text(folder, "p.s", ".machine " MACHINE "\nhalt\n");
-	struct cli_result r = cli_run(&how, "asm", "@/p.s", "-o", "-");
+	struct cli_result r = cli_run(&options, "asm", "@/p.s", "-o", "-");
 	char *name = memmem(r.out, r.out_bytes, MACHINE, sizeof MACHINE);
 	cr_assert(r.status == 0 && name, "%s", r.err);
 	memcpy(name, machine, sizeof MACHINE > sizeof "diannao" ? sizeof MACHINE : sizeof "diannao");
@@ -451,12 +451,12 @@ Test(cli_asm, a_patched_header)
 {
 	enum { HOST_ADDRESS = 24 }; /* the header's byte */
 	char folder[CLI_PATH], text[2 * CLI_PATH];
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	cli_write_text(folder, "m.yaml", "name: m\ndriver: systolic\n");
 	snprintf(text, sizeof text, ".machine %s/m.yaml\nhalt\n", folder);
 	cli_write_text(folder, "p.s", text);
-	struct cli_result r = cli_run(&how, "asm", "@/p.s", "-o", "-");
+	struct cli_result r = cli_run(&options, "asm", "@/p.s", "-o", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_write(folder, "m.bin", r.out, r.out_bytes);
 	r.out[HOST_ADDRESS] = 7;
@@ -492,10 +492,10 @@ Test(cli_asm, a_program_without_instructions)
 Test(cli_asm, smallest_program)
 {
 	char folder[CLI_PATH];
-	const struct cli_how how = {.folder = folder}, full = {.folder = folder, .stdout_to = "/dev/full"};
+	const struct cli_run_options options = {.folder = folder}, full = {.folder = folder, .stdout_to = "/dev/full"};
 	cli_folder(folder);
 	write_bad_programs(folder);
-	struct cli_result r = cli_run(&how, "exec", "@/halt.bin", "--machine", "tpu_v1");
+	struct cli_result r = cli_run(&options, "exec", "@/halt.bin", "--machine", "tpu_v1");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(cli_says(r.out, "tpu_v1, engine fast: 1 cycles"), "%s", r.out);
 	for (const char *line = r.out; *line; line += strcspn(line, "\n") + 1)
@@ -506,7 +506,7 @@ Test(cli_asm, smallest_program)
 	cli_free(&r);
 	static const char *const commands[] = {"asm", "disasm", "exec"};
 	for (size_t i = 0; i < 3; i++) {
-		r = cli_run(&how, commands[i], "--help");
+		r = cli_run(&options, commands[i], "--help");
 		cr_assert(r.status == 0 && !strncmp(r.out, "usage: npulab ", 14), "%s", r.out);
 		cli_free(&r);
 	}

@@ -5,7 +5,7 @@
  * after the work that an output cannot be written, and no file that was not there before. */
 #include "tests/kit/cli_run.h"
 
-/* Relu(x) -> y of a shape; op may be another operator. */
+/* Writes a model y = Relu(x) of a shape; `op` may be another operator. */
 static void write_one_node(const char *folder, const char *name, const char *op, int rank, const int64_t *dims)
 {
 	struct onnx_writer graph = {0};
@@ -109,13 +109,13 @@ Test(cli_bad_input, truncated_model)
 		size_t n = sizeof cuts / sizeof *cuts, cut = i < n    ? cuts[i]
 							     : i < 40 ? bytes - (40 - i)
 								      : bytes * (i - 39) / 31;
-		char what[100];
+		char subject[100];
 		if (cut >= bytes)
 			continue;
-		snprintf(what, sizeof what, "digits.onnx cut to %zu of %zu bytes", cut, bytes);
+		snprintf(subject, sizeof subject, "digits.onnx cut to %zu of %zu bytes", cut, bytes);
 		cli_write(folder, "cut.onnx", data, cut);
-		struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "inspect", "@/cut.onnx");
-		cli_check_refusal(&r, 3, "cut.onnx", what);
+		struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "inspect", "@/cut.onnx");
+		cli_check_refusal(&r, 3, "cut.onnx", subject);
 		cli_free(&r);
 	}
 	free(data);
@@ -154,7 +154,7 @@ static void write_nan(const char *folder, const char *name)
 	free(data);
 }
 
-Test(cli_bad_input, samples_that_do_not_fit)
+Test(cli_bad_input, samples_of_wrong_shape_are_refused)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -217,8 +217,8 @@ Test(cli_bad_input, samples_that_do_not_fit)
 		{3, "shape.npy", {"compare", "digits", "--input", "@/shape.npy", "--json", "-"}},
 	};
 	CLI_CHECK(folder, cases);
-	struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "compare", "digits", "--devices", "tpu_v1",
-				      "--input", "@/good.npy", "--labels", "@/labels.npy", "--quiet");
+	struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "compare", "digits", "--devices",
+				      "tpu_v1", "--input", "@/good.npy", "--labels", "@/labels.npy", "--quiet");
 	cr_assert_eq(r.status, 0, "the samples that fit: %s", r.err);
 	cli_free(&r);
 	cli_remove_folder(folder);
@@ -300,7 +300,7 @@ Test(cli_bad_input, usage)
 	};
 	CLI_CHECK(folder, cases);
 	cli_remove_folder(folder);
-	struct cli_result r = cli_run_list(&(struct cli_how){0}, (const char *const[]){NULL});
+	struct cli_result r = cli_run_list(&(struct cli_run_options){0}, (const char *const[]){NULL});
 	cr_assert_eq(r.status, 2, "without a command");
 	cr_assert(r.out_bytes == 0 && strstr(r.err, "usage: npulab COMMAND"), "without a command: %s", r.err);
 	cli_free(&r);
@@ -311,7 +311,7 @@ Test(cli_bad_input, usage)
 		"layer", __VA_ARGS__, "--devices", "tpu_v1"                                                            \
 	}
 
-Test(cli_bad_input, layers_that_cannot_be)
+Test(cli_bad_input, impossible_layers_are_refused)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -380,8 +380,8 @@ Test(cli_bad_input, model_settings)
 	for (size_t i = 3; i < 5; i++) {
 		char model[32];
 		snprintf(model, sizeof model, "@/%s.onnx", names[i]);
-		struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "compare", model, "--devices",
-					      "null");
+		struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "compare", model,
+					      "--devices", "null");
 		cr_assert_eq(r.status, 0, "%s: %s", names[i], r.err);
 		cli_free(&r);
 	}
@@ -418,7 +418,8 @@ Test(cli_bad_input, outputs)
 					{TPU, "--csv", "@/new.csv"},
 					{"run", "digits", "--device", "tpu_v1", "--output", "@/y.npy", "--quiet"}};
 	for (size_t i = 0; i < sizeof full / sizeof *full; i++) {
-		struct cli_result r = cli_run_list(&(struct cli_how){.folder = folder, .largest_file = 512}, full[i]);
+		struct cli_result r = cli_run_list(&(struct cli_run_options){.folder = folder, .largest_file = 512},
+						   full[i]);
 		cr_assert_eq(r.status, 5, "%s", r.err);
 		cr_assert(strstr(r.err, "cannot be written"), "%s", r.err);
 		cr_assert_eq(!r.out_bytes, i == 3, "the table is printed all the same: %s", r.out);
@@ -434,7 +435,7 @@ Test(cli_bad_input, outputs)
 					   {"models"},    {"inspect", "digits"},      {"--help"},
 					   {"--version"}, {"compare", "--help"}};
 	for (size_t i = 0; i < sizeof printed / sizeof *printed; i++) {
-		struct cli_result r = cli_run_list(&(struct cli_how){.stdout_to = "/dev/full"}, printed[i]);
+		struct cli_result r = cli_run_list(&(struct cli_run_options){.stdout_to = "/dev/full"}, printed[i]);
 		cli_check_refusal(&r, 5, "standard output could not be written", printed[i][0]);
 		cli_free(&r);
 	}
@@ -443,7 +444,7 @@ Test(cli_bad_input, outputs)
 		{"compare", "digits", "--devices", "tpu_v1,cuda", "--timing-only", "--json", "-"},
 		{"validate", "tpu_v1", "--check", "--set", "tpu_v1.array.rows=128"}};
 	for (size_t i = 0; i < 2; i++) {
-		struct cli_result r = cli_run_list(&(struct cli_how){.stdout_to = "/dev/full"}, worse[i]);
+		struct cli_result r = cli_run_list(&(struct cli_run_options){.stdout_to = "/dev/full"}, worse[i]);
 		cr_assert_eq(r.status, 5, "%s: %s", worse[i][0], r.err);
 		cr_assert(strstr(r.err, "standard output could not be written"), "%s", r.err);
 		cli_free(&r);
@@ -455,8 +456,8 @@ Test(cli_bad_input, out_of_memory)
 {
 	if (cli_no_limits())
 		cr_skip("the sanitizer needs all the address space there is, and an emulator ignores its limit");
-	struct cli_result r = cli_run(&(struct cli_how){.address_space = (size_t)1 << 30}, "layer", "gemm", "-m",
-				      "40000", "-k", "40000", "-n", "8", "--devices", "tpu_v1", "--json", "-");
+	struct cli_result r = cli_run(&(struct cli_run_options){.address_space = (size_t)1 << 30}, "layer", "gemm",
+				      "-m", "40000", "-k", "40000", "-n", "8", "--devices", "tpu_v1", "--json", "-");
 	cli_check_refusal(&r, 5, "out of memory", "1.6 GB of operands in 1 GiB");
 	cli_free(&r);
 }
@@ -474,8 +475,9 @@ Test(cli_bad_input, address_space_of_the_processor)
 	for (int i = 0; i < 2 * SIZES; i++) {
 		const bool data = i >= SIZES;
 		const size_t bytes = kilobytes[i % SIZES] * 1024;
-		const struct cli_how how = {.address_space = data ? 0 : bytes, .data = data ? bytes : 0};
-		struct cli_result r = cli_run(&how, "compare", "lenet5", "--devices", "cpu", "--quiet", "--batch", "1");
+		const struct cli_run_options options = {.address_space = data ? 0 : bytes, .data = data ? bytes : 0};
+		struct cli_result r = cli_run(&options, "compare", "lenet5", "--devices", "cpu", "--quiet", "--batch",
+					      "1");
 		cr_assert(r.status == 0 || r.status == 5, "%zu bytes: exit status %d, %s", bytes, r.status, r.err);
 		if (r.status)
 			cli_check_refusal(&r, 5, "", "the cpu within a limit");
@@ -501,7 +503,7 @@ Test(cli_bad_input, small_stack)
 	if (cli_no_limits())
 		cr_skip("the sanitizer and an emulator need more stack");
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-		struct cli_result r = cli_run_list(&(struct cli_how){.stack = 96 * 1024}, commands[i]);
+		struct cli_result r = cli_run_list(&(struct cli_run_options){.stack = 96 * 1024}, commands[i]);
 		cr_assert_eq(r.status, 0, "%s %s: %d, %s", commands[i][0], commands[i][1], r.status, r.err);
 		cli_free(&r);
 	}

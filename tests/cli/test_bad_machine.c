@@ -48,13 +48,13 @@ Test(cli_bad_machine, devices_and_parameters)
 	cli_write_text(folder, "documents.yaml", "driver: systolic\n---\ndriver: systolic\n");
 	cli_write_text(folder, "nomodel.yaml", "name: mine\n");
 	cli_write_text(folder, "nosimulator.yaml", "driver: abacus\n");
-	static const char *const taken[] = {"host", "placement", "cpu",      "null", "two words",
-					    "a,b",  "a.b",       "\033[31m", ""};
-	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++) {
+	static const char *const n_taken[] = {"host", "placement", "cpu",      "null", "two words",
+					      "a,b",  "a.b",       "\033[31m", ""};
+	for (size_t i = 0; i < sizeof n_taken / sizeof *n_taken; i++) {
 		char name[32], text[80];
 		snprintf(name, sizeof name, "name%zu.yaml", i);
-		snprintf(text, sizeof text, "name: \"%s%s\"\ndriver: systolic\n", *taken[i] == '\033' ? "\\e" : "",
-			 *taken[i] == '\033' ? taken[i] + 1 : taken[i]);
+		snprintf(text, sizeof text, "name: \"%s%s\"\ndriver: systolic\n", *n_taken[i] == '\033' ? "\\e" : "",
+			 *n_taken[i] == '\033' ? n_taken[i] + 1 : n_taken[i]);
 		cli_write_text(folder, name, text);
 	}
 	cli_write_text(folder, "copied.yaml", "driver: systolic\ncopied_from: tpu1\n");
@@ -189,7 +189,7 @@ Test(cli_bad_machine, devices_and_parameters)
 }
 
 /* Refused before a counter of cycles wraps, in milliseconds. */
-Test(cli_bad_machine, a_layer_that_takes_decades)
+Test(cli_bad_machine, a_layer_beyond_any_time_is_refused)
 {
 	char folder[CLI_PATH], text[2 * CLI_PATH];
 	cli_folder(folder);
@@ -324,7 +324,8 @@ Test(cli_bad_machine, settings_of_one_entry)
 		 "npulab: tpu_v1@unified_buffer.bytes=100: unified_buffer.bytes is"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", cases[i][0]);
+		struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--devices",
+					      cases[i][0]);
 		cli_check_refusal(&r, 2, cases[i][1], cases[i][0]);
 		cli_free(&r);
 	}

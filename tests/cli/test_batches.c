@@ -28,8 +28,8 @@ struct group {
 	const char *op, *inputs, *then, *then_inputs; /* t is the first's result */
 	const char *attr;
 	int64_t value;
-	bool list;        /* the attribute is a list */
-	const char *says; /* who mixes the samples; NULL: nobody */
+	bool list;            /* the attribute is a list */
+	const char *expected; /* who mixes the samples; NULL: nobody */
 	int opset;
 };
 
@@ -56,66 +56,70 @@ static void write_layer_group(const char *folder, const char *name, const struct
 	onnx_writer_free(&attrs);
 }
 
-static void check_same_file(const char *folder, const char *a, const char *b, const char *what)
+static void check_same_file(const char *folder, const char *a, const char *b, const char *subject)
 {
 	size_t bytes[2];
 	char *one = cli_read(cli_path(folder, a), &bytes[0]), *two = cli_read(cli_path(folder, b), &bytes[1]);
-	cr_assert(bytes[0] == bytes[1] && !memcmp(one, two, bytes[0]), "%s: %s is not %s", what, a, b);
+	cr_assert(bytes[0] == bytes[1] && !memcmp(one, two, bytes[0]), "%s: %s is not %s", subject, a, b);
 	free(one);
 	free(two);
 }
 
 static const struct group mixing[] = {
-	{.op = "Transpose", .inputs = "x", .then = "MatMul", .then_inputs = "x t", .says = "node 'second' (MatMul)"},
-	{.op = "Softmax", .inputs = "x", .attr = "axis", .says = "node 'first' (Softmax)"},
-	{.op = "LpNormalization", .inputs = "x", .attr = "axis", .says = "node 'first' (LpNormalization)"},
-	{.op = "CumSum", .inputs = "x zero", .says = "node 'first' (CumSum)"},
-	{.op = "TopK", .inputs = "x two", .attr = "axis", .says = "node 'first' (TopK)"},
+	{.op = "Transpose",
+	 .inputs = "x",
+	 .then = "MatMul",
+	 .then_inputs = "x t",
+	 .expected = "node 'second' (MatMul)"},
+	{.op = "Softmax", .inputs = "x", .attr = "axis", .expected = "node 'first' (Softmax)"},
+	{.op = "LpNormalization", .inputs = "x", .attr = "axis", .expected = "node 'first' (LpNormalization)"},
+	{.op = "CumSum", .inputs = "x zero", .expected = "node 'first' (CumSum)"},
+	{.op = "TopK", .inputs = "x two", .attr = "axis", .expected = "node 'first' (TopK)"},
 	{.op = "ReduceMean",
 	 .inputs = "x",
 	 .then = "Sub",
 	 .then_inputs = "x t",
 	 .attr = "axes",
 	 .list = true,
-	 .says = "node 'first' (ReduceMean)"},
-	{.op = "ReduceSum", .inputs = "x zero", .says = "node 'first' (ReduceSum)"},
+	 .expected = "node 'first' (ReduceMean)"},
+	{.op = "ReduceSum", .inputs = "x zero", .expected = "node 'first' (ReduceSum)"},
 	{.op = "MeanVarianceNormalization",
 	 .inputs = "x",
 	 .attr = "axes",
 	 .list = true,
-	 .says = "node 'first' (MeanVarianceNormalization)"},
-	{.op = "Gather", .inputs = "x zero", .attr = "axis", .says = "node 'first' (Gather)"},
-	{.op = "Unsqueeze", .inputs = "x zero", .says = "output 'y' has the samples along dimension 1"},
-	{.op = "Transpose", .inputs = "x", .says = "output 'y' has the samples along dimension 1"},
-	{.op = "Softmax", .inputs = "x", .attr = "axis", .opset = 11, .says = "node 'first' (Softmax)"},
-	{.op = "Concat", .inputs = "x x", .attr = "axis", .says = "output 'y' has each sample in several pieces"},
-	{.op = "DynamicQuantizeLinear", .inputs = "x", .says = "node 'first' (DynamicQuantizeLinear)"},
+	 .expected = "node 'first' (MeanVarianceNormalization)"},
+	{.op = "Gather", .inputs = "x zero", .attr = "axis", .expected = "node 'first' (Gather)"},
+	{.op = "Unsqueeze", .inputs = "x zero", .expected = "output 'y' has the samples along dimension 1"},
+	{.op = "Transpose", .inputs = "x", .expected = "output 'y' has the samples along dimension 1"},
+	{.op = "Softmax", .inputs = "x", .attr = "axis", .opset = 11, .expected = "node 'first' (Softmax)"},
+	{.op = "Concat", .inputs = "x x", .attr = "axis", .expected = "output 'y' has each sample in several pieces"},
+	{.op = "DynamicQuantizeLinear", .inputs = "x", .expected = "node 'first' (DynamicQuantizeLinear)"},
 };
 
 Test(cli_batches, mixed_samples_are_one_batch)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
 	for (size_t i = 0; i < sizeof mixing / sizeof *mixing; i++) {
 		const struct group *c = &mixing[i];
 		write_layer_group(folder, "net.onnx", c, -1);
-		json_t *open = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
+		json_t *open = cli_json(&options, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
 					"--output", "@/open.npy", "--json", "-");
-		cr_assert(strstr(cli_text(cli_at(open, "model.one_batch")), c->says), "%s: '%s', expected '%s'", c->op,
-			  cli_text(cli_at(open, "model.one_batch")), c->says);
+		cr_assert(strstr(cli_text(cli_at(open, "model.one_batch")), c->expected), "%s: '%s', expected '%s'",
+			  c->op, cli_text(cli_at(open, "model.one_batch")), c->expected);
 		cr_assert(cli_integer(cli_at(open, "model.batch")) == ROWS &&
 			  cli_integer(cli_at(open, "model.batches")) == 1);
 		json_decref(open);
-		json_t *asked = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
+		json_t *asked = cli_json(&options, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
 					 "--output", "@/asked.npy", "--batch", "7", "--json", "-");
 		cr_assert(json_is_null(cli_at(asked, "model.one_batch")), "%s: it is what was asked for", c->op);
 		json_decref(asked);
 		check_same_file(folder, "open.npy", "asked.npy", c->op);
 		const struct cli_refusal refused[] = {
 			{3,
-			 c->says,
+			 c->expected,
 			 {"run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy", "--batch", "3"}},
 			{3,
 			 "set the batch to 7",
@@ -124,16 +128,16 @@ Test(cli_batches, mixed_samples_are_one_batch)
 		cli_check_refusals(folder, refused, 2);
 		write_layer_group(folder, "fixed.onnx", c, strcmp(c->op, "TopK") ? 1 : 2);
 		const struct cli_refusal fixed = {
-			3, c->says, {"run", "@/fixed.onnx", "--device", "reference", "--input", "@/x.npy"}};
+			3, c->expected, {"run", "@/fixed.onnx", "--device", "reference", "--input", "@/x.npy"}};
 		cli_check_refusals(folder, &fixed, 1);
 	}
-	struct cli_result table = cli_run(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy");
+	struct cli_result table = cli_run(&options, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy");
 	cr_assert(table.status == 0 && cli_says(table.out, "one batch"), "%s%s", table.err, table.out);
 	cli_free(&table);
 	cli_remove_folder(folder);
 }
 
-/* The same bits in batches of 1, 3 (the last filled up) and 7. */
+/* The results have the same bits in batches of 1, of 3 (the last one is filled up) and of 7. */
 Test(cli_batches, independent_samples_are_cut)
 {
 	static const struct group kept[] = {
@@ -154,7 +158,7 @@ Test(cli_batches, independent_samples_are_cut)
 	};
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
 		static const char *const batch[] = {"1", "3", "7"};
@@ -163,7 +167,7 @@ Test(cli_batches, independent_samples_are_cut)
 			char name[16], at[24];
 			snprintf(name, sizeof name, "%s.npy", batch[b]);
 			snprintf(at, sizeof at, "@/%s", name);
-			json_t *root = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--input",
+			json_t *root = cli_json(&options, "run", "@/net.onnx", "--device", "reference", "--input",
 						"@/x.npy", "--batch", batch[b], "--output", at, "--json", "-");
 			cr_assert(json_is_null(cli_at(root, "model.one_batch")));
 			cr_assert_eq(cli_integer(cli_at(root, "model.batches")),
@@ -175,7 +179,7 @@ Test(cli_batches, independent_samples_are_cut)
 	cli_remove_folder(folder);
 }
 
-/* y = x * b, or x times b's transpose. */
+/* Writes a model y = x * b, or x times the transpose of b. */
 static void write_two(const char *folder, const char *name, int64_t x_rows, int b_rank, const int64_t *b_dims,
 		      bool product)
 {
@@ -189,11 +193,11 @@ static void write_two(const char *folder, const char *name, int64_t x_rows, int 
 	cli_write_model(folder, name, &g);
 }
 
-Test(cli_batches, other_inputs_stay)
+Test(cli_batches, inputs_without_samples_are_not_cut)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
 	save(folder, "three.npy", npl_shape_of(1, COLUMNS), 1);
 	save(folder, "row.npy", npl_shape_of(2, 1, COLUMNS), 1);
@@ -210,7 +214,7 @@ Test(cli_batches, other_inputs_stay)
 	for (size_t i = 0; i < sizeof nets / sizeof *nets; i++) {
 		static const char *const batch[] = {"1", "2", "7"};
 		for (int k = 0; k < 3; k++) {
-			struct cli_result r = cli_run(&how, "run", nets[i][0], "--device", "reference", "--input",
+			struct cli_result r = cli_run(&options, "run", nets[i][0], "--device", "reference", "--input",
 						      "x=@/x.npy", "--input", nets[i][1], "--batch", batch[k],
 						      "--quiet", "--output", k ? "@/k.npy" : "@/0.npy");
 			cr_assert_eq(r.status, 0, "%s at %s: %s", nets[i][0], batch[k], r.err);
@@ -221,17 +225,17 @@ Test(cli_batches, other_inputs_stay)
 	}
 	/* Two open dimensions with files of different lengths: the second is no batch, and stays whole beside each
 	 * sample. */
-	json_t *root = cli_json(&how, "run", "@/open.onnx", "--device", "reference", "--input", "x=@/x.npy", "--input",
-				"b=@/five.npy", "--json", "-", "--output", "@/open.npy");
+	json_t *root = cli_json(&options, "run", "@/open.onnx", "--device", "reference", "--input", "x=@/x.npy",
+				"--input", "b=@/five.npy", "--json", "-", "--output", "@/open.npy");
 	cr_assert(json_is_null(cli_at(root, "model.one_batch")) && cli_integer(cli_at(root, "model.batches")) == ROWS);
 	json_decref(root);
-	struct cli_result r = cli_run(&how, "run", "@/table.onnx", "--device", "reference", "--input", "x=@/x.npy",
+	struct cli_result r = cli_run(&options, "run", "@/table.onnx", "--device", "reference", "--input", "x=@/x.npy",
 				      "--input", "b=@/five.npy", "--quiet", "--output", "@/table.npy");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
 	check_same_file(folder, "open.npy", "table.npy", "a table of its own length");
 	/* Five rows are said of both: the second file has them and the first has not. */
-	r = cli_run(&how, "run", "@/equal.onnx", "--device", "reference", "--input", "x=@/x.npy", "--input",
+	r = cli_run(&options, "run", "@/equal.onnx", "--device", "reference", "--input", "x=@/x.npy", "--input",
 		    "b=@/five.npy", "--quiet", "--output", "@/equal.npy");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
@@ -240,12 +244,12 @@ Test(cli_batches, other_inputs_stay)
 }
 
 /* A model that takes one sample alone runs them one by one. */
-Test(cli_batches, one_by_one)
+Test(cli_batches, a_model_of_one_sample_runs_them_one_by_one)
 {
 	char folder[CLI_PATH];
 	struct onnx_writer g = {0};
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
 	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){1, COLUMNS});
 	onnx_put_int64s(&g, "zero", 1, (int64_t[]){0});
@@ -254,8 +258,8 @@ Test(cli_batches, one_by_one)
 	onnx_put_node(&g, "Unsqueeze", "back", "r zero", "y", NULL);
 	onnx_put_output(&g, "y");
 	cli_write_model(folder, "one.onnx", &g);
-	json_t *root = cli_json(&how, "run", "@/one.onnx", "--device", "reference", "--input", "@/x.npy", "--json", "-",
-				"--output", "@/y.npy");
+	json_t *root = cli_json(&options, "run", "@/one.onnx", "--device", "reference", "--input", "@/x.npy", "--json",
+				"-", "--output", "@/y.npy");
 	cr_assert_eq(cli_integer(cli_at(root, "model.batches")), ROWS);
 	json_decref(root);
 	struct npl_tensor x, y;
@@ -279,7 +283,7 @@ Test(cli_batches, a_size_that_takes_all_samples_or_one)
 	struct onnx_writer g = {0}, attrs = {0};
 	const float rows[ROWS] = {0, 1, 2, 3, 4, 5, 6};
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
 	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){-1, COLUMNS});
 	onnx_put_floats(&g, "rows", 2, (int64_t[]){ROWS, 1}, rows);
@@ -289,11 +293,11 @@ Test(cli_batches, a_size_that_takes_all_samples_or_one)
 	onnx_put_output(&g, "y");
 	cli_write_model(folder, "net.onnx", &g);
 	onnx_writer_free(&attrs);
-	static const char says[] = "the model takes 7 samples as one batch, but no batch of 2";
-	json_t *root = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy", "--json", "-",
-				"--output", "@/y.npy");
+	static const char expected[] = "the model takes 7 samples as one batch, but no batch of 2";
+	json_t *root = cli_json(&options, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy", "--json",
+				"-", "--output", "@/y.npy");
 	cr_assert_eq(cli_integer(cli_at(root, "model.batches")), 1);
-	cr_assert_str_eq(cli_text(cli_at(root, "model.one_batch")), says);
+	cr_assert_str_eq(cli_text(cli_at(root, "model.one_batch")), expected);
 	json_decref(root);
 	struct npl_tensor x, y;
 	struct npl_err err;
@@ -309,10 +313,10 @@ Test(cli_batches, a_size_that_takes_all_samples_or_one)
 	npl_tensor_free(&x);
 	npl_tensor_free(&y);
 	/* Seven times one sample would be something else. */
-	struct cli_result r = cli_run(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
+	struct cli_result r = cli_run(&options, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
 				      "--batch", "1");
 	cr_assert_eq(r.status, 3);
-	cr_assert(strstr(r.err, says), "%s", r.err);
+	cr_assert(strstr(r.err, expected), "%s", r.err);
 	cli_free(&r);
 	cli_remove_folder(folder);
 }
@@ -323,7 +327,7 @@ Test(cli_batches, a_size_that_is_the_batch_by_chance)
 	static const char *const ops[] = {"Expand", "Add"};
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	for (int rows = 1; rows <= 3; rows++) {
 		save(folder, "x.npy", npl_shape_of(2, rows, COLUMNS), -1);
 		for (int i = 0; i < 2; i++) {
@@ -334,7 +338,7 @@ Test(cli_batches, a_size_that_is_the_batch_by_chance)
 			onnx_put_node(&g, ops[i], "last", i ? "x rows" : "x shape", "y", NULL);
 			onnx_put_output(&g, "y");
 			cli_write_model(folder, "net.onnx", &g);
-			struct cli_result r = cli_run(&how, "run", "@/net.onnx", "--device", "reference", "--input",
+			struct cli_result r = cli_run(&options, "run", "@/net.onnx", "--device", "reference", "--input",
 						      "@/x.npy", "--quiet", "--output", "@/y.npy");
 			cr_assert_eq(r.status, rows < 3 ? 0 : 3, "%s of %d rows: %d, %s", ops[i], rows, r.status,
 				     r.err);
@@ -360,7 +364,7 @@ Test(cli_batches, a_size_that_is_the_batch_by_chance)
 Test(cli_batches, a_size_that_fits_smaller_batches)
 {
 	static const struct {
-		const char *op, *inputs, *says;
+		const char *op, *inputs, *expected;
 		int opset;
 	} cases[] = {
 		{"Slice", "x zero two zero", "node 'last' (Slice)", 13},
@@ -374,7 +378,7 @@ Test(cli_batches, a_size_that_fits_smaller_batches)
 	};
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	save(folder, "x.npy", npl_shape_of(2, 4, COLUMNS), -1);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct onnx_writer g = {0};
@@ -391,15 +395,15 @@ Test(cli_batches, a_size_that_fits_smaller_batches)
 		struct onnx_writer model = onnx_model(&g, cases[i].opset);
 		cli_write(folder, "net.onnx", model.data, model.bytes);
 		onnx_writer_free(&model);
-		struct cli_result r = cli_run(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
-					      "--quiet", "--batch", "2", "--output", "@/y.npy");
-		cr_assert_eq(r.status, cases[i].says ? 3 : 0, "%s %s: %s", cases[i].op, cases[i].inputs, r.err);
-		cr_assert(!cases[i].says || strstr(r.err, cases[i].says), "%s %s: %s", cases[i].op, cases[i].inputs,
-			  r.err);
+		struct cli_result r = cli_run(&options, "run", "@/net.onnx", "--device", "reference", "--input",
+					      "@/x.npy", "--quiet", "--batch", "2", "--output", "@/y.npy");
+		cr_assert_eq(r.status, cases[i].expected ? 3 : 0, "%s %s: %s", cases[i].op, cases[i].inputs, r.err);
+		cr_assert(!cases[i].expected || strstr(r.err, cases[i].expected), "%s %s: %s", cases[i].op,
+			  cases[i].inputs, r.err);
 		cli_free(&r);
-		json_t *open = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
+		json_t *open = cli_json(&options, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
 					"--json", "-");
-		cr_assert_eq(cli_integer(cli_at(open, "model.batches")), cases[i].says ? 1 : 4, "%s", cases[i].op);
+		cr_assert_eq(cli_integer(cli_at(open, "model.batches")), cases[i].expected ? 1 : 4, "%s", cases[i].op);
 		json_decref(open);
 	}
 	cli_remove_folder(folder);
@@ -414,7 +418,7 @@ Test(cli_batches, outputs_of_the_number_of_samples)
 	} cases[] = {{"ConstantOfShape", ROWS, COLUMNS}, {"Cast", 2, 0}, {"Identity", 2, 0}};
 	char folder[CLI_PATH], path[CLI_PATH + 32];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	save(folder, "x.npy", npl_shape_of(2, ROWS, COLUMNS), -1);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct onnx_writer g = {0}, attrs = {0};
@@ -427,8 +431,8 @@ Test(cli_batches, outputs_of_the_number_of_samples)
 		onnx_put_node(&g, cases[i].op, "last", "s", "y", &attrs);
 		onnx_put_output(&g, "y");
 		cli_write_model(folder, "net.onnx", &g);
-		struct cli_result r = cli_run(&how, "run", "@/net.onnx", "--device", "reference", "--input", "@/x.npy",
-					      "--quiet", "--output", "@/y.npy");
+		struct cli_result r = cli_run(&options, "run", "@/net.onnx", "--device", "reference", "--input",
+					      "@/x.npy", "--quiet", "--output", "@/y.npy");
 		cr_assert_eq(r.status, 0, "%s: %s", cases[i].op, r.err);
 		cli_free(&r);
 		snprintf(path, sizeof path, "%s/y.npy", folder);

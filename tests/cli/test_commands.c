@@ -24,10 +24,10 @@ Test(commands, are_in_the_help_and_on_the_page)
 	cr_assert(file, "docs/commands.md");
 	page[fread(page, 1, sizeof page - 1, file)] = '\0';
 	fclose(file);
-	struct cli_result all = cli_run(&(struct cli_how){0}, "--help");
+	struct cli_result all = cli_run(&(struct cli_run_options){0}, "--help");
 	cr_assert_eq(all.status, 0, "%s", all.err);
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-		struct cli_result r = cli_run(&(struct cli_how){0}, commands[i], "--help");
+		struct cli_result r = cli_run(&(struct cli_run_options){0}, commands[i], "--help");
 		cr_expect_eq(r.status, 0, "%s: %s", commands[i], r.err);
 		cr_expect(strstr(r.out, commands[i]), "%s --help does not name it", commands[i]);
 		cr_expect(strstr(all.out, commands[i]), "`npulab --help` does not list %s", commands[i]);
@@ -43,11 +43,12 @@ Test(commands, lists_as_json_in_a_file)
 	static const char *const lists[][2] = {{"devices", "tpu_v1"}, {"inspect", "digits"}, {"models", NULL}};
 	char folder[CLI_PATH], text[1 << 16];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
 		const char *name = lists[i][0], *of = lists[i][1] ? lists[i][1] : "--threads=1";
-		struct cli_result file = cli_run(&how, name, of, "--json", "@/list.json");
-		struct cli_result shown = cli_run(&how, name, of, "--json", "-"), table = cli_run(&how, name, of);
+		struct cli_result file = cli_run(&options, name, of, "--json", "@/list.json");
+		struct cli_result shown = cli_run(&options, name, of, "--json", "-"),
+				  table = cli_run(&options, name, of);
 		cr_assert(!file.status && !shown.status && !table.status, "%s: %s", name, file.err);
 		cr_expect_str_eq(file.out, table.out, "%s", name);
 		FILE *json = fopen(cli_path(folder, "list.json"), "r");
@@ -65,8 +66,8 @@ Test(commands, lists_as_json_in_a_file)
 /* The usage line of `validate` has the words that its refusal of another one lists. */
 Test(commands, usage_of_validate)
 {
-	struct cli_result help = cli_run(&(struct cli_how){0}, "validate", "--help"),
-			  refused = cli_run(&(struct cli_how){0}, "validate", "no_such_machine");
+	struct cli_result help = cli_run(&(struct cli_run_options){0}, "validate", "--help"),
+			  refused = cli_run(&(struct cli_run_options){0}, "validate", "no_such_machine");
 	char words[200] = "[", *list = strstr(refused.err, "one of: ");
 	cr_assert(list, "%s", refused.err);
 	for (char *word = strtok(list + strlen("one of: "), ", \n"); word; word = strtok(NULL, ", \n"))

@@ -13,9 +13,9 @@
 #define SAMPLES         360
 #define MACS_PER_SAMPLE 616064LL /* 3 x 3 x (64 x 16 + 64 x 16 x 32 + 16 x 32 x 64) + 256 x 64 + 64 x 10 */
 
-static const struct cli_how plainly = {0};
+static const struct cli_run_options plainly = {0};
 
-/* Joules of the entries of a component and origin; NAN when one is null. */
+/* Returns the joules of the entries of a component and origin; NAN when one is null. */
 static double component_sum(json_t *list, const char *component, const char *origin)
 {
 	double sum = 0;
@@ -31,7 +31,7 @@ static double component_sum(json_t *list, const char *component, const char *ori
 }
 
 /* energy_j is the sum of the components, null when one is not known or there is none. */
-static void check_energy_sum(json_t *entry, const char *what)
+static void check_energy_sum(json_t *entry, const char *subject)
 {
 	double sum = 0;
 	size_t i;
@@ -39,9 +39,9 @@ static void check_energy_sum(json_t *entry, const char *what)
 	json_array_foreach (list, i, part)
 		sum += json_is_null(cli_at(part, "joules")) ? (double)NAN : cli_number(cli_at(part, "joules"));
 	if (json_array_size(list) == 0 || isnan(sum))
-		cr_assert(json_is_null(total), "%s: energy is known though a part of it is not", what);
+		cr_assert(json_is_null(total), "%s: energy is known though a part of it is not", subject);
 	else
-		cr_assert(cli_near(cli_number(total), sum, 1e-12), "%s: %g J, the parts sum to %g J", what,
+		cr_assert(cli_near(cli_number(total), sum, 1e-12), "%s: %g J, the parts sum to %g J", subject,
 			  cli_number(total), sum);
 }
 
@@ -213,16 +213,16 @@ Test(cli_compare, same_figures_every_time)
 {
 	json_t *first = cli_json(&plainly, "compare", "digits", "--devices", SIMULATED, "--json", "-");
 	json_t *second = cli_json(&plainly, "compare", "digits", "--devices", SIMULATED, "--json", "-");
-	json_t *alone = cli_json(&plainly, "compare", "digits", "--devices", SIMULATED, "--json", "-", "--threads",
-				 "1");
+	json_t *single = cli_json(&plainly, "compare", "digits", "--devices", SIMULATED, "--json", "-", "--threads",
+				  "1");
 	drop_timing(first);
 	drop_timing(second);
-	drop_timing(alone);
+	drop_timing(single);
 	cr_assert(json_equal(first, second), "a second run gave other figures");
-	cr_assert(json_equal(first, alone), "one thread gave other figures");
+	cr_assert(json_equal(first, single), "one thread gave other figures");
 	json_decref(first);
 	json_decref(second);
-	json_decref(alone);
+	json_decref(single);
 }
 
 /* --threads reaches the real processor. */
@@ -362,20 +362,20 @@ Test(cli_compare, machines_can_be_edited)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
-	struct cli_result r = cli_run(&how, "devices", "tpu_v1", "--yaml");
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "devices", "tpu_v1", "--yaml");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_write(folder, "copy.yaml", r.out, r.out_bytes);
 	cli_free(&r);
-	r = cli_run(&how, "devices", "tpu_v1", "--yaml", "--set", "array.rows=16");
+	r = cli_run(&options, "devices", "tpu_v1", "--yaml", "--set", "array.rows=16");
 	cli_write(folder, "small.yaml", r.out, r.out_bytes);
 	cli_free(&r);
-	json_t *plain = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--json", "-");
-	json_t *set = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--json", "-", "--set",
+	json_t *plain = cli_json(&options, "compare", "digits", "--devices", "tpu_v1", "--json", "-");
+	json_t *set = cli_json(&options, "compare", "digits", "--devices", "tpu_v1", "--json", "-", "--set",
 			       "tpu_v1.array.rows=16");
-	json_t *copy = cli_json(&how, "compare", "digits", "--devices", "@/copy.yaml", "--json", "-");
-	json_t *small = cli_json(&how, "compare", "digits", "--devices", "@/small.yaml", "--json", "-");
-	json_t *copy_set = cli_json(&how, "compare", "digits", "--devices", "@/copy.yaml", "--json", "-", "--set",
+	json_t *copy = cli_json(&options, "compare", "digits", "--devices", "@/copy.yaml", "--json", "-");
+	json_t *small = cli_json(&options, "compare", "digits", "--devices", "@/small.yaml", "--json", "-");
+	json_t *copy_set = cli_json(&options, "compare", "digits", "--devices", "@/copy.yaml", "--json", "-", "--set",
 				    "tpu_v1.array.rows=16");
 	cr_assert_eq(cli_integer(json_object_get(cli_at(set, "devices.0.settings"), "array.rows")), 16);
 	cr_assert_eq(cli_integer(json_object_get(cli_at(set, "devices.0.settings"), "clock_hz")), 700000000);
@@ -405,7 +405,8 @@ Test(cli_compare, shipped_names_come_first)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	cr_assert_eq(mkdir(cli_path(folder, "digits"), 0777), 0);
-	struct cli_result r = cli_run(&(struct cli_how){.enter = folder}, "compare", "digits", "--devices", "null");
+	struct cli_result r = cli_run(&(struct cli_run_options){.enter = folder}, "compare", "digits", "--devices",
+				      "null");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
 	/* and a model's own path finds the settings beside it */
@@ -425,18 +426,19 @@ Test(cli_compare, random_inputs)
 	onnx_put_node(&graph, "Relu", "r", "x", "y", NULL);
 	onnx_put_output(&graph, "y");
 	cli_write_model(folder, "net.onnx", &graph);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	static const char *const seeds[] = {"1", "7", "7", "8"};
 	json_t *root[4], *hash[4];
 	for (int i = 0; i < 4; i++) {
-		root[i] = cli_json(&how, "compare", "@/net.onnx", "--devices", "tpu_v1", "--json", "-", "--batch", "3",
-				   "--seed", seeds[i]);
+		root[i] = cli_json(&options, "compare", "@/net.onnx", "--devices", "tpu_v1", "--json", "-", "--batch",
+				   "3", "--seed", seeds[i]);
 		hash[i] = cli_at(root[i], "devices.0.output_sha256");
 		cr_assert_eq(cli_integer(cli_at(root[i], "model.samples")), 3);
 		cr_assert_str_eq(cli_text(cli_at(root[i], "model.calibrated_on")), "inputs");
 	}
 	cr_assert(json_equal(hash[1], hash[2]) && !json_equal(hash[0], hash[1]) && !json_equal(hash[1], hash[3]));
-	json_t *plain = cli_json(&how, "compare", "@/net.onnx", "--devices", "tpu_v1", "--json", "-", "--batch", "3");
+	json_t *plain = cli_json(&options, "compare", "@/net.onnx", "--devices", "tpu_v1", "--json", "-", "--batch",
+				 "3");
 	cr_assert(json_equal(cli_at(plain, "devices.0.output_sha256"), hash[0]), "the seed is 1 unless said");
 	json_decref(plain);
 	for (int i = 0; i < 4; i++)
@@ -449,8 +451,8 @@ Test(cli_compare, null_device)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	json_t *root = cli_json(&(struct cli_how){.folder = folder}, "run", "digits", "--device", "null", "--json", "-",
-				"--output", "@/y.npy");
+	json_t *root = cli_json(&(struct cli_run_options){.folder = folder}, "run", "digits", "--device", "null",
+				"--json", "-", "--output", "@/y.npy");
 	json_t *device = cli_device(root, "null");
 	struct npl_tensor y;
 	struct npl_err err;
@@ -493,12 +495,12 @@ Test(cli_compare, mixed_placement)
 	json_array_foreach (cli_at(device, "layers"), i, layer) {
 		const char *name = cli_text(cli_at(layer, "name")), *op = cli_text(cli_at(layer, "op")),
 			   *on = cli_text(cli_at(layer, "ran_on"));
-		const char *want = !strcmp(name, "conv2") || !strcmp(op, "Gemm") ? "diannao"
-				   : !strcmp(op, "Conv")                         ? "tpu_v1"
-				   : !strcmp(op, "MaxPool")                      ? "cpu"
-										 : "host";
-		bool machine = !strcmp(want, "diannao") || !strcmp(want, "tpu_v1");
-		cr_assert_str_eq(on, want, "layer %s", name);
+		const char *expected = !strcmp(name, "conv2") || !strcmp(op, "Gemm") ? "diannao"
+				       : !strcmp(op, "Conv")                         ? "tpu_v1"
+				       : !strcmp(op, "MaxPool")                      ? "cpu"
+										     : "host";
+		bool machine = !strcmp(expected, "diannao") || !strcmp(expected, "tpu_v1");
+		cr_assert_str_eq(on, expected, "layer %s", name);
 		cr_assert_eq(json_is_null(cli_at(layer, "cycles")), !machine, "layer %s: cycles", name);
 		cr_assert_eq(json_object_size(cli_at(layer, "counters")) > 0, machine, "layer %s: counters", name);
 		cr_assert(!machine || cli_integer(cli_at(layer, "transfers")) > 0, "layer %s: no transfer", name);
@@ -515,25 +517,25 @@ Test(cli_compare, mnist_8)
 		cr_skip("no " MNIST);
 	cli_folder(folder);
 	for (int set = 0; set < 2; set++) {
-		struct npl_tensor y, want;
+		struct npl_tensor y, expected;
 		struct npl_err err;
 		snprintf(input, sizeof input, MNIST "/test_data_set_%d/input_0.pb", set);
 		snprintf(output, sizeof output, MNIST "/test_data_set_%d/output_0.pb", set);
-		struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "run", MNIST "/model.onnx",
+		struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "run", MNIST "/model.onnx",
 					      "--device", "reference", "--input", input, "--output", "@/y.npy",
 					      "--quiet");
 		cr_assert_eq(r.status, 0, "%s", r.err);
 		cli_free(&r);
 		cr_assert_eq(npl_tensor_load(cli_path(folder, "y.npy"), &y, &err), 0, "%s", err.msg);
-		cr_assert_eq(npl_tensor_load(output, &want, &err), 0, "%s", err.msg);
-		cr_assert(npl_shape_equal(&y.shape, &want.shape));
+		cr_assert_eq(npl_tensor_load(output, &expected, &err), 0, "%s", err.msg);
+		cr_assert(npl_shape_equal(&y.shape, &expected.shape));
 		for (int64_t i = 0; i < npl_tensor_count(&y); i++) {
-			double a = ((float *)y.data)[i], b = ((float *)want.data)[i];
+			double a = ((float *)y.data)[i], b = ((float *)expected.data)[i];
 			cr_assert(fabs(a - b) <= 1e-4 * fabs(b), "set %d: output %d is %.9g, expected %.9g", set,
 				  (int)i, a, b);
 		}
 		npl_tensor_free(&y);
-		npl_tensor_free(&want);
+		npl_tensor_free(&expected);
 		json_t *root = cli_json(&plainly, "compare", MNIST "/model.onnx", "--devices", FOUR, "--input", input,
 					"--json", "-"),
 		       *device;
@@ -572,8 +574,8 @@ Test(cli_compare, resnet_50)
 /* What crosses the host link within the cycles is in the sum of what crosses it, and the notes say so. */
 Test(cli_compare, bytes_within_the_cycles)
 {
-	static const struct cli_how how;
-	json_t *root = cli_json(&how, "compare", "cnn0", "--batch", "8", "--timing-only", "--devices", "tpu_v1",
+	static const struct cli_run_options options;
+	json_t *root = cli_json(&options, "compare", "cnn0", "--batch", "8", "--timing-only", "--devices", "tpu_v1",
 				"--set", "tpu_v1.unified_buffer.bytes=786432", "--json", "-");
 	json_t *device = json_array_get(cli_at(root, "devices"), 0), *layer;
 	json_int_t counted = 0;
@@ -587,7 +589,7 @@ Test(cli_compare, bytes_within_the_cycles)
 	cr_assert_eq(within, counted);
 	cr_assert_eq(cli_integer(cli_at(device, "totals.bytes.host_link")), within, "nothing crosses besides");
 	json_decref(root);
-	struct cli_result table = cli_run(&how, "compare", "cnn0", "--batch", "8", "--timing-only", "--devices",
+	struct cli_result table = cli_run(&options, "compare", "cnn0", "--batch", "8", "--timing-only", "--devices",
 					  "tpu_v1", "--set", "tpu_v1.unified_buffer.bytes=786432");
 	cr_assert(table.status == 0 && cli_says(table.out, "over the host link within"), "%s", table.out);
 	cli_free(&table);

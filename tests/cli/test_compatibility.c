@@ -143,7 +143,7 @@ static void check_meaning(json_t *device, double batches)
 Test(compatibility, json_of_an_older_program_has_no_key_that_is_gone)
 {
 	json_t *old = old_json(OLD "compare.json"), *device;
-	json_t *now = cli_json(&(struct cli_how){0}, "compare", "digits", "--devices",
+	json_t *now = cli_json(&(struct cli_run_options){0}, "compare", "digits", "--devices",
 			       "reference,tpu_v1,diannao,systolic_128x128,systolic_16x16,cpu", "--json", "-");
 	size_t i;
 	check_comparison(old, now, "systolic_128x128"); /* no published machine: its shipped figures may change */
@@ -156,7 +156,7 @@ Test(compatibility, json_of_an_older_program_has_no_key_that_is_gone)
 Test(compatibility, machine_files_of_an_older_program_give_the_same)
 {
 	json_t *old = old_json(OLD "compare.json");
-	json_t *now = cli_json(&(struct cli_how){0}, "compare", "digits", "--devices",
+	json_t *now = cli_json(&(struct cli_run_options){0}, "compare", "digits", "--devices",
 			       OLD "tpu_v1.yaml," OLD "diannao.yaml," OLD "systolic_128x128.yaml," OLD
 				   "systolic_16x16.yaml," OLD "cpu.yaml",
 			       "--json", "-");
@@ -177,7 +177,7 @@ Test(compatibility, binaries_of_an_older_program_run_as_before)
 			for (int k = 0; k < 4; k++)
 				snprintf(path[k], CLI_PATH, OLD "%s-%s", isas[i][0], ends[k]);
 			json_t *old = old_json(path[0]);
-			json_t *now = cli_json(&(struct cli_how){0}, "exec", path[1], "--machine", isas[i][1],
+			json_t *now = cli_json(&(struct cli_run_options){0}, "exec", path[1], "--machine", isas[i][1],
 					       "--host-memory", path[2], "--weights", path[3], "--engine",
 					       engine ? "rtl" : "fast", "--json", "-");
 			if (engine)

@@ -24,11 +24,11 @@ static void fake_by(const char *variable)
 	free(path);
 }
 
-/* The report of a comparison of digits on the reference and on cuda, both with a precision. */
+/* Returns the report of a comparison of digits on the reference and on cuda, both with a precision. */
 static json_t *compare_digits(const char *reference, const char *cuda)
 {
-	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "reference,cuda", "--set",
-				      reference, "--set", cuda, "--json", "-");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--devices", "reference,cuda",
+				      "--set", reference, "--set", cuda, "--json", "-");
 	json_error_t error;
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *report = json_loads(r.out, 0, &error);
@@ -78,19 +78,19 @@ Test(cli_cuda, says_what_is_missing)
 {
 	fake_by(NULL);
 	setenv("NPULAB_CUDA_PATH", "/nowhere:/nor/here", 1);
-	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "cuda", "--set",
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--devices", "cuda", "--set",
 				      "cuda.device=63");
 	cr_assert_neq(r.status, 0);
 	cr_assert(strstr(r.err, "cuda: ") && (strstr(r.err, "driver") || strstr(r.err, "GPU")), "%s", r.err);
 	cli_free(&r);
 	fake_by("LD_LIBRARY_PATH");
-	r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "cuda", "--set", "cuda.device=1");
+	r = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--devices", "cuda", "--set", "cuda.device=1");
 	cr_assert_neq(r.status, 0);
 	cr_assert(strstr(r.err, "there is no GPU 1: the driver counts 1, from 0"), "%s", r.err);
 	cli_free(&r);
 }
 
-/* ONNX's own cases: what the GPU takes, it gets right. */
+/* The GPU gives the right results in all of ONNX's own cases that it takes. */
 Test(cli_cuda, conforms)
 {
 	static const char *const folders[] = {"node", "simple", "pytorch-operator", "pytorch-converted"};
@@ -102,8 +102,8 @@ Test(cli_cuda, conforms)
 		snprintf(path, sizeof path, "/usr/share/libonnx-testdata/data/%s", folders[i]);
 		if (access(path, R_OK))
 			cr_skip("no %s", path);
-		struct cli_result r = cli_run(&(struct cli_how){0}, "conformance", path, "--device", "cuda", "--json",
-					      "-");
+		struct cli_result r = cli_run(&(struct cli_run_options){0}, "conformance", path, "--device", "cuda",
+					      "--json", "-");
 		cr_assert_eq(r.status, 0, "%s", r.err);
 		json_t *report = json_loads(r.out, 0, &error);
 		cr_assert(report, "%s", error.text);
@@ -127,16 +127,16 @@ static double rate_of(const char *json)
 
 Test(cli_cuda, tells_what_it_found)
 {
-	static const char *const says[] = {"Fake GPU 0, number 0, at PCI bus 0000:00:00.0", "cuBLASLt 13.0.0",
-					   "compiled for sm_90 by NVRTC 13.0", "cuDNN 9.13.0",
-					   "no TDP is known of 'Fake GPU 0'"};
+	static const char *const expected[] = {"Fake GPU 0, number 0, at PCI bus 0000:00:00.0", "cuBLASLt 13.0.0",
+					       "compiled for sm_90 by NVRTC 13.0", "cuDNN 9.13.0",
+					       "no TDP is known of 'Fake GPU 0'"};
 	fake_by("LD_LIBRARY_PATH");
-	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "--verbose", "cuda");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "devices", "--verbose", "cuda");
 	cr_assert_eq(r.status, 0, "%s", r.err);
-	for (size_t i = 0; i < sizeof says / sizeof *says; i++)
-		cr_assert(strstr(r.out, says[i]), "no '%s' in:\n%s", says[i], r.out);
+	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+		cr_assert(strstr(r.out, expected[i]), "no '%s' in:\n%s", expected[i], r.out);
 	cli_free(&r);
-	r = cli_run(&(struct cli_how){0}, "roofline", "digits", "--devices", "cuda", "--json", "-");
+	r = cli_run(&(struct cli_run_options){0}, "roofline", "digits", "--devices", "cuda", "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert_float_eq(rate_of(r.out), 40e9, 2e9); /* the fake's copies: 20 GB/s, each byte read and written */
 	cli_free(&r);
@@ -146,7 +146,7 @@ Test(cli_cuda, tells_what_it_found)
 Test(cli_cuda, assumes_the_power_it_is_told)
 {
 	fake_by("LD_LIBRARY_PATH");
-	struct cli_result r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8",
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8",
 				      "--devices", "cuda", "--set", "cuda.tdp_watts=300", "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *json = cli_parse_json(r.out);
@@ -156,8 +156,8 @@ Test(cli_cuda, assumes_the_power_it_is_told)
 	json_decref(json);
 	cli_free(&r);
 	/* of a network over the whole time, what crosses the link included */
-	r = cli_run(&(struct cli_how){0}, "run", "lenet5", "--device", "cuda", "--set", "cuda.tdp_watts=300", "--json",
-		    "-");
+	r = cli_run(&(struct cli_run_options){0}, "run", "lenet5", "--device", "cuda", "--set", "cuda.tdp_watts=300",
+		    "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json = cli_parse_json(r.out);
 	cr_assert_gt(cli_number(cli_at(json, "devices.0.totals.host_link_seconds")), 0);
@@ -185,7 +185,7 @@ static struct cli_result run_bench(const char *const *arguments)
 {
 	fake_by("LD_LIBRARY_PATH");
 	setenv("NPULAB_BIN", TEST_BENCH_CUDA, 1);
-	struct cli_result r = cli_run_list(&(struct cli_how){0}, arguments);
+	struct cli_result r = cli_run_list(&(struct cli_run_options){0}, arguments);
 	setenv("NPULAB_BIN", "build/npulab", 1);
 	return r;
 }
@@ -271,7 +271,7 @@ Test(cli_cuda, benchmark_as_its_script_runs_it)
 	setenv("NPULAB_BIN", "scripts/bench-cuda.sh", 1);
 	setenv("BENCH", TEST_BENCH_CUDA, 1);
 	setenv("SMALLEST", "1", 1);
-	struct cli_result r = cli_run_list(&(struct cli_how){0}, (const char *const[]){NULL});
+	struct cli_result r = cli_run_list(&(struct cli_run_options){0}, (const char *const[]){NULL});
 	cr_assert_eq(r.status, 0, "%s%s", r.out, r.err);
 	const char *head = strstr(r.out, "### Fake GPU 0, "), *products = strstr(r.out, "\n| int8 | 48 |"),
 		   *networks = strstr(r.out, "\n| digits | f32 | 2 |");
@@ -303,7 +303,7 @@ Test(cli_cuda, runs_from_any_folder)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	fake_by("NPULAB_CUDA_PATH");
-	struct cli_result r = cli_run(&(struct cli_how){.enter = folder}, "run", "digits", "--device", "cuda");
+	struct cli_result r = cli_run(&(struct cli_run_options){.enter = folder}, "run", "digits", "--device", "cuda");
 	cr_assert(!r.status && strstr(r.out, "\ncuda  "), "%s%s", r.out, r.err);
 	cli_free(&r);
 }
@@ -313,13 +313,14 @@ Test(cli_cuda, runs_from_any_folder)
 Test(cli_cuda, a_measured_placement_is_not_marked)
 {
 	fake_by("NPULAB_CUDA_PATH");
-	struct cli_result r = cli_run(&(struct cli_how){0}, "run", "digits", "--place", "Conv*=cuda,*=reference");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "run", "digits", "--place",
+				      "Conv*=cuda,*=reference");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(!strchr(r.out, '~') && cli_says(r.out, "measured on this computer") && strstr(r.out, "\nLINK OF") &&
 			  strstr(r.out, "\nTIME OF A BATCH"),
 		  "%s", r.out);
 	cli_free(&r);
-	r = cli_run(&(struct cli_how){0}, "run", "digits", "--place", "Conv*=tpu_v1,*=reference");
+	r = cli_run(&(struct cli_run_options){0}, "run", "digits", "--place", "Conv*=tpu_v1,*=reference");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	const char *link = strstr(r.out, "\nLINK OF"), *end = link ? strstr(link, "\n\n") : NULL;
 	const char *row = strstr(r.out, "\nplacement  mixed ");
@@ -338,7 +339,7 @@ Test(cli_cuda, a_machine_of_a_file_is_told_by_its_name)
 	cli_folder(folder);
 	cli_write_text(folder, "gpu.yaml", "name: gpu16\ndriver: cuda\nprecision: f16\n");
 	fake_by("NPULAB_CUDA_PATH");
-	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "lenet5", "--devices",
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", "lenet5", "--devices",
 				      cli_path(folder, "gpu.yaml"), "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(cli_says(r.out, "--set gpu16.tdp_watts=W"), "%s", r.out);
@@ -353,9 +354,9 @@ static json_int_t saturations_of(const struct cli_result *r)
 	cr_assert_eq(r->status, 0, "%s", r->err);
 	json_t *report = json_loads(r->out, 0, &error);
 	cr_assert(report, "%s", error.text);
-	const json_t *found = cli_at(report, "devices.0.accuracy.saturations");
-	cr_assert(json_is_integer(found), "not known: %s", r->out);
-	const json_int_t saturations = json_integer_value(found);
+	const json_t *match = cli_at(report, "devices.0.accuracy.saturations");
+	cr_assert(json_is_integer(match), "not known: %s", r->out);
+	const json_int_t saturations = json_integer_value(match);
 	json_decref(report);
 	return saturations;
 }
@@ -364,12 +365,12 @@ static json_int_t saturations_of(const struct cli_result *r)
 Test(cli_cuda, a_placement_counts_what_saturates)
 {
 	fake_by("NPULAB_CUDA_PATH");
-	struct cli_result whole = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "cuda", "--set",
-					  "cuda.precision=int8", "--json", "-"),
-			  placed = cli_run(&(struct cli_how){0}, "run", "digits", "--place", "*=cuda", "--set",
+	struct cli_result whole = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--devices", "cuda",
+					  "--set", "cuda.precision=int8", "--json", "-"),
+			  placed = cli_run(&(struct cli_run_options){0}, "run", "digits", "--place", "*=cuda", "--set",
 					   "cuda.precision=int8", "--json", "-"),
-			  mixed = cli_run(&(struct cli_how){0}, "run", "digits", "--place", "Conv*=cuda,*=cpu", "--set",
-					  "cuda.precision=int8", "--set", "cpu.precision=int8", "--json", "-");
+			  mixed = cli_run(&(struct cli_run_options){0}, "run", "digits", "--place", "Conv*=cuda,*=cpu",
+					  "--set", "cuda.precision=int8", "--set", "cpu.precision=int8", "--json", "-");
 	const json_int_t saturations = saturations_of(&whole);
 	cr_assert_gt(saturations, 0);
 	cr_assert_eq(saturations_of(&placed), saturations);

@@ -9,7 +9,7 @@
 
 static json_t *devices_json(void)
 {
-	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "--json", "-");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "devices", "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *json = cli_parse_json(r.out);
 	cr_assert_str_eq(cli_text(cli_at(json, "schema")), "npulab.devices/1");
@@ -49,7 +49,7 @@ Test(cli_devices, real_devices_tell_what_was_found)
 			  cli_text(cli_at(device, "name")));
 	}
 	/* The table says the same: the clock and the load aside, which go on changing. */
-	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "--verbose");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "devices", "--verbose");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	const char *block = strstr(r.out, "FOUND");
 	cr_assert(block, "%s", r.out);
@@ -60,12 +60,13 @@ Test(cli_devices, real_devices_tell_what_was_found)
 			*at = ' ';
 		const char *line = strstr(block, words);
 		cr_assert(line, "no line for %s in %s", key, block);
-		const char *said = line + strlen(words) + strspn(line + strlen(words), " ");
+		const char *message = line + strlen(words) + strspn(line + strlen(words), " ");
 		size_t word = strcspn(json_string_value(value), " ");
-		cr_assert(!strcmp(key, "clock") || !strncmp(said, json_string_value(value), word), "%s: %s", key, said);
+		cr_assert(!strcmp(key, "clock") || !strncmp(message, json_string_value(value), word), "%s: %s", key,
+			  message);
 	}
 	cli_free(&r);
-	r = cli_run(&(struct cli_how){0}, "devices");
+	r = cli_run(&(struct cli_run_options){0}, "devices");
 	cr_assert(!strstr(r.out, "FOUND"), "%s", r.out);
 	cli_free(&r);
 	json_decref(json);
@@ -95,19 +96,19 @@ Test(cli_devices, with_changed_parameters)
 {
 	static const char *const with[] = {"cpu.tdp_watts=77", "tdp_watts=77"};
 	for (int i = 0; i < 2; i++) {
-		struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "cpu", "--set", with[i], "--set",
+		struct cli_result r = cli_run(&(struct cli_run_options){0}, "devices", "cpu", "--set", with[i], "--set",
 					      "cpu.tdp_cores=1");
 		cr_assert_eq(r.status, 0, "%s", r.err);
 		cr_assert(strstr(r.out, "77"), "%s", r.out);
 		cli_free(&r);
-		r = cli_run(&(struct cli_how){0}, "devices", "cpu", "--yaml", "--set", with[i]);
+		r = cli_run(&(struct cli_run_options){0}, "devices", "cpu", "--yaml", "--set", with[i]);
 		cr_assert(r.status == 0 && cli_says(r.out, "tdp_watts: 77"), "%s%s", r.out, r.err);
 		cli_free(&r);
 	}
-	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "cuda", "--yaml");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "devices", "cuda", "--yaml");
 	cr_assert(r.status == 0 && strstr(r.out, "precision: "), "%s%s", r.out, r.err);
 	cli_free(&r);
-	r = cli_run(&(struct cli_how){0}, "devices", "cpu", "--set", "nonsense=1");
+	r = cli_run(&(struct cli_run_options){0}, "devices", "cpu", "--set", "nonsense=1");
 	cr_assert(r.status == 2 && strstr(r.err, "nonsense"), "%s", r.err);
 	cli_free(&r);
 }
@@ -169,7 +170,7 @@ Test(cli_devices, words_that_libraries_ignore_are_told)
 	}
 	struct cli_result r;
 	setenv("OPENBLAS_CORETYPE", "Fastest", 1);
-	r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--devices", "cpu");
+	r = cli_run(&(struct cli_run_options){0}, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--devices", "cpu");
 	cr_assert(strstr(r.out, "OPENBLAS_CORETYPE=Fastest"), "%s", r.out);
 	cli_free(&r);
 	unsetenv("OPENBLAS_CORETYPE");
@@ -182,9 +183,9 @@ Test(cli_devices, a_file_has_its_machines_name)
 	char folder[CLI_PATH], path[CLI_PATH + 16];
 	cli_folder(folder);
 	snprintf(path, sizeof path, "%s/other.yaml", folder);
-	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "null", "--json", "-");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "devices", "null", "--json", "-");
 	cli_free(&r);
-	r = cli_run(&(struct cli_how){0}, "devices", "tpu_v1", "--yaml");
+	r = cli_run(&(struct cli_run_options){0}, "devices", "tpu_v1", "--yaml");
 	const char *line = strstr(r.out, "name: tpu_v1\n");
 	cr_assert(line, "%s", r.out);
 	FILE *file = fopen(path, "we");
@@ -192,11 +193,11 @@ Test(cli_devices, a_file_has_its_machines_name)
 	fprintf(file, "%.*sname: mine\n%s", (int)(line - r.out), r.out, line + strlen("name: tpu_v1\n"));
 	cr_assert_eq(fclose(file), 0);
 	cli_free(&r);
-	r = cli_run(&(struct cli_how){0}, "devices", path, "--set", "mine.array.rows=128");
+	r = cli_run(&(struct cli_run_options){0}, "devices", path, "--set", "mine.array.rows=128");
 	cr_assert(!r.status && strstr(r.out, "\nmine ") && !strstr(r.out, "other.yaml") && cli_says(r.out, "128 x 256"),
 		  "%s%s", r.out, r.err);
 	cli_free(&r);
-	json_t *json = cli_json(&(struct cli_how){0}, "devices", path, "--json", "-");
+	json_t *json = cli_json(&(struct cli_run_options){0}, "devices", path, "--json", "-");
 	cr_assert_str_eq(cli_text(cli_at(json, "devices.0.name")), "mine");
 	json_decref(json);
 	cli_remove_folder(folder);
@@ -205,13 +206,13 @@ Test(cli_devices, a_file_has_its_machines_name)
 /* An analytical device has a clock, although its times are not in cycles. */
 Test(cli_devices, clocks)
 {
-	struct cli_result r = cli_run(&(struct cli_how){0}, "devices");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "devices");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(cli_says(r.out, "gpu_k80 analytical float32 560 MHz 2.80 TOP/s"), "%s", r.out);
 	cr_assert(cli_says(r.out, "diannao simulated Q6.10 980 MHz"), "%s", r.out);
 	cr_assert(cli_says(r.out, "null null float32 - -"), "%s", r.out);
 	cli_free(&r);
-	json_t *root = cli_json(&(struct cli_how){0}, "devices", "gpu_k80", "--json", "-");
+	json_t *root = cli_json(&(struct cli_run_options){0}, "devices", "gpu_k80", "--json", "-");
 	cr_assert_eq(cli_number(cli_at(root, "devices.0.clock_hz")), 560e6);
 	json_decref(root);
 }

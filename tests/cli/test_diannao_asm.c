@@ -76,7 +76,7 @@ static uint8_t *put_rows(uint8_t *bytes, int first, int outputs, int inputs, int
 	return bytes;
 }
 
-/* host.npy, weights.npy and example.s in the folder. */
+/* Writes host.npy, weights.npy and example.s into the folder. */
 static void write_example(const char *folder)
 {
 	uint8_t inputs[2 * INPUTS], weights[WEIGHT_BYTES] = {0}, *at = weights;
@@ -140,7 +140,7 @@ static void check_numpy(const char *folder, const int16_t expected[HIDDEN + SCOR
 Test(cli_diannao_asm, worked_example)
 {
 	char folder[CLI_PATH], expected_text[400], *lines = cli_block(DOCUMENT, "sh"),
-						   *said = cli_block(DOCUMENT, "text"),
+						   *message = cli_block(DOCUMENT, "text"),
 						   *events = cli_block(DOCUMENT, "csv"), *at = events, *line;
 	int16_t expected[HIDDEN + SCORES];
 	struct cli_result r = {0};
@@ -152,21 +152,21 @@ Test(cli_diannao_asm, worked_example)
 		used += (size_t)snprintf(expected_text + used, sizeof expected_text - used, "%s%d", i ? " " : "",
 					 expected[i]);
 	snprintf(expected_text + used, sizeof expected_text - used, "\n");
-	cr_assert_str_eq(said, expected_text);
+	cr_assert_str_eq(message, expected_text);
 	cli_run_lines(folder, lines, &r);
 	check_results(cli_path(folder, "results.npy"), expected);
-	char *file = cli_read(cli_path(folder, "events.csv"), NULL), *rest = file;
+	char *file = cli_read(cli_path(folder, "events.csv"), NULL), *tail = file;
 	while ((line = strsep(&at, "\n")) && *line) {
-		char *found = strsep(&rest, "\n");
-		cr_assert(found && *found && found[strlen(found) - 1] == '\r', "expected %s", line);
-		found[strlen(found) - 1] = '\0';
-		cr_assert_str_eq(found, line);
+		char *match = strsep(&tail, "\n");
+		cr_assert(match && *match && match[strlen(match) - 1] == '\r', "expected %s", line);
+		match[strlen(match) - 1] = '\0';
+		cr_assert_str_eq(match, line);
 	}
-	cr_assert_str_eq(rest, "");
+	cr_assert_str_eq(tail, "");
 	check_numpy(folder, expected);
 	free(file);
 	free(lines);
-	free(said);
+	free(message);
 	free(events);
 	cli_free(&r);
 	cli_remove_folder(folder);
@@ -176,17 +176,17 @@ Test(cli_diannao_asm, worked_example)
 Test(cli_diannao_asm, engines)
 {
 	char folder[CLI_PATH], *events[2], *json[2];
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	static const char *const engine[] = {"rtl", "fast"};
 	cli_folder(folder);
 	write_example(folder);
-	struct cli_result r = cli_run(&how, "asm", "@/example.s", "-o", "@/example.bin");
+	struct cli_result r = cli_run(&options, "asm", "@/example.s", "-o", "@/example.bin");
 	cr_assert(r.status == 0 && !r.out_bytes && !r.err_bytes, "%s", r.err);
 	cli_free(&r);
 	for (int i = 0; i < 2; i++) {
-		r = cli_run(&how, "exec", i ? "@/example.s" : "@/example.bin", "--machine", "diannao", "--host-memory",
-			    "@/host.npy", "--weights", "@/weights.npy", "--output", "@/y.npy", "--engine", engine[i],
-			    "--events", "@/e.csv", "--json", "@/e.json", "--quiet");
+		r = cli_run(&options, "exec", i ? "@/example.s" : "@/example.bin", "--machine", "diannao",
+			    "--host-memory", "@/host.npy", "--weights", "@/weights.npy", "--output", "@/y.npy",
+			    "--engine", engine[i], "--events", "@/e.csv", "--json", "@/e.json", "--quiet");
 		cr_assert(r.status == 0 && !r.out_bytes && !r.err_bytes, "%s", r.err);
 		cli_free(&r);
 		events[i] = cli_read(cli_path(folder, "e.csv"), NULL);
@@ -208,13 +208,15 @@ Test(cli_diannao_asm, engines)
 	cr_assert_eq(cli_integer(cli_at(a, "output.address")), 256);
 	cr_assert_eq(cli_integer(cli_at(a, "output.bytes")), 46);
 	/* Without values: the same time, and nothing is known of them. */
-	json_t *timed = cli_json(&how, "exec", "@/example.s", "--machine", "diannao", "--timing-only", "--json", "-");
+	json_t *timed = cli_json(&options, "exec", "@/example.s", "--machine", "diannao", "--timing-only", "--json",
+				 "-");
 	cr_assert_eq(cli_integer(cli_at(timed, "cycles")), cycles);
 	cr_assert(json_is_null(cli_at(timed, "output")) && json_is_null(cli_at(timed, "saturations")));
 	cr_assert(json_is_null(cli_at(timed, "counters.sum_wraps")) && json_is_null(cli_at(timed, "overflows")));
 	cr_assert_eq(cli_integer(cli_at(timed, "counters.synapse_bytes")), WEIGHT_BYTES);
 	json_decref(timed);
-	timed = cli_json(&how, "exec", "@/example.s", "--machine", "diannao", "--timing-only", "--json", "-", IDEAL);
+	timed = cli_json(&options, "exec", "@/example.s", "--machine", "diannao", "--timing-only", "--json", "-",
+			 IDEAL);
 	cr_assert_lt(cli_integer(cli_at(timed, "cycles")), cycles);
 	json_decref(timed);
 	for (int i = 0; i < 2; i++) {
@@ -230,7 +232,7 @@ Test(cli_diannao_asm, engines)
 Test(cli_diannao_asm, overflows)
 {
 	char folder[CLI_PATH];
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	uint8_t inputs[64] = {0};
 	cli_folder(folder);
 	put16(inputs, 30000);
@@ -241,7 +243,7 @@ Test(cli_diannao_asm, overflows)
 	cli_write_text(
 		folder, "wraps.s",
 		"NBIN LOAD,0,0,0,0,0,64 | NBOUT NOP,STORE,64,8 | NFU NOP,ADD,RESET,NFU3,NONE,0,0 shift=-1\nCP END\n");
-	json_t *a = cli_json(&how, "exec", "@/wraps.s", "--machine", "diannao", "--host-memory", "@/host.npy",
+	json_t *a = cli_json(&options, "exec", "@/wraps.s", "--machine", "diannao", "--host-memory", "@/host.npy",
 			     "--output", "@/y.npy", "--json", "-", "--set", "diannao.nfu.sum_bits=16");
 	cr_assert_eq(cli_integer(cli_at(a, "overflows")), 1);
 	cr_assert_eq(cli_integer(cli_at(a, "saturations")), 1);
@@ -261,22 +263,22 @@ Test(cli_diannao_asm, round_trip)
 {
 	char folder[CLI_PATH];
 	size_t bytes, again_bytes;
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	write_example(folder);
-	struct cli_result direct = cli_run(&how, "asm", "@/example.s", "-o", "-", "--machine", "diannao");
+	struct cli_result direct = cli_run(&options, "asm", "@/example.s", "-o", "-", "--machine", "diannao");
 	cr_assert_eq(direct.status, 0, "%s", direct.err);
 	cr_assert_eq(direct.out_bytes, 120 + 96 + 7 * 64);
 	cli_write(folder, "a.bin", direct.out, direct.out_bytes);
-	struct cli_result text = cli_run(&how, "disasm", "@/a.bin"),
-			  r = cli_run(&how, "disasm", "@/a.bin", "-o", "@/a.s", "--machine", "diannao");
+	struct cli_result text = cli_run(&options, "disasm", "@/a.bin"),
+			  r = cli_run(&options, "disasm", "@/a.bin", "-o", "@/a.s", "--machine", "diannao");
 	cr_assert(text.status == 0 && r.status == 0 && r.out_bytes == 0, "%s%s", text.err, r.err);
 	char *written = cli_read(cli_path(folder, "a.s"), &bytes);
 	cr_assert_str_eq(written, text.out);
 	cr_assert(!strncmp(written, ".machine diannao\n.weights 4096\n.function SIGMOID\nSB LOAD,0,4096,512 | ", 70),
 		  "%s", written);
 	cli_free(&r);
-	r = cli_run(&how, "asm", "@/a.s", "-o", "@/b.bin");
+	r = cli_run(&options, "asm", "@/a.s", "-o", "@/b.bin");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	char *again = cli_read(cli_path(folder, "b.bin"), &again_bytes);
 	cr_assert_eq(again_bytes, direct.out_bytes);
@@ -371,11 +373,11 @@ Test(cli_diannao_asm, refusals)
 Test(cli_diannao_asm, smallest_programs)
 {
 	char folder[CLI_PATH];
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	write_programs(folder);
 	for (int rtl = 0; rtl < 2; rtl++) {
-		struct cli_result r = cli_run(&how, "exec", "@/end.s", "--machine", "diannao", "--weights",
+		struct cli_result r = cli_run(&options, "exec", "@/end.s", "--machine", "diannao", "--weights",
 					      "@/hundred.npy", "--engine", rtl ? "rtl" : "fast");
 		cr_assert_eq(r.status, 0, "%s", r.err);
 		cr_assert(strstr(r.out, rtl ? "diannao, engine rtl: 0 cycles" : "diannao, engine fast: 0 cycles"), "%s",
@@ -384,11 +386,11 @@ Test(cli_diannao_asm, smallest_programs)
 			cr_assert(strcspn(line, "\n") <= 100, "%s", line);
 		cli_free(&r);
 	}
-	struct cli_result r = cli_run(&how, "exec", "@/apart.s", "--machine", "diannao", "--weights", "@/hundred.npy",
-				      "--host-memory", "@/hundred.npy");
+	struct cli_result r = cli_run(&options, "exec", "@/apart.s", "--machine", "diannao", "--weights",
+				      "@/hundred.npy", "--host-memory", "@/hundred.npy");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
-	r = cli_run(&how, "exec", "@/far.s", "--machine", "diannao", "--timing-only", "--quiet");
+	r = cli_run(&options, "exec", "@/far.s", "--machine", "diannao", "--timing-only", "--quiet");
 	cr_assert(r.status == 0 && !r.out_bytes, "%s", r.err);
 	cli_free(&r);
 	cli_remove_folder(folder);

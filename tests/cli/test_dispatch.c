@@ -26,14 +26,14 @@ static void write_branches(const char *folder)
 static json_t *layer_of(json_t *root, const char *name)
 {
 	size_t i;
-	json_t *layer, *found = NULL;
+	json_t *layer, *match = NULL;
 	json_array_foreach (cli_at(root, "devices.0.layers"), i, layer)
-		found = strcmp(cli_text(cli_at(layer, "name")), name) ? found : layer;
-	cr_assert(found, "no layer %s", name);
-	return found;
+		match = strcmp(cli_text(cli_at(layer, "name")), name) ? match : layer;
+	cr_assert(match, "no layer %s", name);
+	return match;
 }
 
-/* The column of a CSV line; "" is "not known". */
+/* Returns the number in a column of a CSV line; "" means "not known". */
 static double csv_field(const char *line, int column)
 {
 	for (; column; column--) {
@@ -49,8 +49,8 @@ static double csv_field(const char *line, int column)
 Test(cli_dispatch, energy_of_links)
 {
 	static const char rules[] = "Conv=tpu_v1,Gemm=diannao,MaxPool=systolic_16x16,*=host";
-	const struct cli_how how = {0};
-	json_t *root = cli_json(&how, "run", "digits", "--place", rules, "--timing-only", "--json", "-", "--set",
+	const struct cli_run_options options = {0};
+	json_t *root = cli_json(&options, "run", "digits", "--place", rules, "--timing-only", "--json", "-", "--set",
 				"systolic_16x16.host_link.energy_origin=absent"),
 	       *layer, *part;
 	json_t *links = cli_at(root, "devices.0.links");
@@ -70,7 +70,7 @@ Test(cli_dispatch, energy_of_links)
 					  strcmp(cli_text(cli_at(part, "origin")), "modelled:mcpat-chen2014"),
 				  "%s: an energy of main memory beside its accesses", cli_text(cli_at(layer, "name")));
 	json_decref(root);
-	struct cli_result table = cli_run(&how, "run", "digits", "--place", rules, "--timing-only");
+	struct cli_result table = cli_run(&options, "run", "digits", "--place", rules, "--timing-only");
 	const char *row = strstr(table.out, "main memory "), *end = row ? strchr(row, '\n') : NULL;
 	cr_assert(end && !strncmp(end - 2, " -", 2), "%s", table.out);
 	cr_assert(cli_says(table.out, "the energy of bytes over its main memory is in the layers' memory"), "%s",
@@ -85,9 +85,9 @@ Test(cli_dispatch, timing_only_beside_a_real_device)
 	static const char unused[] = "Conv=tpu_v1,Relu=tpu_v1,MaxPool=tpu_v1,Gemm=diannao,*=cpu";
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
-	json_t *with = cli_json(&how, "run", "digits", "--place", unused, "--timing-only", "--json", "-");
-	json_t *without = cli_json(&how, "run", "digits", "--place",
+	const struct cli_run_options options = {.folder = folder};
+	json_t *with = cli_json(&options, "run", "digits", "--place", unused, "--timing-only", "--json", "-");
+	json_t *without = cli_json(&options, "run", "digits", "--place",
 				   "Conv=tpu_v1,Relu=tpu_v1,MaxPool=tpu_v1,Gemm=diannao", "--timing-only", "--json",
 				   "-");
 	cr_assert(json_equal(cli_at(with, "devices.0.totals.seconds"), cli_at(without, "devices.0.totals.seconds")));
@@ -106,31 +106,31 @@ Test(cli_dispatch, timing_only_beside_a_real_device)
 /* Rules out of a file place what they say, and each layer says who placed it. */
 Test(cli_dispatch, a_file_of_rules)
 {
-	static const char *const want[][3] = {{"conv1", "tpu_v1", "Conv=tpu_v1"},
-					      {"relu1", "tpu_v1", "Relu=tpu_v1"},
-					      {"pool1", "host", "*Pool=host"},
-					      {"fc1", "diannao", "/^fc/=diannao"},
-					      {"fc2", "diannao", "/^fc/=diannao"}};
+	static const char *const expected[][3] = {{"conv1", "tpu_v1", "Conv=tpu_v1"},
+						  {"relu1", "tpu_v1", "Relu=tpu_v1"},
+						  {"pool1", "host", "*Pool=host"},
+						  {"fc1", "diannao", "/^fc/=diannao"},
+						  {"fc2", "diannao", "/^fc/=diannao"}};
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	cli_write_text(folder, "places", PLACES);
-	const struct cli_how how = {.folder = folder};
-	json_t *root = cli_json(&how, "run", "digits", "--place-file", "@/places", "--json", "-");
+	const struct cli_run_options options = {.folder = folder};
+	json_t *root = cli_json(&options, "run", "digits", "--place-file", "@/places", "--json", "-");
 	cli_check_result(root);
-	for (size_t i = 0; i < sizeof want / sizeof *want; i++) {
-		json_t *layer = layer_of(root, want[i][0]);
-		cr_assert_str_eq(cli_text(cli_at(layer, "ran_on")), want[i][1]);
-		cr_assert_str_eq(cli_text(cli_at(layer, "placed_by")), want[i][2]);
+	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+		json_t *layer = layer_of(root, expected[i][0]);
+		cr_assert_str_eq(cli_text(cli_at(layer, "ran_on")), expected[i][1]);
+		cr_assert_str_eq(cli_text(cli_at(layer, "placed_by")), expected[i][2]);
 	}
-	json_t *same = cli_json(&how, "run", "digits", "--place", "Conv=tpu_v1,/^fc/=diannao,*Pool=host,Relu=tpu_v1",
-				"--json", "-");
+	json_t *same = cli_json(&options, "run", "digits", "--place",
+				"Conv=tpu_v1,/^fc/=diannao,*Pool=host,Relu=tpu_v1", "--json", "-");
 	json_object_del(cli_at(root, "devices.0.totals"), "simulation_wall_seconds");
 	json_object_del(cli_at(same, "devices.0.totals"), "simulation_wall_seconds");
 	cr_assert(json_equal(root, same), "a file says what --place says");
 	json_decref(root);
 	json_decref(same);
 	cli_write_text(folder, "places", "Conv=tpu_v1\n*=tpu_v1\nGemm=diannao\n");
-	struct cli_result r = cli_run(&how, "run", "digits", "--place-file", "@/places");
+	struct cli_result r = cli_run(&options, "run", "digits", "--place-file", "@/places");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(strstr(r.err, "npulab: warning: ") && strstr(r.err, "/places:3: 'Gemm=diannao' places nothing"), "%s",
 		  r.err);
@@ -194,8 +194,8 @@ Test(cli_dispatch, tables_and_figures)
 	cli_free(&r);
 	json_decref(root);
 	/* on one machine nothing overlaps, and rows tell no rule */
-	root = cli_json(&(struct cli_how){.folder = folder}, "compare", "@/branches.onnx", "--devices", "diannao",
-			"--timing-only", "--json", "-");
+	root = cli_json(&(struct cli_run_options){.folder = folder}, "compare", "@/branches.onnx", "--devices",
+			"diannao", "--timing-only", "--json", "-");
 	cr_assert(json_is_null(cli_at(layer_of(root, "left"), "placed_by")));
 	json_decref(root);
 	cli_remove_folder(folder);
@@ -264,9 +264,9 @@ Test(cli_dispatch, timing_only_needs_no_samples)
 	onnx_put_node(&g, "Softmax", "s", "x", "y", NULL);
 	onnx_put_output(&g, "y");
 	cli_write_model(folder, "wide.onnx", &g);
-	const struct cli_how how = {.folder = folder, .address_space = (size_t)1 << 30};
-	json_t *root = cli_json(&how, "run", "@/wide.onnx", "--device", "tpu_v1", "--timing-only", "--batch", "100000",
-				"--json", "-");
+	const struct cli_run_options options = {.folder = folder, .address_space = (size_t)1 << 30};
+	json_t *root = cli_json(&options, "run", "@/wide.onnx", "--device", "tpu_v1", "--timing-only", "--batch",
+				"100000", "--json", "-");
 	cr_assert(cli_number(cli_at(root, "devices.0.totals.host_seconds")) > 1);
 	json_decref(root);
 	cli_remove_folder(folder);

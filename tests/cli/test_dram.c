@@ -12,12 +12,12 @@
 #include "npulab/validate.h"
 #include "validate/validation.h"
 
-static const struct cli_how plainly;
+static const struct cli_run_options plainly;
 
 Test(cli_dram, bad_traces)
 {
 	static const struct {
-		const char *text, *says;
+		const char *text, *expected;
 	} traces[] = {
 		{"", "trace: there is no request in it, expected lines '0xADDRESS READ|WRITE CYCLE'"},
 		{"# nothing\n\n", "trace: there is no request in it"},
@@ -49,8 +49,9 @@ Test(cli_dram, bad_traces)
 	cli_folder(folder);
 	for (size_t i = 0; i < sizeof traces / sizeof *traces; i++) {
 		cli_write_text(folder, "trace", traces[i].text);
-		const struct cli_refusal cases[] = {{3, traces[i].says, {"dram", "@/trace", "--json", "@/out.json"}},
-						    {3, traces[i].says, {"dram", "@/trace", "--every-cycle"}}};
+		const struct cli_refusal cases[] = {
+			{3, traces[i].expected, {"dram", "@/trace", "--json", "@/out.json"}},
+			{3, traces[i].expected, {"dram", "@/trace", "--every-cycle"}}};
 		CLI_CHECK(folder, cases);
 	}
 	char nul[] = "0x40 READ\0001\n", *wide = malloc(1 << 20);
@@ -186,30 +187,30 @@ static void check_json(json_t *root, long long requests)
 	cr_assert_leq(cli_integer(cli_at(root, "latency_cycles.p99")), cli_integer(cli_at(root, "latency_cycles.max")));
 }
 
-/* All figures; what was run, and on which engine, apart. */
-static void check_same(json_t *a, json_t *b, const char *what)
+/* Compares all figures. The keys that say what was run, and on which engine, are left out. */
+static void check_same(json_t *a, json_t *b, const char *subject)
 {
 	static const char *const keys[] = {"cycles",        "seconds",  "latency_cycles", "read_latency_cycles",
 					   "row_hit_rate",  "counters", "energy_j",       "write_latency_cycles",
 					   "energy_origin", "settings", "pj_per_bit",     "gb_per_s"};
 	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-		cr_assert(json_equal(cli_at(a, keys[i]), cli_at(b, keys[i])), "%s: %s", what, keys[i]);
+		cr_assert(json_equal(cli_at(a, keys[i]), cli_at(b, keys[i])), "%s: %s", subject, keys[i]);
 }
 
 Test(cli_dram, traces)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	write_trace(folder, false);
 	write_trace(folder, true);
 	size_t plain_bytes, packed_bytes;
 	free(cli_read(cli_path(folder, "trace"), &plain_bytes));
 	free(cli_read(cli_path(folder, "trace.gz"), &packed_bytes));
 	cr_assert_lt(packed_bytes, plain_bytes);
-	json_t *plain = cli_json(&how, "dram", "@/trace", "--channels", "2", "--json", "-");
-	json_t *packed = cli_json(&how, "dram", "@/trace.gz", "--channels", "2", "--json", "-");
-	json_t *slow = cli_json(&how, "dram", "@/trace", "--channels", "2", "--every-cycle", "--json", "-");
+	json_t *plain = cli_json(&options, "dram", "@/trace", "--channels", "2", "--json", "-");
+	json_t *packed = cli_json(&options, "dram", "@/trace.gz", "--channels", "2", "--json", "-");
+	json_t *slow = cli_json(&options, "dram", "@/trace", "--channels", "2", "--every-cycle", "--json", "-");
 	check_json(plain, 5000);
 	cr_assert(json_is_null(cli_at(plain, "traffic.inject")));
 	cr_assert_str_eq(cli_text(cli_at(plain, "memory.engine")), "fast");
@@ -217,18 +218,18 @@ Test(cli_dram, traces)
 	check_same(plain, packed, "compressed");
 	check_same(plain, slow, "every cycle");
 	/* offered at once it takes less time than with the trace's gaps, and its cycles may go down */
-	json_t *injected = cli_json(&how, "dram", "@/trace", "--channels", "2", "--inject", "4", "--json", "-");
+	json_t *injected = cli_json(&options, "dram", "@/trace", "--channels", "2", "--inject", "4", "--json", "-");
 	check_json(injected, 5000);
 	cr_assert_eq(cli_integer(cli_at(injected, "traffic.inject")), 4);
 	cr_assert_lt(cli_integer(cli_at(injected, "cycles")), cli_integer(cli_at(plain, "cycles")) / 2);
-	json_t *one = cli_json(&how, "dram", "@/trace", "--channels", "2", "--inject", "1", "--json", "-");
+	json_t *one = cli_json(&options, "dram", "@/trace", "--channels", "2", "--inject", "1", "--json", "-");
 	cr_assert_gt(cli_integer(cli_at(one, "cycles")), 4999, "one a cycle");
 	cli_write_text(folder, "down", "0x0 READ 1000\n0x40 READ 7\n");
-	json_t *down = cli_json(&how, "dram", "@/down", "--inject", "1", "--json", "-");
+	json_t *down = cli_json(&options, "dram", "@/down", "--inject", "1", "--json", "-");
 	cr_assert_lt(cli_integer(cli_at(down, "cycles")), 100);
 	/* one request, alone: ACT at once, RD tRCD later, its data from CL later on for four clocks */
 	cli_write_text(folder, "single", "0x1234 READ 100");
-	json_t *single = cli_json(&how, "dram", "@/single", "--json", "-");
+	json_t *single = cli_json(&options, "dram", "@/single", "--json", "-");
 	cr_assert_eq(cli_integer(cli_at(single, "cycles")), 100 + 13 + 13 + 4);
 	cr_assert_eq(cli_integer(cli_at(single, "latency_cycles.p99")), 13 + 13 + 4);
 	cr_assert(json_is_null(cli_at(single, "write_latency_cycles")));
@@ -238,7 +239,7 @@ Test(cli_dram, traces)
 	cli_remove_folder(folder);
 }
 
-/* Every pattern on both engines, whose books balance; the table has what the JSON has. */
+/* Every pattern runs on both engines and balances its books, and the table has the figures of the JSON. */
 Test(cli_dram, patterns)
 {
 	for (const char *const *name = (const char *const[]){"stream_rd", "stream_wr", "copy", "triad", "tile2k",
@@ -273,7 +274,7 @@ Test(cli_dram, not_known)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	struct cli_result yaml = cli_run(&plainly, "dram", "--yaml");
 	char *origin = strstr(yaml.out, "origin: \"modelled:");
 	cr_assert(origin);
@@ -281,18 +282,18 @@ Test(cli_dram, not_known)
 	cli_write_text(folder, "absent.yaml", yaml.out);
 	cli_free(&yaml);
 	cli_write_text(folder, "ideal.yaml", "name: i\nmodel: ideal\n");
-	json_t *root = cli_json(&how, "dram", "--pattern", "copy", "--preset", "@/absent.yaml", "--json", "-");
+	json_t *root = cli_json(&options, "dram", "--pattern", "copy", "--preset", "@/absent.yaml", "--json", "-");
 	cr_assert(json_is_null(cli_at(root, "energy_j.total")) && json_is_null(cli_at(root, "energy_j.read")) &&
 		  json_is_null(cli_at(root, "pj_per_bit")));
 	cr_assert_str_eq(cli_text(cli_at(root, "energy_origin")), "absent");
 	json_decref(root);
-	root = cli_json(&how, "dram", "--pattern", "copy", "--preset", "@/ideal.yaml", "--json", "-");
+	root = cli_json(&options, "dram", "--pattern", "copy", "--preset", "@/ideal.yaml", "--json", "-");
 	cr_assert(json_is_null(cli_at(root, "energy_j.total")) && json_is_null(cli_at(root, "peak_fraction")) &&
 		  json_is_null(cli_at(root, "row_hit_rate")) && json_is_null(cli_at(root, "counters.activates")) &&
 		  json_is_null(cli_at(root, "memory.capacity_bytes")));
 	cr_assert_eq(cli_integer(cli_at(root, "cycles")), 49999, "two a cycle, answered at once");
 	json_decref(root);
-	struct cli_result table = cli_run(&how, "dram", "--pattern", "copy", "--preset", "@/absent.yaml");
+	struct cli_result table = cli_run(&options, "dram", "--pattern", "copy", "--preset", "@/absent.yaml");
 	cr_assert(strstr(table.out, "absent") && !strstr(table.out, "nan"), "%s", table.out);
 	cli_free(&table);
 	cli_remove_folder(folder);
@@ -302,7 +303,7 @@ Test(cli_dram, lists_and_dumps)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	struct cli_result list = cli_run(&plainly, "dram", "--list");
 	cr_assert(list.status == 0 && strstr(list.out, "ddr3-2133 ") && strstr(list.out, "17.1 GB/s") &&
 			  strstr(list.out, "tile2k "),
@@ -312,13 +313,13 @@ Test(cli_dram, lists_and_dumps)
 	struct cli_result yaml = cli_run(&plainly, "dram", "--yaml", "--channels", "4", "--mapping", mapping);
 	cr_assert_eq(yaml.status, 0, "%s", yaml.err);
 	cli_write_text(folder, "mine.yaml", yaml.out);
-	json_t *mine = cli_json(&how, "dram", "--pattern", "triad", "--preset", "@/mine.yaml", "--json", "-");
-	json_t *same = cli_json(&how, "dram", "--pattern", "triad", "--channels", "4", "--mapping", mapping, "--json",
-				"-");
+	json_t *mine = cli_json(&options, "dram", "--pattern", "triad", "--preset", "@/mine.yaml", "--json", "-");
+	json_t *same = cli_json(&options, "dram", "--pattern", "triad", "--channels", "4", "--mapping", mapping,
+				"--json", "-");
 	check_same(mine, same, "a dumped memory");
 	cr_assert(json_equal(cli_at(mine, "memory.memory_sha256"), cli_at(same, "memory.memory_sha256")));
 	cr_assert_str_eq(cli_text(cli_at(mine, "memory.mapping")), mapping);
-	struct cli_result again = cli_run(&how, "dram", "--yaml", "--preset", "@/mine.yaml");
+	struct cli_result again = cli_run(&options, "dram", "--yaml", "--preset", "@/mine.yaml");
 	cr_assert_str_eq(again.out, yaml.out);
 	cli_free(&again);
 	cli_free(&yaml);

@@ -9,18 +9,18 @@
 /* Runs the command that the second line of a program names, with its results in `result`; the JSON of the run. */
 static json_t *run_dumped(const char *folder, const char *program, const char *result)
 {
-	char *text = cli_read(cli_path(folder, program), NULL), *line = strchr(text, '\n') + 1, *rest = line;
+	char *text = cli_read(cli_path(folder, program), NULL), *line = strchr(text, '\n') + 1, *tail = line;
 	const char *args[CLI_ARGUMENTS] = {0};
 	int n = 0;
 	*strchr(line, '\n') = '\0';
 	cr_assert(!strncmp(line, "# npulab exec ", 14), "%s", line);
-	rest = line + strlen("# npulab ");
-	for (char *word; (word = strsep(&rest, " ")) && n < CLI_ARGUMENTS - 4;)
+	tail = line + strlen("# npulab ");
+	for (char *word; (word = strsep(&tail, " ")) && n < CLI_ARGUMENTS - 4;)
 		args[n++] = strcmp(word, "RESULT.npy") ? word : result;
 	args[n++] = "--quiet";
 	args[n++] = "--json";
 	args[n++] = "-";
-	struct cli_result r = cli_run_list(&(struct cli_how){.enter = folder}, args);
+	struct cli_result r = cli_run_list(&(struct cli_run_options){.enter = folder}, args);
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *root = cli_parse_json(r.out);
 	cli_free(&r);
@@ -52,15 +52,15 @@ Test(dump_program, layer_runs_again)
 	enum { ROWS = 64, COLUMNS = 512 };
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.enter = folder};
+	const struct cli_run_options options = {.enter = folder};
 	for (int d = 0; d < 2; d++)
 		for (int e = 0; e < 2; e++) {
-			json_t *layer = cli_json(&how, "layer", "gemm", "-m", "64", "-n", "512", "-k", "512",
+			json_t *layer = cli_json(&options, "layer", "gemm", "-m", "64", "-n", "512", "-k", "512",
 						 "--devices", devices[d], "--engine", engines[e], "--dump-program",
 						 "p.s", "--output", "y.npy", "--quiet", "--json", "-");
-			json_t *again = run_dumped(folder, "p.s", "result.npy");
-			cr_assert_str_eq(cli_text(cli_at(again, "engine")), engines[e]);
-			cr_assert_eq(cli_integer(cli_at(again, "cycles")),
+			json_t *repeated = run_dumped(folder, "p.s", "result.npy");
+			cr_assert_str_eq(cli_text(cli_at(repeated, "engine")), engines[e]);
+			cr_assert_eq(cli_integer(cli_at(repeated, "cycles")),
 				     cli_integer(cli_at(layer, "devices.0.layers.0.cycles")), "%s, %s", devices[d],
 				     engines[e]);
 			struct npl_tensor y = load(folder, "y.npy"), result = load(folder, "result.npy");
@@ -74,7 +74,7 @@ Test(dump_program, layer_runs_again)
 			npl_tensor_free(&y);
 			npl_tensor_free(&result);
 			json_decref(layer);
-			json_decref(again);
+			json_decref(repeated);
 		}
 	cli_remove_folder(folder);
 }
@@ -84,12 +84,12 @@ Test(dump_program, is_text_for_asm)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.enter = folder};
-	struct cli_result r = cli_run(&how, "run", "digits", "--device", "tpu_v1", "--quiet", "--dump-program",
+	const struct cli_run_options options = {.enter = folder};
+	struct cli_result r = cli_run(&options, "run", "digits", "--device", "tpu_v1", "--quiet", "--dump-program",
 				      "net.s");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
-	r = cli_run(&how, "asm", "net.s", "-o", "net.bin", "--machine", "tpu_v1");
+	r = cli_run(&options, "asm", "net.s", "-o", "net.bin", "--machine", "tpu_v1");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
 	char *text = cli_read(cli_path(folder, "net.s"), NULL);
@@ -106,10 +106,10 @@ Test(dump_program, network_runs_again)
 	static const int programs[] = {1, 7};
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.enter = folder};
+	const struct cli_run_options options = {.enter = folder};
 	for (int timing = 0; timing < 2; timing++)
 		for (int d = 0; d < 2; d++) {
-			json_t *root = cli_json(&how, "compare", "digits", "--devices", devices[d], "--no-accuracy",
+			json_t *root = cli_json(&options, "compare", "digits", "--devices", devices[d], "--no-accuracy",
 						"--quiet", "--dump-program", "net.s", "--json", "-",
 						timing ? "--timing-only" : NULL);
 			json_t *layer;
@@ -122,9 +122,9 @@ Test(dump_program, network_runs_again)
 				char name[32] = "net.s";
 				if (p)
 					snprintf(name, sizeof name, "net.%d.s", p + 1);
-				json_t *again = run_dumped(folder, name, "result.npy");
-				sum += cli_integer(cli_at(again, "cycles"));
-				json_decref(again);
+				json_t *repeated = run_dumped(folder, name, "result.npy");
+				sum += cli_integer(cli_at(repeated, "cycles"));
+				json_decref(repeated);
 			}
 			cr_assert_eq(whole, 3 * sum, "%s: %lld cycles in three batches, the programs take %lld",
 				     devices[d], whole, sum);
@@ -192,9 +192,9 @@ Test(dump_program, command_is_one_line_for_a_shell)
 	static const char name[] = "it's\na $(b).s";
 	char folder[CLI_PATH], program[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.enter = folder};
-	struct cli_result r = cli_run(&how, GEMM, "--devices", "tpu_v1@unified_buffer.bytes=64 KiB", "--dump-program",
-				      name);
+	const struct cli_run_options options = {.enter = folder};
+	struct cli_result r = cli_run(&options, GEMM, "--devices", "tpu_v1@unified_buffer.bytes=64 KiB",
+				      "--dump-program", name);
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
 	char *text = cli_read(cli_path(folder, name), NULL), *line = strchr(text, '\n') + 1;

@@ -44,7 +44,7 @@ Test(environment, data_of_your_own)
 		folder, folder);
 	cr_assert_eq(system(command), 0); /* NOLINT(cert-env33-c) */
 	cr_assert_eq(setenv("NPULAB_DATA", folder, 1), 0);
-	struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "compare", "digits", "--devices",
+	struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "compare", "digits", "--devices",
 				      "mine,tpu_v1", "--timing-only");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(strstr(r.out, "mine"), "%s", r.out);
@@ -52,7 +52,7 @@ Test(environment, data_of_your_own)
 	/* A folder without machines is said to be none. */
 	snprintf(command, sizeof command, "rm -r '%s/machines'", folder);
 	cr_assert_eq(system(command), 0); /* NOLINT(cert-env33-c) */
-	r = cli_run(&(struct cli_how){.folder = folder}, "compare", "digits", "--devices", "tpu_v1");
+	r = cli_run(&(struct cli_run_options){.folder = folder}, "compare", "digits", "--devices", "tpu_v1");
 	cli_check_refusal(&r, 3, "which has no folder 'machines'", "data without machines");
 	cli_free(&r);
 	cr_assert_eq(unsetenv("NPULAB_DATA"), 0);

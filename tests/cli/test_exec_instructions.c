@@ -47,27 +47,28 @@ static void check_sums(json_t *root, const struct example *example)
 	cr_assert_eq(counters, example->counters);
 }
 
-static json_t *run(const struct cli_how *how, const struct example *example, const char *program, const char *engine)
+static json_t *run(const struct cli_run_options *options, const struct example *example, const char *program,
+		   const char *engine)
 {
-	return cli_json(how, "exec", program, "--machine", example->machine, "--timing-only", "--engine", engine,
+	return cli_json(options, "exec", program, "--machine", example->machine, "--timing-only", "--engine", engine,
 			"--instructions", "--json", "-");
 }
 
 Test(cli_exec_instructions, both_machines)
 {
 	char folder[CLI_PATH];
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	for (size_t e = 0; e < sizeof examples / sizeof *examples; e++) {
 		const struct example *example = &examples[e];
 		char *text = cli_block(example->document, "asm");
 		cli_write_text(folder, "p.s", text);
 		free(text);
-		struct cli_result r = cli_run(&how, "asm", "@/p.s", "-o", "@/p.bin", "--machine", example->machine);
+		struct cli_result r = cli_run(&options, "asm", "@/p.s", "-o", "@/p.bin", "--machine", example->machine);
 		cr_assert_eq(r.status, 0, "%s", r.err);
 		cli_free(&r);
-		json_t *fast = run(&how, example, "@/p.s", "fast"), *rtl = run(&how, example, "@/p.s", "rtl"),
-		       *binary = run(&how, example, "@/p.bin", "fast");
+		json_t *fast = run(&options, example, "@/p.s", "fast"), *rtl = run(&options, example, "@/p.s", "rtl"),
+		       *binary = run(&options, example, "@/p.bin", "fast");
 		check_sums(fast, example);
 		cr_assert(json_equal(cli_at(fast, "instructions"), cli_at(rtl, "instructions")));
 		cr_assert(json_is_null(cli_at(json_array_get(cli_at(binary, "instructions"), 0), "line")));
@@ -76,16 +77,18 @@ Test(cli_exec_instructions, both_machines)
 		json_decref(fast);
 		json_decref(rtl);
 		json_decref(binary);
-		r = cli_run(&how, "exec", "@/p.s", "--machine", example->machine, "--timing-only", "--events", "-");
+		r = cli_run(&options, "exec", "@/p.s", "--machine", example->machine, "--timing-only", "--events", "-");
 		cr_assert(r.status == 0 && !strncmp(r.out, "cycle,event,index,instruction,line,name,unit\r\n", 46));
 		cr_assert(strstr(r.out, example->event), "%s", r.out);
 		cli_free(&r);
-		r = cli_run(&how, "exec", "@/p.bin", "--machine", example->machine, "--timing-only", "--events", "-");
+		r = cli_run(&options, "exec", "@/p.bin", "--machine", example->machine, "--timing-only", "--events",
+			    "-");
 		cr_assert(strstr(r.out, e ? ",decoded,0,0,,SB LOAD|NFU BIAS,nfu\r\n"
 					  : "\n0,issued,0,0,,read_weights,weights\r\n"),
 			  "%s", r.out);
 		cli_free(&r);
-		r = cli_run(&how, "exec", "@/p.s", "--machine", example->machine, "--timing-only", "--instructions");
+		r = cli_run(&options, "exec", "@/p.s", "--machine", example->machine, "--timing-only",
+			    "--instructions");
 		cr_assert(r.status == 0 && strstr(r.out, "LINE  INSTRUCTION") && strstr(r.out, example->row), "%s",
 			  r.out);
 		cli_free(&r);
@@ -99,13 +102,13 @@ Test(cli_exec_instructions, a_sync_has_its_time)
 {
 	static const char *const engines[] = {"fast", "rtl"};
 	char folder[CLI_PATH];
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	char *text = cli_block(examples[0].document, "asm");
 	cli_write_text(folder, "p.s", text);
 	free(text);
 	for (int e = 0; e < 2; e++) {
-		json_t *root = cli_json(&how, "exec", "@/p.s", "--machine", examples[0].machine, "--timing-only",
+		json_t *root = cli_json(&options, "exec", "@/p.s", "--machine", examples[0].machine, "--timing-only",
 					"--engine", engines[e], "--instructions", "--json", "-", "--set",
 					"systolic_16x16.issue.cycles_per_instruction=3", "--set",
 					"systolic_16x16.issue.sync_cycles=40");

@@ -77,14 +77,14 @@ static void write_product(const char *folder)
 Test(cli_exec_memories, text_and_npy_are_the_same_memory)
 {
 	char folder[CLI_PATH], *expected = expected_text();
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	write_product(folder);
 	for (int text = 0; text < 2; text++)
 		for (int buffer = 0; buffer < 2; buffer++) {
 			struct cli_result r = cli_run(
-				&how, "exec", "@/p.s", TPU, "--host-memory", text ? "@/in" : "@/in.npy", "--weights",
-				text ? "@/w" : "@/w.npy", buffer ? "--buffer-output" : "--output", "-",
+				&options, "exec", "@/p.s", TPU, "--host-memory", text ? "@/in" : "@/in.npy",
+				"--weights", text ? "@/w" : "@/w.npy", buffer ? "--buffer-output" : "--output", "-",
 				buffer ? "--buffer-output-as" : "--output-as", buffer ? "int32:2x16:8" : "int32:2x16");
 			cr_assert_eq(r.status, 0, "%s", r.err);
 			cr_assert_str_eq(r.out, expected);
@@ -113,14 +113,14 @@ Test(cli_exec_memories, results_have_the_stated_type_and_shape)
 		{"--buffer-output", "--buffer-output-as", "int32:2x3:8", NPL_I32, 2, 2, 3},
 	};
 	char folder[CLI_PATH];
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	write_product(folder);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_tensor y = {0};
 		struct npl_err err = {0};
-		struct cli_result r = cli_run(&how, "exec", "@/p.s", TPU, "--host-memory", "@/in", "--weights", "@/w",
-					      "--quiet", cases[i].output, "@/y.npy", cases[i].as, cases[i].form);
+		struct cli_result r = cli_run(&options, "exec", "@/p.s", TPU, "--host-memory", "@/in", "--weights",
+					      "@/w", "--quiet", cases[i].output, "@/y.npy", cases[i].as, cases[i].form);
 		cr_assert(r.status == 0 && !r.out_bytes, "%zu: %s%s", i, r.err, r.out);
 		cli_free(&r);
 		cr_assert_eq(npl_tensor_load(cli_path(folder, "y.npy"), &y, &err), 0, "%s", err.msg);
@@ -140,16 +140,16 @@ Test(cli_exec_memories, results_have_the_stated_type_and_shape)
 Test(cli_exec_memories, wide_results)
 {
 	char folder[CLI_PATH];
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	struct npl_tensor y[2] = {{0}, {0}};
 	struct npl_err err = {0};
 	cli_folder(folder);
-	struct cli_result r = cli_run(&how, "layer", "gemm", "-m", "5", "-n", "40", "-k", "7", "--devices",
+	struct cli_result r = cli_run(&options, "layer", "gemm", "-m", "5", "-n", "40", "-k", "7", "--devices",
 				      "systolic_16x16", "--quiet", "--dump-program", "@/l.s", "--output", "@/0.npy");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
-	r = cli_run(&how, "exec", "@/l.s", TPU, "--weights", "@/l.weights.npy", "--buffer", "@/l.buffer.npy", "--quiet",
-		    "--buffer-output", "@/1.npy", "--buffer-output-as", "int32:5x40");
+	r = cli_run(&options, "exec", "@/l.s", TPU, "--weights", "@/l.weights.npy", "--buffer", "@/l.buffer.npy",
+		    "--quiet", "--buffer-output", "@/1.npy", "--buffer-output-as", "int32:5x40");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
 	for (int i = 0; i < 2; i++)
@@ -165,13 +165,13 @@ Test(cli_exec_memories, wide_results)
 Test(cli_exec_memories, words_of_diannao)
 {
 	char folder[CLI_PATH];
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	/* Four inputs as they are: the sums of NFU-2, in the order of memory, through NFU-3 without a function. */
 	cli_write_text(folder, "p.s",
 		       "NBIN LOAD,0,0,0,0,0,32 | NBOUT NOP,STORE,64,32 | NFU NOP,MAX,RESET,NFU3,NONE,0,0\nCP END\n");
 	cli_write_text(folder, "in", "-32768 32767 -1 0x102 .int32 65536 3 .uint8 255 1\n.at 32\n");
-	struct cli_result r = cli_run(&how, "exec", "@/p.s", "--machine", "diannao", "--host-memory", "@/in",
+	struct cli_result r = cli_run(&options, "exec", "@/p.s", "--machine", "diannao", "--host-memory", "@/in",
 				      "--output", "@/y.txt", "--quiet");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
@@ -185,7 +185,7 @@ Test(cli_exec_memories, words_of_diannao)
 Test(cli_exec_memories, rows_and_addresses)
 {
 	char folder[CLI_PATH];
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	cli_write_text(folder, "copy.s",
 		       "read_host_memory ub=0 rows=3\nset_config host_address 64\nsync host_in\n"
@@ -194,7 +194,7 @@ Test(cli_exec_memories, rows_and_addresses)
 		folder, "in",
 		".row 6 # the first two rows\r\n1 2 -3.0e+00\r\n-128 255 0x10\r\n\r\n.at 16 .row 8 .float32 -0.5\n1e3\n"
 		".int32 -2 .int8 -1\n.at 48\n");
-	struct cli_result r = cli_run(&how, "exec", "@/copy.s", TPU, "--host-memory", "@/in", "--output", "-",
+	struct cli_result r = cli_run(&options, "exec", "@/copy.s", TPU, "--host-memory", "@/in", "--output", "-",
 				      "--output-as", "uint8:3x16");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert_str_eq(r.out, "1 2 253 0 0 0 128 255 16 0 0 0 0 0 0 0\n"
@@ -207,7 +207,7 @@ Test(cli_exec_memories, rows_and_addresses)
 Test(cli_exec_memories, refusals)
 {
 	static const struct {
-		const char *text, *says;
+		const char *text, *expected;
 	} bad[] = {
 		{"1 2\n3 x4\n", "m:2: 'x4' is no whole number, expected one from -128 to 255 (a byte)"},
 		{"1 2\n\n# two\n3 256\n", "m:4: 256 is out of range, expected -128 to 255 (a byte)"},
@@ -261,7 +261,7 @@ Test(cli_exec_memories, refusals)
 	cli_write_text(folder, "copy.s", "read_host_memory ub=0 rows=2\nhalt\n");
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		const struct cli_refusal one = {
-			3, bad[i].says, {"exec", "@/p.s", TPU, "--host-memory", "@/m", "--output", "@/y.txt"}};
+			3, bad[i].expected, {"exec", "@/p.s", TPU, "--host-memory", "@/m", "--output", "@/y.txt"}};
 		cli_write_text(folder, "m", bad[i].text);
 		cli_check_refusals(folder, &one, 1);
 	}

@@ -52,10 +52,10 @@ Test(cli_figures, short_last_batch)
 		json_array_foreach (cli_at(root, "devices"), d, device) {
 			json_t *totals = cli_at(device, "totals");
 			double seconds = cli_number(cli_at(totals, "seconds"));
-			double want = 2 * MACS_PER_SAMPLE * samples / seconds,
-			       got = cli_number(cli_at(totals, "ops_per_second"));
-			cr_assert(cli_near(got, want, 1e-12), "batch %s, device %zu: %g OP/s, expected %g", batches[b],
-				  d, got, want);
+			double expected = 2 * MACS_PER_SAMPLE * samples / seconds,
+			       actual = cli_number(cli_at(totals, "ops_per_second"));
+			cr_assert(cli_near(actual, expected, 1e-12), "batch %s, device %zu: %g OP/s, expected %g",
+				  batches[b], d, actual, expected);
 			cr_assert(cli_near(cli_number(cli_at(totals, "inferences_per_second")), samples / seconds,
 					   1e-12));
 			check_rows_sum(root, device);
@@ -95,7 +95,7 @@ Test(cli_figures, rows_sum_to_totals)
 			args[n] = runs[i][n];
 		args[n++] = "--json";
 		args[n] = "-";
-		json_t *device, *root = cli_run_json(&(struct cli_how){0}, args);
+		json_t *device, *root = cli_run_json(&(struct cli_run_options){0}, args);
 		size_t d;
 		json_array_foreach (cli_at(root, "devices"), d, device)
 			check_rows_sum(root, device);
@@ -111,7 +111,7 @@ Test(cli_figures, final_fused_relu)
 	cli_folder(folder);
 	for (int is_conv = 0; is_conv < 2; is_conv++) {
 		write_product(folder, "net.onnx", is_conv, true);
-		json_t *device, *root = cli_json(&(struct cli_how){.folder = folder}, "compare", "@/net.onnx",
+		json_t *device, *root = cli_json(&(struct cli_run_options){.folder = folder}, "compare", "@/net.onnx",
 						 "--devices", "tpu_v1,diannao,cpu,reference", "--json", "-");
 		size_t d, e;
 		json_array_foreach (cli_at(root, "devices"), d, device) {
@@ -153,11 +153,11 @@ Test(cli_figures, final_fused_relu)
 static json_t *part_of(json_t *entry, const char *name)
 {
 	size_t i;
-	json_t *part, *found = NULL;
+	json_t *part, *match = NULL;
 	json_array_foreach (cli_at(entry, "devices"), i, part)
-		found = strcmp(cli_text(cli_at(part, "name")), name) ? found : part;
-	cr_assert(found, "the placement does not tell of %s", name);
-	return found;
+		match = strcmp(cli_text(cli_at(part, "name")), name) ? match : part;
+	cr_assert(match, "the placement does not tell of %s", name);
+	return match;
 }
 
 /* A placement's entry tells each machine it ran on, as it would stand alone, and what --set made of it. */
@@ -166,9 +166,10 @@ Test(cli_figures, placement_tells_its_machines)
 	static const char *const names[] = {"tpu_v1", "diannao", "cpu"};
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
-	json_t *plain = cli_json(&how, PLACED, "--json", "-"), *known = cli_json(&how, "devices", "--json", "-");
-	json_t *changed = cli_json(&how, PLACED, "--json", "-", "--set", "diannao.nfu.tn=8");
+	const struct cli_run_options options = {.folder = folder};
+	json_t *plain = cli_json(&options, PLACED, "--json", "-"),
+	       *known = cli_json(&options, "devices", "--json", "-");
+	json_t *changed = cli_json(&options, PLACED, "--json", "-", "--set", "diannao.nfu.tn=8");
 	json_t *entry = cli_at(plain, "devices.0"), *other = cli_at(changed, "devices.0");
 	cr_assert_str_eq(cli_text(cli_at(entry, "kind")), "mixed");
 	cr_assert_eq(json_array_size(cli_at(entry, "devices")), 3);
@@ -247,8 +248,8 @@ Test(cli_figures, energy_follows_the_array)
 					       {"accumulators", "accumulator_writes"}};
 #define SMALL(n) "layer", "gemm", "-m", "64", "-n", n, "-k", n, "--devices", "tpu_v1", "--timing-only", "--json", "-"
 	for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
-		json_t *wide = cli_json(&(struct cli_how){0}, SMALL(sizes[s]));
-		json_t *half = cli_json(&(struct cli_how){0}, SMALL(sizes[s]), "--set", "tpu_v1.array.rows=128",
+		json_t *wide = cli_json(&(struct cli_run_options){0}, SMALL(sizes[s]));
+		json_t *half = cli_json(&(struct cli_run_options){0}, SMALL(sizes[s]), "--set", "tpu_v1.array.rows=128",
 					"--set", "tpu_v1.array.columns=128");
 		for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
 			double a = joules_per(wide, parts[i][0], parts[i][1]),
@@ -390,7 +391,7 @@ Test(cli_figures, format_and_passes_of_a_placement)
 /* The table of docs/quantisation.md is what the command above it prints. */
 Test(cli_figures, calibration_methods)
 {
-	char folder[CLI_PATH], method[64], error[16], ratio[16], clipped[16], want[80];
+	char folder[CLI_PATH], method[64], error[16], ratio[16], clipped[16], expected[80];
 	char *text = cli_read("docs/quantisation.md", NULL);
 	int rows = 0;
 	cli_folder(folder);
@@ -404,12 +405,12 @@ Test(cli_figures, calibration_methods)
 		json_t *root = RUN_BOTH(folder, &table, "compare", "digits", "--devices", "tpu_v1", "--calibrate",
 					method);
 		json_t *accuracy = cli_at(cli_device(root, "tpu_v1"), "accuracy");
-		snprintf(want, sizeof want, "%.3g %.1f %lld", cli_number(cli_at(accuracy, "max_abs_error")),
+		snprintf(expected, sizeof expected, "%.3g %.1f %lld", cli_number(cli_at(accuracy, "max_abs_error")),
 			 cli_number(cli_at(accuracy, "sqnr_db")),
 			 (long long)cli_integer(cli_at(accuracy, "saturations")));
-		char says[80];
-		snprintf(says, sizeof says, "%s %s %s", error, ratio, clipped);
-		cr_assert_str_eq(says, want, "%s", method);
+		char row[80];
+		snprintf(row, sizeof row, "%s %s %s", error, ratio, clipped);
+		cr_assert_str_eq(row, expected, "%s", method);
 		json_decref(root);
 		cli_free(&table);
 		rows++;

@@ -69,29 +69,29 @@ Test(cli_files, what_is_read_is_not_overwritten)
 	write_external(folder, 8);
 	cr_assert_eq(link(cli_path(folder, "w.bin"), cli_path(folder, "hard")), 0);
 	cr_assert_eq(symlink("hard", cli_path(folder, "soft")), 0);
-	const char *const says = "is read by this run and would be overwritten";
+	const char *const expected = "is read by this run and would be overwritten";
 	const struct cli_refusal cases[] = {
-		{2, says, {"compare", NET, TPU, "--json", "@/w.bin"}},
-		{2, says, {"compare", NET, TPU, "--json", "@/hard"}},
-		{2, says, {"compare", NET, TPU, "--csv", "@/soft"}},
-		{2, says, {"roofline", NET, "--devices", "tpu_v1", "--json", "@/soft"}},
-		{2, says, {"compare", NET, TPU, "--csv", "@/machines/tpu_v1.yaml"}},
-		{2, says, {"compare", NET, TPU, "--csv", "@/machines/host.yaml"}},
+		{2, expected, {"compare", NET, TPU, "--json", "@/w.bin"}},
+		{2, expected, {"compare", NET, TPU, "--json", "@/hard"}},
+		{2, expected, {"compare", NET, TPU, "--csv", "@/soft"}},
+		{2, expected, {"roofline", NET, "--devices", "tpu_v1", "--json", "@/soft"}},
+		{2, expected, {"compare", NET, TPU, "--csv", "@/machines/tpu_v1.yaml"}},
+		{2, expected, {"compare", NET, TPU, "--csv", "@/machines/host.yaml"}},
 		{2,
-		 says,
+		 expected,
 		 {"compare", NET, TPU, "--set", "tpu_v1.weight_memory.preset=ddr3-2133", "--json",
 		  "@/memories/ddr3-2133.yaml"}},
 		{2,
-		 says,
+		 expected,
 		 {"compare", NET, TPU, "--set", "tpu_v1.weight_memory.preset=@/memories/ddr3-2133.yaml", "--json",
 		  "@/memories/ddr3-2133.yaml"}},
-		{2, says, {"compare", "digits", TPU, "--json", "@/models/digits.yaml"}},
-		{2, says, {"compare", "@/models/digits.onnx", TPU, "--json", "@/models/digits.yaml"}},
-		{2, says, {"compare", "digits", TPU, "--json", "@/models/digits_test_images.npy"}},
-		{2, says, {"compare", "digits", TPU, "--json", "@/models/digits_test_labels.npy"}},
-		{2, says, {"compare", "digits", TPU, "--json", "@/models/digits_calibration.npy"}},
-		{2, says, {"validate", "dram", "--json", "@/published/dram.csv"}},
-		{2, says, {"dram", "--pattern", "copy", "-n", "9", "--json", "@/memories/ddr3-2133.yaml"}},
+		{2, expected, {"compare", "digits", TPU, "--json", "@/models/digits.yaml"}},
+		{2, expected, {"compare", "@/models/digits.onnx", TPU, "--json", "@/models/digits.yaml"}},
+		{2, expected, {"compare", "digits", TPU, "--json", "@/models/digits_test_images.npy"}},
+		{2, expected, {"compare", "digits", TPU, "--json", "@/models/digits_test_labels.npy"}},
+		{2, expected, {"compare", "digits", TPU, "--json", "@/models/digits_calibration.npy"}},
+		{2, expected, {"validate", "dram", "--json", "@/published/dram.csv"}},
+		{2, expected, {"dram", "--pattern", "copy", "-n", "9", "--json", "@/memories/ddr3-2133.yaml"}},
 	};
 	CLI_CHECK(folder, cases);
 	char *weights = cli_read(cli_path(folder, "w.bin"), NULL);
@@ -106,8 +106,8 @@ Test(cli_files, outputs_are_independent)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
-	struct cli_result r = cli_run(&how, "run", "digits", "--device", "tpu_v1", "--json", "/dev/full", "--csv",
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "run", "digits", "--device", "tpu_v1", "--json", "/dev/full", "--csv",
 				      "@/r.csv", "--timeline", "/dev/full", "--output", "@/y.npy");
 	cr_assert_eq(r.status, 5, "%s", r.err);
 	cr_assert_str_eq(r.err, "npulab: /dev/full: cannot be written: No space left on device; /dev/full: cannot be "
@@ -122,7 +122,7 @@ Test(cli_files, outputs_are_independent)
 		{"dram", "--pattern", "copy", "-n", "9", "--json", "/dev/full"},
 	};
 	for (size_t i = 0; i < 4; i++) {
-		r = cli_run_list(&how, others[i]);
+		r = cli_run_list(&options, others[i]);
 		cr_assert(r.status == 5 && strstr(r.err, "npulab: /dev/full: cannot be written"), "%s", r.err);
 		cr_assert(r.out_bytes > 200, "%s printed %s", others[i][0], r.out);
 		cli_free(&r);
@@ -130,12 +130,12 @@ Test(cli_files, outputs_are_independent)
 	cli_remove_folder(folder);
 }
 
-/* Starts the program without waiting for it. */
+/* Starts the program and does not wait for it. */
 static pid_t start(const char *folder, int err, const char *const *args)
 {
 	char program[4096], *argv[CLI_ARGUMENTS] = {0};
-	const char *chosen = getenv("NPULAB_BIN");
-	cr_assert(realpath(chosen && *chosen ? chosen : "build/npulab", program));
+	const char *choice = getenv("NPULAB_BIN");
+	cr_assert(realpath(choice && *choice ? choice : "build/npulab", program));
 	argv[0] = program;
 	for (int n = 0; args[n]; n++)
 		argv[n + 1] = cli_expand(args[n], folder);
@@ -144,7 +144,7 @@ static pid_t start(const char *folder, int err, const char *const *args)
 	cr_assert(child >= 0);
 	if (!child) {
 		signal(SIGUSR1, SIG_IGN);
-		cli_start(program, argv, &(struct cli_how){0}, err, err);
+		cli_start(program, argv, &(struct cli_run_options){0}, err, err);
 	}
 	for (int n = 1; argv[n]; n++)
 		free(argv[n]);
@@ -203,7 +203,7 @@ Test(cli_files, signals_leave_no_temporary)
 	cli_remove_folder(folder);
 }
 
-/* Has the process mapped the file yet? */
+/* Says whether the process has mapped the file. */
 static bool has_mapped(pid_t child, const char *name)
 {
 	char path[64];
@@ -268,17 +268,17 @@ Test(cli_files, a_file_cut_off_while_it_is_read)
 #define TEXT(x)   #x
 #define NUMBER(x) TEXT(x)
 
-/* A .npy or a TensorProto of zeros in the shape ROWS x 16. */
+/* Writes a .npy or a TensorProto of zeros with the shape ROWS x 16. */
 static void write_rows(const char *folder, const char *name, bool npy)
 {
-	static const char says[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (" NUMBER(ROWS) ", 16), }";
+	static const char expected[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (" NUMBER(ROWS) ", 16), }";
 	const uint64_t elements = (uint64_t)ROWS * 16 * sizeof(float);
 	char header[128] = "\x93NUMPY\x01";
 	size_t bytes = sizeof header;
 	memset(header + 8, ' ', sizeof header - 8);
 	header[8] = (char)(sizeof header - 10);
 	header[9] = 0;
-	memcpy(header + 10, says, sizeof says - 1);
+	memcpy(header + 10, expected, sizeof expected - 1);
 	header[sizeof header - 1] = '\n';
 	if (!npy) {
 		struct onnx_writer t = {0};

@@ -4,10 +4,10 @@
  * machine may be there more than once with settings of its own. */
 #include "tests/kit/cli_json.h"
 
-/* Whether a GPU answers here: then nothing is missing. */
+/* Says whether a GPU answers on this computer; no device is then missing. */
 static bool has_gpu(void)
 {
-	struct cli_result r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "1", "-n", "1", "-k", "1",
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "layer", "gemm", "-m", "1", "-n", "1", "-k", "1",
 				      "--devices", "cuda");
 	const bool found = r.status == 0;
 	cli_free(&r);
@@ -24,7 +24,7 @@ static json_t *entry(json_t *root, size_t i)
 /* The JSON of a run that ends with exit status 4 and one line about cuda. */
 static json_t *missing(const char *const *args)
 {
-	struct cli_result r = cli_run_list(&(struct cli_how){0}, args);
+	struct cli_result r = cli_run_list(&(struct cli_run_options){0}, args);
 	cr_assert_eq(r.status, 4, "%s: %d, %s", args[0], r.status, r.err);
 	cli_drop_waiting(r.err, &r.err_bytes);
 	cr_assert(!strncmp(r.err, "npulab: cuda is not available here: ", 36), "%s", r.err);
@@ -77,8 +77,8 @@ Test(instances, a_missing_device_and_the_rest)
 	if (has_gpu())
 		cr_skip_test("there is a GPU");
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
-	struct cli_result r = cli_run(&how, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--devices",
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--devices",
 				      "tpu_v1,cuda,diannao", "--csv", "@/layers.csv", "--timing-only");
 	cr_assert_eq(r.status, 4, "%s", r.err);
 	const char *tpu = strstr(r.out, "\ntpu_v1 "), *cuda = strstr(r.out, "\ncuda "),
@@ -93,7 +93,7 @@ Test(instances, a_missing_device_and_the_rest)
 	free(csv);
 	/* So is the machine of a file. */
 	cli_write_text(folder, "mine.yaml", "driver: cuda\nname: mine\n");
-	r = cli_run(&how, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--devices", "tpu_v1,@/mine.yaml",
+	r = cli_run(&options, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--devices", "tpu_v1,@/mine.yaml",
 		    "--timing-only");
 	cr_assert_eq(r.status, 4, "%s", r.err);
 	cr_assert(strstr(r.out, "mine.yaml") && cli_says(r.out, "unavailable"), "%s", r.out);
@@ -118,16 +118,17 @@ static long long cycles(json_t *device)
 /* Settings after '@' are of one entry alone and go before those of --set, which hold for all of a name. */
 Test(instances, settings_of_one_entry)
 {
-	const struct cli_how how = {0};
-	json_t *both = cli_json(&how, "compare", "digits", "--devices", "tpu_v1,tpu_v1@array.rows=128@array.columns=64",
-				"--timing-only", "--json", "-");
-	json_t *alone = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--set", "tpu_v1.array.rows=128",
-				 "--set", "tpu_v1.array.columns=64", "--timing-only", "--json", "-");
-	json_t *mixed = cli_json(&how, "compare", "digits", "--devices", "tpu_v1@array.rows=128,tpu_v1", "--set",
+	const struct cli_run_options options = {0};
+	json_t *both = cli_json(&options, "compare", "digits", "--devices",
+				"tpu_v1,tpu_v1@array.rows=128@array.columns=64", "--timing-only", "--json", "-");
+	json_t *single = cli_json(&options, "compare", "digits", "--devices", "tpu_v1", "--set",
+				  "tpu_v1.array.rows=128", "--set", "tpu_v1.array.columns=64", "--timing-only",
+				  "--json", "-");
+	json_t *mixed = cli_json(&options, "compare", "digits", "--devices", "tpu_v1@array.rows=128,tpu_v1", "--set",
 				 "tpu_v1.array.rows=32", "--set", "tpu_v1.array.columns=64", "--timing-only", "--json",
 				 "-");
-	cr_assert_eq(cycles(entry(both, 1)), cycles(entry(alone, 0)));
-	cr_assert_eq(cycles(entry(mixed, 0)), cycles(entry(alone, 0)));
+	cr_assert_eq(cycles(entry(both, 1)), cycles(entry(single, 0)));
+	cr_assert_eq(cycles(entry(mixed, 0)), cycles(entry(single, 0)));
 	cr_assert_neq(cycles(entry(both, 0)), cycles(entry(both, 1)));
 	cr_assert_neq(cycles(entry(mixed, 0)), cycles(entry(mixed, 1)));
 	for (int i = 0; i < 2; i++)
@@ -136,7 +137,7 @@ Test(instances, settings_of_one_entry)
 	cr_assert_str_eq(cli_text(cli_at(entry(both, 1), "instance")), "tpu_v1@array.rows=128@array.columns=64");
 	cr_assert_eq(cli_integer(json_object_get(cli_at(entry(mixed, 1), "settings"), "array.rows")), 32);
 	json_decref(both);
-	json_decref(alone);
+	json_decref(single);
 	json_decref(mixed);
 }
 
@@ -150,8 +151,8 @@ Test(instances, settings_of_a_machine_file)
 	cli_write(folder, "a@b.yaml", text, bytes);
 	free(text);
 	snprintf(devices, sizeof devices, "%s/a@b.yaml,%s/a@b.yaml@array.rows=8", folder, folder);
-	json_t *root = cli_json(&(struct cli_how){0}, "compare", "digits", "--devices", devices, "--timing-only",
-				"--json", "-");
+	json_t *root = cli_json(&(struct cli_run_options){0}, "compare", "digits", "--devices", devices,
+				"--timing-only", "--json", "-");
 	cr_assert_str_eq(cli_text(cli_at(entry(root, 0), "instance")), "systolic_16x16");
 	cr_assert_str_eq(cli_text(cli_at(entry(root, 1), "instance")), "systolic_16x16@array.rows=8");
 	cr_assert_gt(cycles(entry(root, 1)), cycles(entry(root, 0)));
@@ -162,18 +163,18 @@ Test(instances, settings_of_a_machine_file)
 /* The cell of PEAK USED in a layer's row of --layers: the sixth, two spaces or more apart from its neighbours. */
 static void peak_used(const char *table, const char *layer, char cell[32])
 {
-	char row[200], *at, *rest = row;
+	char row[200], *at, *tail = row;
 	snprintf(row, sizeof row, "\n%s ", layer);
 	at = strstr(table, "   SHARE "); /* of the table of layers alone */
 	at = at ? strstr(at, row) : NULL;
 	cr_assert(at, "no row of %s: %s", layer, table);
 	snprintf(row, sizeof row, "%.*s", (int)strcspn(at + 1, "\n"), at + 1);
 	for (int i = 0; i < 5; i++) {
-		rest = strstr(rest, "  ");
-		cr_assert(rest, "%s", row);
-		rest += strspn(rest, " ");
+		tail = strstr(tail, "  ");
+		cr_assert(tail, "%s", row);
+		tail += strspn(tail, " ");
 	}
-	snprintf(cell, 32, "%.*s", (int)(strstr(rest, "  ") - rest), rest);
+	snprintf(cell, 32, "%.*s", (int)(strstr(tail, "  ") - tail), tail);
 }
 
 /* Two entries of one machine in a placement are told apart, and each layer's use is of the peak of its own entry. */
@@ -182,46 +183,46 @@ Test(instances, of_a_placement)
 	static const char narrow[] = "tpu_v1@array.rows=128@array.columns=64", *const of_layer[] = {"conv1", narrow,
 												    "fc1",   "tpu_v1",
 												    "relu1", "host"};
-	const struct cli_how how = {0};
+	const struct cli_run_options options = {0};
 	char place[100], both_use[32], alone_use[32];
 	snprintf(place, sizeof place, "Conv*=%s,Gemm=tpu_v1,*=host", narrow);
-	json_t *root = cli_json(&how, "run", "digits", "--place", place, "--timing-only", "--json", "-");
+	json_t *root = cli_json(&options, "run", "digits", "--place", place, "--timing-only", "--json", "-");
 	json_t *placed = entry(root, 0);
 	for (size_t i = 0; i < 2; i++) {
-		const char *want = i ? "tpu_v1" : narrow;
+		const char *expected = i ? "tpu_v1" : narrow;
 		json_t *used = json_array_get(cli_at(placed, "devices"), i),
 		       *link = json_array_get(cli_at(placed, "links"), i);
 		cr_assert_str_eq(cli_text(json_object_get(used, "name")), "tpu_v1");
-		cr_assert_str_eq(cli_text(json_object_get(used, "instance")), want);
-		cr_assert_str_eq(cli_text(json_object_get(link, "device")), want);
+		cr_assert_str_eq(cli_text(json_object_get(used, "instance")), expected);
+		cr_assert_str_eq(cli_text(json_object_get(link, "device")), expected);
 	}
 	for (size_t i = 0; i < 6; i += 2) {
-		size_t found = 0, k;
+		size_t n_found = 0, k;
 		json_t *row;
 		json_array_foreach (cli_at(placed, "layers"), k, row) {
 			if (strcmp(cli_text(json_object_get(row, "name")), of_layer[i]) != 0)
 				continue;
 			cr_assert_str_eq(cli_text(json_object_get(row, "ran_on")), of_layer[i + 1]);
-			found++;
+			n_found++;
 		}
-		cr_assert_eq(found, 1, "%s", of_layer[i]);
+		cr_assert_eq(n_found, 1, "%s", of_layer[i]);
 	}
 	json_decref(root);
-	struct cli_result both = cli_run(&how, "run", "digits", "--place", place, "--timing-only", "--layers"),
-			  alone = cli_run(&how, "run", "digits", "--place", "Gemm=tpu_v1,*=host", "--timing-only",
-					  "--layers");
+	struct cli_result both = cli_run(&options, "run", "digits", "--place", place, "--timing-only", "--layers"),
+			  single = cli_run(&options, "run", "digits", "--place", "Gemm=tpu_v1,*=host", "--timing-only",
+					   "--layers");
 	peak_used(both.out, "fc1", both_use);
-	peak_used(alone.out, "fc1", alone_use);
+	peak_used(single.out, "fc1", alone_use);
 	cr_assert_str_eq(both_use, alone_use);
 	cli_free(&both);
-	cli_free(&alone);
+	cli_free(&single);
 }
 
 Test(instances, refusals)
 {
 	static const struct {
 		int status;
-		const char *devices, *says;
+		const char *devices, *expected;
 	} cases[] = {
 		{2, "tpu_v1@", "tpu_v1@: expected NAME@KEY=VALUE"},
 		{2, "tpu_v1@array.rows", "expected NAME@KEY=VALUE"},
@@ -236,8 +237,9 @@ Test(instances, refusals)
 		{2, "tpu@array.rows=8", "there is no device 'tpu'"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", cases[i].devices);
-		cli_check_refusal(&r, cases[i].status, cases[i].says, cases[i].devices);
+		struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--devices",
+					      cases[i].devices);
+		cli_check_refusal(&r, cases[i].status, cases[i].expected, cases[i].devices);
 		cli_free(&r);
 	}
 }

@@ -9,7 +9,7 @@
 #include "tests/kit/cli_json.h"
 #include "tests/kit/support.h"
 
-static const struct cli_how plainly = {0};
+static const struct cli_run_options plainly = {0};
 
 struct operands {
 	struct npl_tensor x, w;
@@ -24,7 +24,7 @@ static struct npl_tensor draw(enum npl_dtype dtype, struct npl_shape shape, stru
 	return t;
 }
 
-/* x, then w, as single_layer.h promises; w of rank 0: none. */
+/* Draws x, then w, in the order that single_layer.h promises; a w of rank 0 is absent. */
 static struct operands draw_operands(uint64_t seed, bool is_unsigned, struct npl_shape x, struct npl_shape w)
 {
 	struct npl_random random = {.state = seed};
@@ -45,7 +45,7 @@ static int32_t value_at(const struct npl_tensor *t, int64_t i)
 	return t->dtype == NPL_U8 ? ((const uint8_t *)t->data)[i] : ((const int8_t *)t->data)[i];
 }
 
-/* (m,k) times (n,k) transposed, into (m,n). */
+/* Multiplies a (m,k) by the transpose of b (n,k) into y (m,n). */
 static int32_t *naive_gemm(const struct operands *o)
 {
 	int64_t m = o->x.shape.dim[0], k = o->x.shape.dim[1], n = o->w.shape.dim[0];
@@ -61,7 +61,7 @@ static int32_t *naive_gemm(const struct operands *o)
 	return y;
 }
 
-/* One output of a convolution: image b, filter f, row and column of the result. */
+/* Computes one output of a convolution, of image b and filter f at a row and column of the result. */
 static int32_t naive_conv_at(const struct operands *o, const struct npl_attrs *a, int64_t b, int64_t f, int64_t row,
 			     int64_t column)
 {
@@ -109,7 +109,7 @@ static int8_t naive_pool_at(const struct npl_tensor *x, const struct npl_window 
 			    int64_t row, int64_t column)
 {
 	int64_t height = x->shape.dim[2], width = x->shape.dim[3], sum = 0, n = 0;
-	int32_t most = -128;
+	int32_t maximum = -128;
 	for (int64_t i = 0; i < win->kernel[0]; i++)
 		for (int64_t j = 0; j < win->kernel[1]; j++) {
 			int64_t y = row * win->stride[0] - win->pad_begin[0] + i,
@@ -117,11 +117,11 @@ static int8_t naive_pool_at(const struct npl_tensor *x, const struct npl_window 
 			if (y < 0 || y >= height || z < 0 || z >= width)
 				continue;
 			int32_t v = value_at(x, (plane * height + y) * width + z);
-			most = v > most ? v : most;
+			maximum = v > maximum ? v : maximum;
 			sum += v;
 			n++;
 		}
-	return (int8_t)(average ? rint((double)sum / (double)n) : most);
+	return (int8_t)(average ? rint((double)sum / (double)n) : maximum);
 }
 
 static int8_t *naive_pool(const struct npl_tensor *x, const struct npl_window *win, bool average, int64_t *count)
@@ -165,20 +165,20 @@ Test(cli_layer, operands_are_the_seeds)
 static struct npl_comparison run_tpu(const struct npl_layer_spec *spec, struct npl_tensor *output)
 {
 	static const char *const devices[] = {"tpu_v1"};
-	struct npl_compare_options how = {.device_names = devices, .n_devices = 1};
+	struct npl_compare_options options = {.device_names = devices, .n_devices = 1};
 	struct npl_comparison c;
 	struct npl_err err;
-	int rc = npl_single_layer(spec, &how, &c, output, &err);
+	int rc = npl_single_layer(spec, &options, &c, output, &err);
 	cr_assert_eq(rc, 0, "%s", err.msg);
 	return c;
 }
 
-static void check_hash(const struct npl_comparison *c, const void *want, size_t bytes, const char *what)
+static void check_hash(const struct npl_comparison *c, const void *expected, size_t bytes, const char *subject)
 {
 	char hex[NPL_SHA256_HEX];
-	npl_sha256_hex(want, bytes, hex);
-	cr_assert_str_eq(c->device[0].output_sha256, hex, "%s", what);
-	cr_assert_str_eq(c->device[0].run.layer[0].output_sha256, hex, "%s", what);
+	npl_sha256_hex(expected, bytes, hex);
+	cr_assert_str_eq(c->device[0].output_sha256, hex, "%s", subject);
+	cr_assert_str_eq(c->device[0].run.layer[0].output_sha256, hex, "%s", subject);
 }
 
 static struct npl_layer_spec gemm_spec(int64_t m, int64_t n, int64_t k, bool is_unsigned, uint64_t seed)
@@ -206,18 +206,18 @@ Test(cli_layer, gemm_equals_naive)
 		uint64_t seed = test_rng(&rng);
 		struct npl_layer_spec spec = gemm_spec(m, n, k, is_unsigned, seed);
 		struct operands o = draw_operands(seed, is_unsigned, spec.x, npl_shape_of(2, n, k));
-		int32_t *want = naive_gemm(&o);
+		int32_t *expected = naive_gemm(&o);
 		struct npl_comparison c = run_tpu(&spec, NULL);
-		char what[120];
-		snprintf(what, sizeof what, "gemm %d: %d x %d x %d, %s, seed %llu", i, (int)m, (int)n, (int)k,
+		char subject[120];
+		snprintf(subject, sizeof subject, "gemm %d: %d x %d x %d, %s, seed %llu", i, (int)m, (int)n, (int)k,
 			 is_unsigned ? "unsigned" : "signed", (unsigned long long)seed);
-		check_hash(&c, want, (size_t)(m * n) * sizeof *want, what);
-		cr_assert_eq(c.device[0].run.macs, (uint64_t)(m * n * k), "%s", what);
+		check_hash(&c, expected, (size_t)(m * n) * sizeof *expected, subject);
+		cr_assert_eq(c.device[0].run.macs, (uint64_t)(m * n * k), "%s", subject);
 		cr_assert_eq(c.device[0].run.link_bytes, (uint64_t)(m * k + 4 * m * n),
-			     "%s: what moving operand and result takes", what);
+			     "%s: what moving operand and result takes", subject);
 		npl_comparison_free(&c);
 		free_operands(&o);
-		free(want);
+		free(expected);
 	}
 }
 
@@ -254,14 +254,14 @@ Test(cli_layer, conv_equals_naive)
 						  npl_shape_of(4, spec.outputs, spec.x.dim[1] / spec.attrs.conv.groups,
 							       win->kernel[0], win->kernel[1]));
 		int64_t count;
-		int32_t *want = naive_conv(&o, &spec.attrs, &count);
+		int32_t *expected = naive_conv(&o, &spec.attrs, &count);
 		struct npl_comparison c = run_tpu(&spec, NULL);
-		char what[64];
-		snprintf(what, sizeof what, "convolution %d", i);
-		check_hash(&c, want, (size_t)count * sizeof *want, what);
+		char subject[64];
+		snprintf(subject, sizeof subject, "convolution %d", i);
+		check_hash(&c, expected, (size_t)count * sizeof *expected, subject);
 		npl_comparison_free(&c);
 		free_operands(&o);
-		free(want);
+		free(expected);
 	}
 }
 
@@ -273,14 +273,14 @@ Test(cli_layer, pool_equals_naive)
 		struct npl_layer_spec spec = window_spec(&rng, average ? NPL_OP_AVERAGEPOOL : NPL_OP_MAXPOOL, false);
 		struct operands o = draw_operands(spec.seed, false, spec.x, (struct npl_shape){0});
 		int64_t count;
-		int8_t *want = naive_pool(&o.x, &spec.attrs.pool.window, average, &count);
+		int8_t *expected = naive_pool(&o.x, &spec.attrs.pool.window, average, &count);
 		struct npl_comparison c = run_tpu(&spec, NULL);
-		char what[64];
-		snprintf(what, sizeof what, "%s pool %d", average ? "average" : "max", i);
-		check_hash(&c, want, (size_t)count, what);
+		char subject[64];
+		snprintf(subject, sizeof subject, "%s pool %d", average ? "average" : "max", i);
+		check_hash(&c, expected, (size_t)count, subject);
 		npl_comparison_free(&c);
 		free_operands(&o);
-		free(want);
+		free(expected);
 	}
 }
 
@@ -301,9 +301,9 @@ Test(cli_layer, requantise)
 		float scale = 1.0f / y.quant.scale;
 		for (int64_t e = 0; e < m * n; e++) {
 			float q = rintf((float)acc[e] * scale);
-			int want = q < -128 ? -128 : q > 127 ? 127 : (int)q;
+			int expected = q < -128 ? -128 : q > 127 ? 127 : (int)q;
 			clipped += q < -128 || q > 127;
-			cr_assert_eq(((int8_t *)y.data)[e], want, "layer %d, element %d: %d", i, (int)e,
+			cr_assert_eq(((int8_t *)y.data)[e], expected, "layer %d, element %d: %d", i, (int)e,
 				     ((int8_t *)y.data)[e]);
 		}
 		cr_assert_eq(c.device[0].run.saturations, (uint64_t)clipped);
@@ -316,21 +316,22 @@ Test(cli_layer, requantise)
 	}
 }
 
-/* The same through the program: hash in the JSON, hash of the file, hash of the naive result are one. */
-static void check_program(const char *folder, const char *const *args, const char *device, const void *want,
+/* Runs the layer through the program: the hashes in the JSON, of the file and of the naive result are the same. */
+static void check_program(const char *folder, const char *const *args, const char *device, const void *expected,
 			  size_t bytes)
 {
 	char hex[NPL_SHA256_HEX], file_hex[NPL_SHA256_HEX];
 	struct npl_tensor y;
 	struct npl_err err;
-	json_t *root = cli_run_json(&(struct cli_how){.folder = folder}, args), *entry = cli_device(root, device);
+	json_t *root = cli_run_json(&(struct cli_run_options){.folder = folder}, args),
+	       *entry = cli_device(root, device);
 	cli_check_result(root);
 	cr_assert_eq(npl_tensor_load(cli_path(folder, "y.npy"), &y, &err), 0, "%s", err.msg);
 	npl_sha256_hex(y.data, npl_tensor_bytes(&y), file_hex);
 	cr_assert_str_eq(cli_text(cli_at(entry, "output_sha256")), file_hex, "%s: the file holds something else",
 			 args[1]);
-	if (want) {
-		npl_sha256_hex(want, bytes, hex);
+	if (expected) {
+		npl_sha256_hex(expected, bytes, hex);
 		cr_assert_str_eq(file_hex, hex, "%s: not the naive result", args[1]);
 	}
 	json_t *totals = cli_at(entry, "totals");
@@ -444,8 +445,8 @@ Test(cli_layer, figures)
 {
 	json_t *root = cli_json(&plainly, "layer", "gemm", "-m", "64", "-n", "48", "-k", "96", "--devices",
 				"tpu_v1,diannao,cpu,reference", "--json", "-");
-	json_t *again = cli_json(&plainly, "layer", "gemm", "-m", "64", "-n", "48", "-k", "96", "--devices",
-				 "tpu_v1,diannao,cpu,reference", "--json", "-");
+	json_t *repeated = cli_json(&plainly, "layer", "gemm", "-m", "64", "-n", "48", "-k", "96", "--devices",
+				    "tpu_v1,diannao,cpu,reference", "--json", "-");
 	json_t *other = cli_json(&plainly, "layer", "gemm", "-m", "64", "-n", "48", "-k", "96", "--devices",
 				 "tpu_v1,diannao,cpu,reference", "--json", "-", "--seed", "2");
 	json_t *timed = cli_json(&plainly, "layer", "gemm", "-m", "64", "-n", "48", "-k", "96", "--devices",
@@ -455,7 +456,8 @@ Test(cli_layer, figures)
 	cli_check_result(timed);
 	json_array_foreach (cli_at(root, "devices"), d, device) {
 		const char *name = cli_text(cli_at(device, "name"));
-		cr_assert(json_equal(cli_at(device, "output_sha256"), cli_at(cli_device(again, name), "output_sha256")),
+		cr_assert(json_equal(cli_at(device, "output_sha256"),
+				     cli_at(cli_device(repeated, name), "output_sha256")),
 			  "%s", name);
 		cr_assert(
 			!json_equal(cli_at(device, "output_sha256"), cli_at(cli_device(other, name), "output_sha256")),
@@ -477,7 +479,7 @@ Test(cli_layer, figures)
 	}
 	cr_assert_eq(cli_number(cli_at(cli_device(root, "reference"), "accuracy.max_abs_error")), 0);
 	json_decref(root);
-	json_decref(again);
+	json_decref(repeated);
 	json_decref(other);
 	json_decref(timed);
 }
@@ -488,7 +490,7 @@ Test(cli_layer, options_of_integers)
 	static const char *const option[] = {"--unsigned", "--requantise"};
 	for (int i = 0; i < 2; i++) {
 #define GEMM(...)                                                                                                      \
-	cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", option[i], __VA_ARGS__)
+	cli_run(&(struct cli_run_options){0}, "layer", "gemm", "-m", "4", "-n", "4", "-k", "4", option[i], __VA_ARGS__)
 		struct cli_result r = GEMM("--devices", "reference");
 		cr_assert(r.status == 2 && strstr(r.err, option[i]) && strstr(r.err, "reference computes in float32"),
 			  "%d %s", r.status, r.err);

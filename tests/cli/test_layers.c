@@ -4,9 +4,9 @@
 #include "tests/kit/cli_json.h"
 #include "tests/kit/cli_run.h"
 
-static const struct cli_how plainly = {0};
+static const struct cli_run_options plainly = {0};
 
-/* The CSV's field of this column in a line; a static buffer. */
+/* Returns the field of a CSV line in this column, in a static buffer. */
 static const char *field(const char *line, const char *header, const char *column)
 {
 	static char text[400];

@@ -5,7 +5,7 @@
  * took. */
 #include "tests/kit/cli_figures.h"
 
-/* x (2,6,5,5) -> Conv c -> LRN n -> y, alpha as given. */
+/* Writes the network x (2,6,5,5) -> Conv c -> LRN n -> y with this alpha. */
 static void write_net(const char *folder, float alpha)
 {
 	uint64_t rng = 3;
@@ -32,18 +32,18 @@ Test(cli_lrn, inspect_lists_what_the_host_does)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	write_net(folder, 0.01f);
-	const struct cli_how how = {.folder = folder};
-	struct cli_result r = cli_run(&how, "inspect", "@/lrn.onnx");
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "inspect", "@/lrn.onnx");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	const char *row = find_row(r.out, "diannao runs every layer; of these its host does a part:", "n");
 	cr_assert(line_has(row, "LRN") && line_has(row, "squares its input, taken to lie within -1 to 1"), "%s", r.out);
 	cli_free(&r);
-	json_t *root = cli_json(&how, "inspect", "@/lrn.onnx", "--json", "-");
+	json_t *root = cli_json(&options, "inspect", "@/lrn.onnx", "--json", "-");
 	cr_assert(strstr(cli_text(cli_at(root, "layers.1.in_part_on_host.diannao")), "squares"));
 	cr_assert(!strstr(cli_text(cli_at(root, "layers.1.on_host.tpu_v1")), "squares"));
 	json_decref(root);
 	write_net(folder, 1e5f);
-	root = cli_json(&how, "inspect", "@/lrn.onnx", "--json", "-");
+	root = cli_json(&options, "inspect", "@/lrn.onnx", "--json", "-");
 	cr_assert(strstr(cli_text(cli_at(root, "layers.1.on_host.diannao")), "NFU-3's segments miss"));
 	json_decref(root);
 	cli_remove_folder(folder);
@@ -69,8 +69,8 @@ Test(cli_lrn, compare_and_run)
 	cr_assert(line_has(find_row(table.out, "LAYER", "n"), " part host "), "%s", table.out);
 	cli_free(&table);
 	json_decref(root);
-	const struct cli_how how = {.folder = folder};
-	struct cli_result r = cli_run(&how, "run", "@/lrn.onnx", "--place", "LRN=diannao", "--log-placement");
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "run", "@/lrn.onnx", "--place", "LRN=diannao", "--log-placement");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(line_has(find_row(r.err, "#", "1"), "  n      LRN       diannao"), "%s", r.err);
 	cr_assert(strstr(r.err, "LRN=diannao; in part:"), "%s", r.err);
@@ -79,7 +79,7 @@ Test(cli_lrn, compare_and_run)
 }
 
 /* With lrn=host all of it is the host's, who says why. */
-Test(cli_lrn, the_machines_file_may_leave_it_to_the_host)
+Test(cli_lrn, the_parameter_lrn_leaves_it_all_to_the_host)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

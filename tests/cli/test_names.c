@@ -32,16 +32,16 @@ Test(cli_names, machine_names_that_mislead)
 		write_machine(folder, i, names[i]);
 	cli_write_text(folder, "two words.yaml", "driver: diannao\n"); /* named by its file */
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		char device[32], says[48], rule[48];
+		char device[32], expected[48], rule[48];
 		snprintf(device, sizeof device, "@/m%zu.yaml", i);
-		snprintf(says, sizeof says, "/m%zu.yaml:1: the name '", i);
+		snprintf(expected, sizeof expected, "/m%zu.yaml:1: the name '", i);
 		snprintf(rule, sizeof rule, "*=@/m%zu.yaml", i);
 		const struct cli_refusal cases[] = {
-			{3, says, {"devices", device}},
-			{3, says, {"devices", device, "--yaml"}},
-			{3, says, {"compare", "digits", "--devices", device, "--timing-only"}},
-			{3, says, {"run", "digits", "--place", rule}},
-			{3, says, {"layer", "gemm", "-m", "1", "-n", "1", "-k", "1", "--devices", device}},
+			{3, expected, {"devices", device}},
+			{3, expected, {"devices", device, "--yaml"}},
+			{3, expected, {"compare", "digits", "--devices", device, "--timing-only"}},
+			{3, expected, {"run", "digits", "--place", rule}},
+			{3, expected, {"layer", "gemm", "-m", "1", "-n", "1", "-k", "1", "--devices", device}},
 		};
 		if (i % 4 == 0)
 			CLI_CHECK(folder, cases);
@@ -65,8 +65,9 @@ Test(cli_names, machine_names_that_do_not)
 		snprintf(device, sizeof device, "@/m%zu.yaml", i);
 		snprintf(set, sizeof set, "%s.nfu.tn=8", names[i]);
 		write_machine(folder, i, names[i]);
-		json_t *root = cli_json(&(struct cli_how){.folder = folder}, "layer", "gemm", "-m", "4", "-n", "4",
-					"-k", "4", "--timing-only", "--devices", device, "--set", set, "--json", "-");
+		json_t *root = cli_json(&(struct cli_run_options){.folder = folder}, "layer", "gemm", "-m", "4", "-n",
+					"4", "-k", "4", "--timing-only", "--devices", device, "--set", set, "--json",
+					"-");
 		json_t *entry = cli_device(root, names[i]);
 		cr_assert_eq(cli_integer(json_object_get(cli_at(entry, "settings"), "nfu.tn")), 8, "%s", names[i]);
 		cr_assert_str_eq(cli_text(cli_at(entry, "layers.0.ran_on")), names[i]);
@@ -80,24 +81,24 @@ Test(cli_names, dumps_load_back)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
-	json_t *known = cli_json(&how, "devices", "--json", "-"), *device;
+	const struct cli_run_options options = {.folder = folder};
+	json_t *known = cli_json(&options, "devices", "--json", "-"), *device;
 	size_t i, dumped = 0;
 	json_array_foreach (cli_at(known, "devices"), i, device) {
 		const char *name = cli_text(cli_at(device, "name"));
 		if (json_is_null(cli_at(device, "machine_sha256"))) /* no parameters, or it cannot start here */
 			continue;
-		struct cli_result dump = cli_run(&how, "devices", name, "--yaml");
+		struct cli_result dump = cli_run(&options, "devices", name, "--yaml");
 		cr_assert_eq(dump.status, 0, "%s: %s", name, dump.err);
 		cli_write(folder, "copy.yaml", dump.out, dump.out_bytes);
-		struct cli_result again = cli_run(&how, "devices", "@/copy.yaml", "--yaml");
+		struct cli_result again = cli_run(&options, "devices", "@/copy.yaml", "--yaml");
 		cr_assert_eq(again.status, 0, "%s: %s", name, again.err);
 		cr_assert_str_eq(again.out, dump.out, "%s: a dump of its dump differs", name);
 		cli_free(&dump);
 		cli_free(&again);
 		if (!strcmp(name, "host")) /* which runs no layer of its own */
 			continue;
-		json_t *root = cli_json(&how, "layer", "gemm", "-m", "2", "-n", "2", "-k", "2", "--devices",
+		json_t *root = cli_json(&options, "layer", "gemm", "-m", "2", "-n", "2", "-k", "2", "--devices",
 					"@/copy.yaml", "--json", "-");
 		cr_assert_str_eq(cli_text(cli_at(root, "devices.0.name")), name);
 		cr_assert(json_equal(cli_at(root, "devices.0.machine_sha256"), cli_at(device, "machine_sha256")), "%s",
@@ -113,14 +114,14 @@ Test(cli_names, dumps_load_back)
 /* A copy of tpu_v1's file, with another name where one is given. */
 static void write_tpu(const char *folder, const char *file, const char *name)
 {
-	struct cli_result dump = cli_run(&(struct cli_how){0}, "devices", "tpu_v1", "--yaml");
+	struct cli_result dump = cli_run(&(struct cli_run_options){0}, "devices", "tpu_v1", "--yaml");
 	cr_assert_eq(dump.status, 0, "%s", dump.err);
-	const char *rest = strchr(dump.out, '\n');
+	const char *tail = strchr(dump.out, '\n');
 	char line[80];
 	snprintf(line, sizeof line, "name: %s", name);
-	cr_assert(rest && !strncmp(dump.out, "name: tpu_v1\n", 13));
+	cr_assert(tail && !strncmp(dump.out, "name: tpu_v1\n", 13));
 	char *text = NULL;
-	cr_assert(asprintf(&text, "%s%s", line, rest) > 0);
+	cr_assert(asprintf(&text, "%s%s", line, tail) > 0);
 	cli_write_text(folder, file, text);
 	free(text);
 	cli_free(&dump);
@@ -154,7 +155,7 @@ Test(cli_names, two_devices_of_two_names)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	write_tpu(folder, "other.yaml", "other");
-	json_t *root = cli_json(&(struct cli_how){.folder = folder}, "compare", "digits", "--devices",
+	json_t *root = cli_json(&(struct cli_run_options){.folder = folder}, "compare", "digits", "--devices",
 				"tpu_v1,@/other.yaml", "--json", "-");
 	cr_assert_eq(json_array_size(cli_at(root, "devices")), 2);
 	json_t *tpu = cli_device(root, "tpu_v1"), *other = cli_device(root, "other");
@@ -280,7 +281,8 @@ Test(cli_names, outputs_through_links)
 		struct stat status;
 		size_t bytes;
 		cli_write_text(folder, "old.json", "before");
-		struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, RUN, options[i], "@/sub/old.json");
+		struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, RUN, options[i],
+					      "@/sub/old.json");
 		cr_assert_eq(r.status, 0, "%s: %s", options[i], r.err);
 		cr_assert_eq(lstat(cli_path(folder, "sub/old.json"), &status), 0);
 		cr_assert(S_ISLNK(status.st_mode), "%s: the link is no link any more", options[i]);
@@ -335,7 +337,7 @@ Test(cli_names, options_of_another_operator)
 		{POOL, "--type", "average", "--pad", "1", "--quiet"},
 	};
 	for (size_t i = 0; i < sizeof fitting / sizeof *fitting; i++) {
-		struct cli_result r = cli_run_list(&(struct cli_how){0}, fitting[i]);
+		struct cli_result r = cli_run_list(&(struct cli_run_options){0}, fitting[i]);
 		cr_assert_eq(r.status, 0, "%s: %s", fitting[i][1], r.err);
 		cli_free(&r);
 	}
@@ -370,9 +372,10 @@ Test(cli_names, help_and_counts)
 	static const char *const commands[] = {"compare", "run", "layer", "inspect", "models", "conformance", "dram"};
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-		struct cli_result a = cli_run(&how, "help", commands[i]), b = cli_run(&how, commands[i], "--help");
+		struct cli_result a = cli_run(&options, "help", commands[i]),
+				  b = cli_run(&options, commands[i], "--help");
 		cr_assert(!a.status && !b.status && a.out_bytes);
 		cr_assert_str_eq(a.out, b.out);
 		cli_free(&a);
@@ -385,12 +388,12 @@ Test(cli_names, help_and_counts)
 	onnx_put_output(&g, "y");
 	cli_write_model(folder, "one.onnx", &g);
 	cli_write_text(folder, "one.csv", "Layer, M, N, K,\nfc, 2, 3, 4,\n");
-	struct cli_result r = cli_run(&how, "inspect", "@/one.onnx");
+	struct cli_result r = cli_run(&options, "inspect", "@/one.onnx");
 	cr_assert(cli_says(r.out, "one: opset 13, 1 node in the file, 1 layer after folding (0 constants, "), "%s",
 		  r.out);
 	cr_assert(cli_says(r.out, "8 MAC and 8 parameters for a batch of 1"), "%s", r.out);
 	cli_free(&r);
-	r = cli_run(&how, "inspect", "@/one.csv");
+	r = cli_run(&options, "inspect", "@/one.csv");
 	cr_assert(cli_says(r.out, "one: a list of 1 layer, 1 layer after folding"), "%s", r.out);
 	cli_free(&r);
 	const struct cli_refusal cases[] = {
@@ -412,19 +415,21 @@ Test(cli_names, whole_numbers_with_exponents)
 	static const char *const not_whole[] = {"0.7", "0.75e1", "7e8x", "1e300", "7e-9", "0x1p3.5", "e8", "nan"};
 	char folder[CLI_PATH], text[80];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
-	json_t *want = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--timing-only", "--json", "-");
+	const struct cli_run_options options = {.folder = folder};
+	json_t *expected = cli_json(&options, "compare", "digits", "--devices", "tpu_v1", "--timing-only", "--json",
+				    "-");
 	for (size_t i = 0; i < sizeof whole / sizeof *whole; i++) {
 		snprintf(text, sizeof text, "tpu_v1.clock_hz=%s", whole[i]);
-		json_t *set = cli_json(&how, "layer", "gemm", "-m", "1", "-n", "1", "-k", "1", "--devices", "tpu_v1",
-				       "--timing-only", "--json", "-", "--set", text);
+		json_t *set = cli_json(&options, "layer", "gemm", "-m", "1", "-n", "1", "-k", "1", "--devices",
+				       "tpu_v1", "--timing-only", "--json", "-", "--set", text);
 		cr_assert_eq(cli_integer(cli_at(set, "devices.0.settings.clock_hz")), 700000000, "%s", whole[i]);
-		cr_assert(json_equal(cli_at(set, "devices.0.machine_sha256"), cli_at(want, "devices.0.machine_sha256")),
+		cr_assert(json_equal(cli_at(set, "devices.0.machine_sha256"),
+				     cli_at(expected, "devices.0.machine_sha256")),
 			  "%s: another machine", whole[i]);
 		json_decref(set);
 		snprintf(text, sizeof text, "driver: systolic\nclock_hz: %s\n", whole[i]);
 		cli_write_text(folder, "m.yaml", text);
-		struct cli_result r = cli_run(&how, "devices", "@/m.yaml", "--yaml");
+		struct cli_result r = cli_run(&options, "devices", "@/m.yaml", "--yaml");
 		cr_assert_eq(r.status, 0, "%s: %s", whole[i], r.err);
 		cr_assert(cli_says(r.out, "clock_hz: 700000000 "), "%s: %s", whole[i], r.out);
 		cli_free(&r);
@@ -442,26 +447,27 @@ Test(cli_names, whole_numbers_with_exponents)
 		};
 		CLI_CHECK(folder, cases);
 	}
-	json_decref(want);
+	json_decref(expected);
 	cli_remove_folder(folder);
 }
 
 /* A real device is asked like a machine, though it cannot run without values. */
 Test(cli_names, inspect_asks_any_device)
 {
-	struct cli_result r = cli_run(&(struct cli_how){0}, "inspect", "digits", "--devices", "reference,tpu_v1");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "inspect", "digits", "--devices",
+				      "reference,tpu_v1");
 	cr_assert(!r.status && strstr(r.out, "\nreference runs every layer\n") && strstr(r.out, "\ntpu_v1 runs "),
 		  "%s%s", r.out, r.err);
 	cli_free(&r);
-	json_t *root = cli_json(&(struct cli_how){0}, "inspect", "lstm0", "--devices", "reference,tpu_v1", "--json",
-				"-");
+	json_t *root = cli_json(&(struct cli_run_options){0}, "inspect", "lstm0", "--devices", "reference,tpu_v1",
+				"--json", "-");
 	json_t *layers = cli_at(root, "layers");
 	for (size_t i = 0; i < json_array_size(layers); i++) {
 		cr_assert_null(json_object_get(cli_at(json_array_get(layers, i), "on_host"), "reference"));
 	}
 	cr_assert(json_array_size(layers) > 0);
 	json_decref(root);
-	r = cli_run(&(struct cli_how){0}, "inspect", "digits", "--devices", "cpu");
+	r = cli_run(&(struct cli_run_options){0}, "inspect", "digits", "--devices", "cpu");
 	cr_assert(r.status == 4 || (!r.status && strstr(r.out, "\ncpu runs every layer\n")), "%s%s", r.out, r.err);
 	cli_free(&r);
 }
@@ -471,18 +477,18 @@ Test(cli_names, inspect_takes_settings)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_write_text(folder, "mine.yaml", "name: mine\ndriver: reference\nprecision: int8\n");
-	struct cli_result r = cli_run(&how, "inspect", "digits", "--devices", "@/mine.yaml", "--set",
+	struct cli_result r = cli_run(&options, "inspect", "digits", "--devices", "@/mine.yaml", "--set",
 				      "mine.precision=f32");
 	cr_assert(!r.status && strstr(r.out, "\nmine runs every layer\n"), "%s%s", r.out, r.err);
 	cli_free(&r);
-	r = cli_run(&how, "inspect", "lstm_lm", "--devices", "cpu", "--set", "cpu.precision=int8");
+	r = cli_run(&options, "inspect", "lstm_lm", "--devices", "cpu", "--set", "cpu.precision=int8");
 	cr_assert(r.status == 4 || (!r.status && strstr(r.out, "\ncpu runs these in float32:\n") &&
 				    cli_says(r.out, "lstm2 LSTM its states are floats")),
 		  "%s%s", r.out, r.err);
 	cli_free(&r);
-	r = cli_run(&how, "inspect", "digits", "--devices", "cpu", "--set", "precision=int8");
+	r = cli_run(&options, "inspect", "digits", "--devices", "cpu", "--set", "precision=int8");
 	cr_assert(r.status == 2 && strstr(r.err, "expected DEVICE.KEY=VALUE"), "%s", r.err);
 	cli_free(&r);
 	cli_remove_folder(folder);

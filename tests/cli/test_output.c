@@ -7,9 +7,9 @@
 #define FOUR      "reference,tpu_v1,diannao,cpu"
 #define SIMULATED "tpu_v1,diannao"
 
-static const struct cli_how plainly = {0};
+static const struct cli_run_options plainly = {0};
 
-/* Characters of a line, not bytes. */
+/* Counts the characters of a line, not its bytes. */
 static size_t width_of(const char *line, size_t bytes)
 {
 	size_t n = 0;
@@ -103,14 +103,14 @@ Test(cli_output, files_and_quiet)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
-	struct cli_result r = cli_run(&how, "compare", "digits", "--devices", SIMULATED, "--quiet", "--json",
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "compare", "digits", "--devices", SIMULATED, "--quiet", "--json",
 				      "@/r.json", "--csv", "@/r.csv");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(r.out_bytes == 0 && r.err_bytes == 0, "--quiet printed %s%s", r.out, r.err);
 	cr_assert_eq(cli_count_files(folder), 2);
 	cli_free(&r);
-	r = cli_run(&how, "inspect", "digits", "--quiet");
+	r = cli_run(&options, "inspect", "digits", "--quiet");
 	cr_assert(!r.status && r.out_bytes == 0 && r.err_bytes == 0, "inspect --quiet printed %s%s", r.out, r.err);
 	cli_free(&r);
 	char *text = cli_read(cli_path(folder, "r.json"), NULL), *csv = cli_read(cli_path(folder, "r.csv"), NULL);
@@ -139,7 +139,7 @@ Test(cli_output, files_and_quiet)
 	}
 	cr_assert_eq(line, 1 + 2 * layers);
 	cr_assert_geq(columns, 21, "beside the machines' counters");
-	r = cli_run(&how, "compare", "digits", "--devices", SIMULATED, "--csv", "-");
+	r = cli_run(&options, "compare", "digits", "--devices", SIMULATED, "--csv", "-");
 	cr_assert_str_eq(r.out, csv, "--csv - differs from the file");
 	cli_free(&r);
 	json_decref(root);
@@ -154,9 +154,9 @@ Test(cli_output, csv_tells_exact)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
-	struct cli_result r = cli_run(&how, "compare", "digits", "--devices", "reference,tpu_v1", "--quiet", "--json",
-				      "@/r.json", "--csv", "@/r.csv");
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "compare", "digits", "--devices", "reference,tpu_v1", "--quiet",
+				      "--json", "@/r.json", "--csv", "@/r.csv");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
 	char *text = cli_read(cli_path(folder, "r.json"), NULL), *csv = cli_read(cli_path(folder, "r.csv"), NULL);
@@ -195,7 +195,7 @@ Test(cli_output, csv_tells_exact)
 	cli_remove_folder(folder);
 }
 
-/* A network of 123 layers, some of them on the host. */
+/* Writes a network of 123 layers, some of which run on the host. */
 Test(cli_output, large_network)
 {
 	if (access(RESNET, R_OK))

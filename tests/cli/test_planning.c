@@ -9,7 +9,7 @@
 
 #define SECONDS (TEST_SANITIZED ? 240 : 60)
 
-/* A window operator over an input of four dimensions; maps 0: pooling. */
+/* Describes a window operator over an input of four dimensions; with maps 0 it is a pooling. */
 struct window_model {
 	const char *name, *op;
 	int64_t input[4], maps, kernel[2], pads[4], strides[2], dilations[2], groups;
@@ -53,18 +53,19 @@ static void write_window(const char *folder, const char *file, const struct wind
 	cli_write_model(folder, file, &graph);
 }
 
-Test(cli_planning, windows_without_end_are_not_gone_through)
+Test(cli_planning, huge_windows_are_counted_without_a_loop)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder, .seconds = SECONDS};
+	const struct cli_run_options options = {.folder = folder, .seconds = SECONDS};
 	for (size_t i = 0; i < sizeof models / sizeof *models; i += TEST_SANITIZED ? 3 : 1) {
 		write_window(folder, "net.onnx", &models[i]);
-		struct cli_result r = cli_run(&how, "inspect", "@/net.onnx", "--devices",
+		struct cli_result r = cli_run(&options, "inspect", "@/net.onnx", "--devices",
 					      "tpu_v1,diannao,systolic_16x16,reference,cpu", "--quiet");
 		cr_expect_eq(r.status, 0, "%s: %d: %s", models[i].name, r.status, r.err);
 		cli_free(&r);
-		r = cli_run(&how, "compare", "@/net.onnx", "--devices", "diannao", "--timing-only", "--no-accuracy");
+		r = cli_run(&options, "compare", "@/net.onnx", "--devices", "diannao", "--timing-only",
+			    "--no-accuracy");
 		cr_expect(!r.status && cli_says(r.out, "no layer"), "%s: %d: %s%s", models[i].name, r.status, r.err,
 			  r.out);
 		cli_free(&r);
@@ -72,11 +73,11 @@ Test(cli_planning, windows_without_end_are_not_gone_through)
 	cli_remove_folder(folder);
 }
 
-Test(cli_planning, layers_of_windows_without_end)
+Test(cli_planning, layers_of_huge_windows_are_planned_in_time)
 {
-	struct cli_result r = cli_run(&(struct cli_how){.seconds = SECONDS}, "layer", "conv", "--input", "1x3x8x8",
-				      "--kernel", "3x3", "--filters", "4", "--pad", "30000x30000", "--devices",
-				      "diannao", "--timing-only", "--no-accuracy");
+	struct cli_result r = cli_run(&(struct cli_run_options){.seconds = SECONDS}, "layer", "conv", "--input",
+				      "1x3x8x8", "--kernel", "3x3", "--filters", "4", "--pad", "30000x30000",
+				      "--devices", "diannao", "--timing-only", "--no-accuracy");
 	cr_assert_eq(r.status, 0, "%d: %s", r.status, r.err);
 	cr_assert(cli_says(r.out, "diannao"), "%s", r.out);
 	cli_free(&r);
@@ -84,12 +85,12 @@ Test(cli_planning, layers_of_windows_without_end)
 
 /* Layers that do not follow from each other: all inputs and outputs are live at once, more than a small buffer
  * holds. */
-Test(cli_planning, many_layers)
+Test(cli_planning, many_layers_are_planned_in_time)
 {
 	static const char *const machines[] = {"tpu_v1", "systolic_16x16", "diannao"};
 	const int n_layers = TEST_TIMES(20000);
 	char folder[CLI_PATH], *text = malloc((size_t)n_layers * 40 + 200);
-	const struct cli_how how = {.folder = folder, .seconds = SECONDS};
+	const struct cli_run_options options = {.folder = folder, .seconds = SECONDS};
 	size_t at = (size_t)sprintf(text, "Layer name,IFMAP Height,IFMAP Width,Filter Height,Filter Width,Channels,"
 					  "Num Filter,Strides,\n");
 	cli_folder(folder);
@@ -97,7 +98,7 @@ Test(cli_planning, many_layers)
 		at += (size_t)sprintf(text + at, "c%d,8,8,3,3,4,4,1,\n", i);
 	cli_write(folder, "many.csv", text, at);
 	for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
-		struct cli_result r = cli_run(&how, "inspect", "@/many.csv", "--devices", machines[m]);
+		struct cli_result r = cli_run(&options, "inspect", "@/many.csv", "--devices", machines[m]);
 		cr_assert_eq(r.status, 0, "%s: %s", machines[m], r.err);
 		cr_assert(cli_says(r.out, "runs every layer"), "%s", machines[m]);
 		cli_free(&r);
@@ -107,10 +108,10 @@ Test(cli_planning, many_layers)
 }
 
 /* One read_weights brings 65,535 tiles at most: a block of more channels takes several. */
-Test(cli_planning, more_tiles_than_one_instruction_brings)
+Test(cli_planning, more_tiles_than_one_instruction_loads_are_split)
 {
-	struct cli_result r = cli_run(&(struct cli_how){.seconds = SECONDS}, "layer", "gemm", "-m", "1", "-n", "1",
-				      "-k", "2097152", "--devices", "reference,systolic_16x16", "--set",
+	struct cli_result r = cli_run(&(struct cli_run_options){.seconds = SECONDS}, "layer", "gemm", "-m", "1", "-n",
+				      "1", "-k", "2097152", "--devices", "reference,systolic_16x16", "--set",
 				      "reference.precision=int8", "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *root = cli_parse_json(r.out);
@@ -122,16 +123,17 @@ Test(cli_planning, more_tiles_than_one_instruction_brings)
 }
 
 /* Planned for every simulated machine, and run on one. */
-static void plan_model(const char *folder, const char *file, const char *what)
+static void plan_model(const char *folder, const char *file, const char *subject)
 {
-	const struct cli_how how = {.folder = folder, .seconds = SECONDS};
+	const struct cli_run_options options = {.folder = folder, .seconds = SECONDS};
 	char path[CLI_PATH];
 	snprintf(path, sizeof path, "@/%s", file);
-	struct cli_result r = cli_run(&how, "inspect", path, "--devices", "tpu_v1,systolic_16x16,diannao", "--quiet");
-	cr_expect_eq(r.status, 0, "%s: %d: %s", what, r.status, r.err);
+	struct cli_result r = cli_run(&options, "inspect", path, "--devices", "tpu_v1,systolic_16x16,diannao",
+				      "--quiet");
+	cr_expect_eq(r.status, 0, "%s: %d: %s", subject, r.status, r.err);
 	cli_free(&r);
-	r = cli_run(&how, "compare", path, "--devices", "tpu_v1", "--quiet");
-	cr_expect_eq(r.status, 0, "%s: %d: %s", what, r.status, r.err);
+	r = cli_run(&options, "compare", path, "--devices", "tpu_v1", "--quiet");
+	cr_expect_eq(r.status, 0, "%s: %d: %s", subject, r.status, r.err);
 	cli_free(&r);
 }
 
@@ -183,7 +185,7 @@ static void write_chain(const char *folder, int concats, bool relus)
 	cli_write_model(folder, "chain.onnx", &graph);
 }
 
-Test(cli_planning, chains_of_concats)
+Test(cli_planning, chains_of_concats_are_planned_in_time)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -194,8 +196,8 @@ Test(cli_planning, chains_of_concats)
 	cli_remove_folder(folder);
 }
 
-/* All of them share one scale. */
-Test(cli_planning, concats_of_one_tensor)
+/* All results share one scale, which must not make planning slow. */
+Test(cli_planning, many_concats_of_one_tensor_are_planned_in_time)
 {
 	struct onnx_writer graph = {0};
 	const int64_t shape[] = {1, 4};
@@ -215,7 +217,7 @@ Test(cli_planning, concats_of_one_tensor)
 
 #define CHANNELS 3
 
-/* x by weights of its own. */
+/* Adds a product of x with weights of its own. */
 static void put_product(struct onnx_writer *graph, uint64_t *rng, const char *to)
 {
 	const int64_t shape[] = {5, CHANNELS};
@@ -231,7 +233,7 @@ static void put_product(struct onnx_writer *graph, uint64_t *rng, const char *to
 
 /* A tensor of many pieces, joined at either end, of which some are read on the way: as slices, of slices too, and
  * whole. */
-Test(cli_planning, what_many_concats_join_is_found)
+Test(cli_planning, concats_of_many_pieces_keep_the_values_that_are_read_on_the_way)
 {
 	enum { CONCATS = 300, EVERY = 25 };
 	uint64_t rng = 0x5eed0f;
@@ -273,7 +275,7 @@ Test(cli_planning, what_many_concats_join_is_found)
 				    "--batch",   "2",
 				    "--json",    "-",
 				    "--quiet",   NULL};
-	json_t *root = cli_run_json(&(struct cli_how){.folder = folder}, args);
+	json_t *root = cli_run_json(&(struct cli_run_options){.folder = folder}, args);
 	for (int d = 1; d < 3; d++)
 		cr_expect(json_equal(cli_at(root, "devices.0.output_sha256"),
 				     cli_at(root, d == 1 ? "devices.1.output_sha256" : "devices.2.output_sha256")),

@@ -6,7 +6,7 @@
 #include "npulab/tensor_file.h"
 #include "tests/kit/cli_json.h"
 
-static const struct cli_how plainly = {0};
+static const struct cli_run_options plainly = {0};
 
 #define SAMPLES 5
 #define PIXELS  64
@@ -56,7 +56,7 @@ Test(cli_samples, outputs_that_are_no_batch)
 		 {"compare", "@/turn.onnx", "--devices", "cpu", "--input", "@/five.npy", "--batch", "2"}},
 	};
 	cli_check_refusals(folder, lost, 2);
-	struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "run", "@/turn.onnx", "--device",
+	struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "run", "@/turn.onnx", "--device",
 				      "reference", "--input", "@/five.npy", "--batch", "5", "--quiet");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
@@ -125,10 +125,10 @@ Test(cli_samples, sequences_are_not_cut)
 		 {"run", "@/time.onnx", "--device", "cpu", "--input", "@/x.npy"}},
 	};
 	cli_check_refusals(folder, lost, 1);
-	const struct cli_how how = {.folder = folder};
-	struct cli_result whole = cli_run(&how, "run", "@/time.onnx", "--device", "cpu", "--input", "@/x.npy",
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result whole = cli_run(&options, "run", "@/time.onnx", "--device", "cpu", "--input", "@/x.npy",
 					  "--batch", "5", "--quiet"),
-			  batched = cli_run(&how, "run", "@/batch.onnx", "--device", "cpu", "--input", "@/x.npy",
+			  batched = cli_run(&options, "run", "@/batch.onnx", "--device", "cpu", "--input", "@/x.npy",
 					    "--quiet");
 	cr_assert(whole.status == 0 && batched.status == 0, "%s%s", whole.err, batched.err);
 	cli_free(&whole);
@@ -137,7 +137,7 @@ Test(cli_samples, sequences_are_not_cut)
 }
 
 /* A batch of 0 has nothing to run. */
-Test(cli_samples, a_batch_of_nothing)
+Test(cli_samples, an_empty_batch_is_refused)
 {
 	char folder[CLI_PATH];
 	struct onnx_writer g = {0};
@@ -162,17 +162,17 @@ Test(cli_samples, nan_is_not_exact)
 {
 	char folder[CLI_PATH];
 	struct onnx_writer g = {0};
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	cli_folder(folder);
 	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){1, 2});
 	onnx_put_floats(&g, "w", 2, (int64_t[]){2, 2}, (float[]){1, NAN, 2, 3});
 	onnx_put_node(&g, "MatMul", "product", "x w", "y", NULL);
 	onnx_put_output(&g, "y");
 	cli_write_model(folder, "nan.onnx", &g);
-	struct cli_result table = cli_run(&how, "run", "@/nan.onnx", "--device", "cpu", "--layers");
+	struct cli_result table = cli_run(&options, "run", "@/nan.onnx", "--device", "cpu", "--layers");
 	cr_assert(table.status == 0 && !strstr(table.out, "exact"), "%s%s", table.err, table.out);
 	cli_free(&table);
-	json_t *root = cli_json(&how, "run", "@/nan.onnx", "--device", "cpu", "--layers", "--quiet", "--json", "-");
+	json_t *root = cli_json(&options, "run", "@/nan.onnx", "--device", "cpu", "--layers", "--quiet", "--json", "-");
 	json_t *layer = cli_at(root, "devices.0.layers.0");
 	cr_assert(json_is_null(cli_at(layer, "sqnr_db")) && json_is_null(cli_at(layer, "max_abs_error")));
 	json_decref(root);
@@ -185,14 +185,14 @@ Test(cli_samples, few_samples_are_not_padded)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	write_images(folder, "five.npy", SAMPLES, 0.5f);
-	struct cli_how how = {.folder = folder};
-	json_t *few = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--input", "@/five.npy", "--json",
+	struct cli_run_options options = {.folder = folder};
+	json_t *few = cli_json(&options, "compare", "digits", "--devices", "tpu_v1", "--input", "@/five.npy", "--json",
 			       "-");
 	cr_assert_eq(cli_integer(cli_at(few, "model.batch")), SAMPLES);
 	cr_assert_eq(cli_integer(cli_at(few, "model.batches")), 1);
 	json_decref(few);
-	json_t *asked = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--input", "@/five.npy", "--batch",
-				 "8", "--json", "-");
+	json_t *asked = cli_json(&options, "compare", "digits", "--devices", "tpu_v1", "--input", "@/five.npy",
+				 "--batch", "8", "--json", "-");
 	cr_assert_eq(cli_integer(cli_at(asked, "model.batch")), 8, "a batch that is asked for is kept");
 	json_decref(asked);
 	cli_remove_folder(folder);
@@ -205,11 +205,11 @@ Test(cli_samples, clipped_inputs_are_saturations)
 	cli_folder(folder);
 	write_images(folder, "fits.npy", SAMPLES, 1.0f);
 	write_images(folder, "below.npy", SAMPLES, -100.0f);
-	struct cli_how how = {.folder = folder};
-	json_t *fits = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--input", "@/fits.npy", "--json",
+	struct cli_run_options options = {.folder = folder};
+	json_t *fits = cli_json(&options, "compare", "digits", "--devices", "tpu_v1", "--input", "@/fits.npy", "--json",
 				"-");
-	json_t *below = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--input", "@/below.npy", "--json",
-				 "-");
+	json_t *below = cli_json(&options, "compare", "digits", "--devices", "tpu_v1", "--input", "@/below.npy",
+				 "--json", "-");
 	json_t *a = json_array_get(cli_at(fits, "devices"), 0), *b = json_array_get(cli_at(below, "devices"), 0);
 	long long before = cli_integer(cli_at(a, "accuracy.saturations"));
 	long long clipped = cli_integer(cli_at(b, "accuracy.saturations"));
@@ -228,11 +228,11 @@ Test(cli_samples, q16_with_and_without_scale)
 	json_t *layer;
 	cli_folder(folder);
 	write_images(folder, "bright.npy", SAMPLES, 100.0f);
-	struct cli_how how = {.folder = folder};
-	json_t *off = cli_json(&how, "run", "digits", "--device", "diannao", "--input", "@/bright.npy", "--scale-q6.10",
-			       "off", "--json", "-");
-	json_t *on = cli_json(&how, "compare", "digits", "--devices", "diannao", "--json", "-");
-	json_t *none = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--json", "-");
+	struct cli_run_options options = {.folder = folder};
+	json_t *off = cli_json(&options, "run", "digits", "--device", "diannao", "--input", "@/bright.npy",
+			       "--scale-q6.10", "off", "--json", "-");
+	json_t *on = cli_json(&options, "compare", "digits", "--devices", "diannao", "--json", "-");
+	json_t *none = cli_json(&options, "compare", "digits", "--devices", "tpu_v1", "--json", "-");
 	cr_assert_str_eq(cli_text(cli_at(off, "model.q16_scale")), "none");
 	cr_assert_str_eq(cli_text(cli_at(on, "model.q16_scale")), "power of two");
 	cr_assert(json_is_null(cli_at(none, "model.q16_scale")), "no device has Q6.10");

@@ -40,7 +40,7 @@ static void write_two(const char *folder, const char *file, const float *w)
 }
 
 /* Both machines leave the layer to their host, one for the reason given, and the others run. */
-static void check_left_to_host(const char *folder, const char *model, const char *format, const char *why)
+static void check_left_to_host(const char *folder, const char *model, const char *format, const char *reason)
 {
 	static const char *const names[] = {"tpu_v1", "diannao"};
 	struct cli_result table;
@@ -51,7 +51,7 @@ static void check_left_to_host(const char *folder, const char *model, const char
 		cr_assert_str_eq(cli_text(cli_at(row, "ran_on")), "host");
 		cr_assert(strstr(cli_text(cli_at(row, "note")), "'the_weight' holds"));
 		if (!strcmp(format, d ? "Q6.10" : "int8"))
-			cr_assert_str_eq(cli_text(cli_at(row, "note")), why);
+			cr_assert_str_eq(cli_text(cli_at(row, "note")), reason);
 	}
 	cr_assert(strstr(table.err, "tensor 'the_weight'"), "%s", table.err);
 	json_decref(root);
@@ -80,7 +80,7 @@ static void check_no_top1(const char *folder, const char *model, const char *inp
 
 /* NaN: refused by machines whose integers cannot hold it, naming where it is; a layer with such a weight is the host's;
  * float devices carry it, without figures. */
-Test(cli_values, numbers_that_are_none)
+Test(cli_values, words_that_are_no_numbers_are_refused)
 {
 	char folder[CLI_PATH];
 	int64_t classes[] = {0, 1, 0, 1};
@@ -120,8 +120,8 @@ Test(cli_values, numbers_that_are_none)
 	check_no_top1(folder, "@/nan.onnx", "@/good.npy");
 	check_no_top1(folder, "@/good.onnx", "@/nan.npy");
 	/* and with good numbers the figures are there */
-	json_t *root = cli_json(&(struct cli_how){.folder = folder}, "compare", "@/good.onnx", "--input", "@/good.npy",
-				"--labels", "@/labels.npy", "--devices", "reference", "--json", "-");
+	json_t *root = cli_json(&(struct cli_run_options){.folder = folder}, "compare", "@/good.onnx", "--input",
+				"@/good.npy", "--labels", "@/labels.npy", "--devices", "reference", "--json", "-");
 	cr_assert_eq(cli_number(cli_at(root, "devices.0.accuracy.top1_agreement")), 1);
 	cli_number(cli_at(root, "devices.0.accuracy.top1_accuracy"));
 	json_decref(root);
@@ -129,7 +129,7 @@ Test(cli_values, numbers_that_are_none)
 }
 
 /* y = scale * (q - zero_point) with the JSON's scale and zero point: the integers so found have the JSON's hash. */
-static void check_integers(json_t *row, const struct npl_tensor *y, const char *what)
+static void check_integers(json_t *row, const struct npl_tensor *y, const char *subject)
 {
 	double scale = cli_number(cli_at(row, "output.scale"));
 	long long zero = cli_integer(cli_at(row, "output.zero_point"));
@@ -141,19 +141,19 @@ static void check_integers(json_t *row, const struct npl_tensor *y, const char *
 	for (size_t i = 0; i < n; i++) {
 		double q = (double)((float *)y->data)[i] / scale + (double)zero;
 		long long whole = llrint(q);
-		cr_assert(fabs(q - (double)whole) < 1e-3, "%s: element %zu stands between two integers", what, i);
-		cr_assert(wide ? whole >= -32768 && whole <= 32767 : whole >= 0 && whole <= 255, "%s: %lld", what,
+		cr_assert(fabs(q - (double)whole) < 1e-3, "%s: element %zu stands between two integers", subject, i);
+		cr_assert(wide ? whole >= -32768 && whole <= 32767 : whole >= 0 && whole <= 255, "%s: %lld", subject,
 			  whole);
 		bytes[wide ? 2 * i : i] = (uint8_t)whole;
 		if (wide)
 			bytes[2 * i + 1] = (uint8_t)((uint64_t)whole >> 8);
 	}
 	npl_sha256_hex(bytes, wide ? 2 * n : n, hex);
-	cr_assert_str_eq(cli_text(cli_at(row, "output_sha256")), hex, "%s: other integers", what);
+	cr_assert_str_eq(cli_text(cli_at(row, "output_sha256")), hex, "%s: other integers", subject);
 	free(bytes);
 }
 
-/* The greatest and least of a file of floats, 0 included. */
+/* Finds the greatest and least of 0 and the floats in a file. */
 static void range_of(const char *path, double *low, double *high)
 {
 	struct npl_tensor t;
@@ -173,13 +173,13 @@ Test(cli_values, outputs_tell_their_format)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	for (int i = 0; i < 4; i++) {
 		double low, high;
-		char what[40];
+		char subject[40];
 		write_product(folder, "net.onnx", i & 1, i & 2);
-		json_t *reference = cli_json(&how, "run", "@/net.onnx", "--device", "reference", "--output", "@/y.npy",
-					     "--json", "-");
+		json_t *reference = cli_json(&options, "run", "@/net.onnx", "--device", "reference", "--output",
+					     "@/y.npy", "--json", "-");
 		range_of(cli_path(folder, "y.npy"), &low, &high);
 		cr_assert_str_eq(cli_text(cli_at(reference, "devices.0.layers.0.output.type")), "float32");
 		cr_assert(json_is_null(cli_at(reference, "devices.0.layers.0.output.scale")) &&
@@ -189,27 +189,28 @@ Test(cli_values, outputs_tell_their_format)
 			const char *device = d ? "diannao" : "tpu_v1";
 			struct npl_tensor y;
 			struct npl_err err;
-			snprintf(what, sizeof what, "%s, network %d", device, i);
-			json_t *root = cli_json(&how, "run", "@/net.onnx", "--device", device, "--output", "@/y.npy",
-						"--json", "-");
+			snprintf(subject, sizeof subject, "%s, network %d", device, i);
+			json_t *root = cli_json(&options, "run", "@/net.onnx", "--device", device, "--output",
+						"@/y.npy", "--json", "-");
 			json_t *row = cli_at(root, "devices.0.layers.0");
-			cr_assert_str_eq(cli_text(cli_at(row, "output.type")), d ? "int16" : "uint8", "%s", what);
+			cr_assert_str_eq(cli_text(cli_at(row, "output.type")), d ? "int16" : "uint8", "%s", subject);
 			double scale = cli_number(cli_at(row, "output.scale")),
 			       zero = cli_number(cli_at(row, "output.zero_point"));
 			if (d == 0) {
-				cr_assert(cli_near(255 * scale, high - low, 0.01), "%s: %g for %g", what, 255 * scale,
-					  high - low);
+				cr_assert(cli_near(255 * scale, high - low, 0.01), "%s: %g for %g", subject,
+					  255 * scale, high - low);
 				cr_assert(fabs((255 - zero) * scale - high) <= scale &&
 						  fabs(zero * scale + low) <= scale,
-					  "%s: zero at %g", what, zero);
+					  "%s: zero at %g", subject, zero);
 			} else {
 				/* 2^e / 1024 with the least e that keeps the greatest magnitude below 16 x 2^e */
-				double most = fmax(high, -low), steps = most / scale;
-				cr_assert(zero == 0 && log2(scale) == rint(log2(scale)), "%s: scale %g", what, scale);
-				cr_assert(steps < 16384 && steps >= 8192, "%s: %g steps", what, steps);
+				double maximum = fmax(high, -low), steps = maximum / scale;
+				cr_assert(zero == 0 && log2(scale) == rint(log2(scale)), "%s: scale %g", subject,
+					  scale);
+				cr_assert(steps < 16384 && steps >= 8192, "%s: %g steps", subject, steps);
 			}
 			cr_assert_eq(npl_tensor_load(cli_path(folder, "y.npy"), &y, &err), 0, "%s", err.msg);
-			check_integers(row, &y, what);
+			check_integers(row, &y, subject);
 			npl_tensor_free(&y);
 			json_decref(root);
 		}

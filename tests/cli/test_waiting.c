@@ -108,8 +108,8 @@ static struct cli_result run_late(const char *folder, const char *quiet)
 	snprintf(path, sizeof path, "%s", cli_path(folder, "late"));
 	cr_assert_eq(mkfifo(path, 0600), 0);
 	cr_assert_eq(pthread_create(&writer, NULL, write_late, path), 0);
-	const struct cli_how how = {.folder = folder, .waits = true};
-	struct cli_result r = cli_run(&how, "dram", "@/late", "--json", "-", quiet);
+	const struct cli_run_options options = {.folder = folder, .waits = true};
+	struct cli_result r = cli_run(&options, "dram", "@/late", "--json", "-", quiet);
 	pthread_join(writer, NULL);
 	cr_assert_eq(remove(path), 0);
 	cr_assert_eq(r.status, 0, "%s", r.err);
@@ -127,16 +127,16 @@ static void *read_late(void *path)
 	return fifo ? (void *)(intptr_t)fclose(fifo) : NULL;
 }
 
-Test(waiting, an_output_without_a_reader)
+Test(waiting, the_line_goes_on_while_an_output_waits_for_a_reader)
 {
 	char folder[CLI_PATH], path[CLI_PATH + 260];
 	pthread_t reader;
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder, .waits = true};
+	const struct cli_run_options options = {.folder = folder, .waits = true};
 	snprintf(path, sizeof path, "%s", cli_path(folder, "late"));
 	cr_assert_eq(mkfifo(path, 0600), 0);
 	cr_assert_eq(pthread_create(&reader, NULL, read_late, path), 0);
-	struct cli_result r = cli_run(&how, "dram", "--pattern", "stream_rd", "-n", "100", "--json", "@/late");
+	struct cli_result r = cli_run(&options, "dram", "--pattern", "stream_rd", "-n", "100", "--json", "@/late");
 	pthread_join(reader, NULL);
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(strstr(r.err, "late: waiting for a reader, 00:02"), "%s", r.err);

@@ -134,7 +134,7 @@ Test(causes, machines_declare_them)
 Test(causes, tables_of_counters_are_checked)
 {
 	const struct {
-		const char *why;
+		const char *reason;
 		int at;
 		struct npl_counter_def def;
 	} cases[] = {
@@ -159,14 +159,14 @@ Test(causes, tables_of_counters_are_checked)
 		 LATE,
 		 {.name = "late", .unit = "macs", .partition = 1, .kind = NPL_COUNTER_MEMORY, .bound = "memory"}},
 	};
-	char why[200] = "";
-	cr_assert(npl_counters_ok(table, COUNTERS, why, sizeof why), "%s", why);
-	cr_assert(npl_counters_ok(NULL, 0, why, sizeof why), "%s", why);
+	char reason[200] = "";
+	cr_assert(npl_counters_ok(table, COUNTERS, reason, sizeof reason), "%s", reason);
+	cr_assert(npl_counters_ok(NULL, 0, reason, sizeof reason), "%s", reason);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_counter_def wrong[COUNTERS];
 		memcpy(wrong, table, sizeof wrong);
 		wrong[cases[i].at] = cases[i].def;
-		cr_expect_not(npl_counters_ok(wrong, COUNTERS, why, sizeof why), "%s", cases[i].why);
-		cr_expect_str_eq(why, cases[i].why);
+		cr_expect_not(npl_counters_ok(wrong, COUNTERS, reason, sizeof reason), "%s", cases[i].reason);
+		cr_expect_str_eq(reason, cases[i].reason);
 	}
 }

@@ -94,26 +94,26 @@ static bool precision_of(const struct npl_driver *driver, int i, char *word, siz
 	return *word;
 }
 
-static void same_counts(const struct subject *s, const char *what, uint64_t seed, const struct npl_result *a,
+static void same_counts(const struct subject *s, const char *subject, uint64_t seed, const struct npl_result *a,
 			const struct npl_result *b, bool values)
 {
 	const struct npl_device_info *info = npl_device_get_info(s->engine[0]);
 	const unsigned long long told = seed;
-	cr_assert_eq(a->cycles, b->cycles, "%s, seed %llu: %s", s->name, told, what);
-	cr_assert_eq(a->seconds, b->seconds, "%s, seed %llu: %s", s->name, told, what);
-	cr_assert_eq(a->macs, b->macs, "%s, seed %llu: %s", s->name, told, what);
+	cr_assert_eq(a->cycles, b->cycles, "%s, seed %llu: %s", s->name, told, subject);
+	cr_assert_eq(a->seconds, b->seconds, "%s, seed %llu: %s", s->name, told, subject);
+	cr_assert_eq(a->macs, b->macs, "%s, seed %llu: %s", s->name, told, subject);
 	for (size_t i = 0; i < info->n_counters; i++)
 		cr_assert(a->counter[i] == b->counter[i] ||
 				  (!values && info->counter_def[i].partition == NPL_COUNTER_OF_VALUES),
-			  "%s, seed %llu: %s: %s", s->name, told, what, info->counter_def[i].name);
+			  "%s, seed %llu: %s: %s", s->name, told, subject, info->counter_def[i].name);
 	for (int i = 0; i < NPL_MEM_LEVELS; i++)
-		cr_assert_eq(a->bytes[i], b->bytes[i], "%s, seed %llu: %s: bytes", s->name, told, what);
-	cr_assert_eq(a->n_energy, b->n_energy, "%s, seed %llu: %s", s->name, told, what);
+		cr_assert_eq(a->bytes[i], b->bytes[i], "%s, seed %llu: %s: bytes", s->name, told, subject);
+	cr_assert_eq(a->n_energy, b->n_energy, "%s, seed %llu: %s", s->name, told, subject);
 	for (int i = 0; i < a->n_energy; i++)
 		cr_assert(a->energy[i].joules == b->energy[i].joules || isnan(a->energy[i].joules),
-			  "%s, seed %llu: %s: joules of %s", s->name, told, what, a->energy[i].component);
+			  "%s, seed %llu: %s: joules of %s", s->name, told, subject, a->energy[i].component);
 	cr_assert(!values || (a->saturations == b->saturations && a->overflows == b->overflows),
-		  "%s, seed %llu: %s: saturations", s->name, told, what);
+		  "%s, seed %llu: %s: saturations", s->name, told, subject);
 }
 
 /* How far values may be off, as a share of the largest; less than 0: they are all 0. */
@@ -146,7 +146,7 @@ static void check_counts(const struct subject *s, uint64_t seed, const struct de
 			 const struct npl_result *result)
 {
 	const struct npl_device_info *info = npl_device_get_info(s->engine[0]);
-	struct npl_integer_counts want = {0};
+	struct npl_integer_counts expected = {0};
 	struct npl_tensor out = c->y;
 	struct npl_err err = {0};
 	if (info->kind != NPL_KIND_SIMULATED ||
@@ -154,12 +154,12 @@ static void check_counts(const struct subject *s, uint64_t seed, const struct de
 	    !npl_integer_layer_ok(&c->layer, NULL, 0))
 		return;
 	cr_assert_eq(npl_tensor_alloc(&out, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_run_integer(&c->layer, &out, &want, &err), 0, "%s", err.msg);
-	cr_assert(result->saturations == want.saturations && result->overflows == want.overflows,
+	cr_assert_eq(npl_run_integer(&c->layer, &out, &expected, &err), 0, "%s", err.msg);
+	cr_assert(result->saturations == expected.saturations && result->overflows == expected.overflows,
 		  "%s, seed %llu: %s: %llu saturations and %llu overflows, by the rule %llu and %llu", s->name,
 		  (unsigned long long)seed, npl_op_defs[c->layer.op].name, (unsigned long long)result->saturations,
-		  (unsigned long long)result->overflows, (unsigned long long)want.saturations,
-		  (unsigned long long)want.overflows);
+		  (unsigned long long)result->overflows, (unsigned long long)expected.saturations,
+		  (unsigned long long)expected.overflows);
 	npl_tensor_free(&out);
 }
 
@@ -192,26 +192,26 @@ static void run_case(struct subject *s, struct device_case *c, uint64_t seed)
 }
 
 /* A reason is a text of its own: printable, more than a word, not cut off, and the same in less room. */
-static void check_reason(const struct subject *s, const struct npl_layer *layer, const char *why, size_t n)
+static void check_reason(const struct subject *s, const struct npl_layer *layer, const char *reason, size_t n)
 {
 	char little[12 + 1];
 	little[12] = '#';
-	cr_assert(strlen(why) > 8 && strchr(why, ' ') && strlen(why) < n - 1, "%s: '%s'", s->name, why);
-	cr_assert(!isspace((unsigned char)why[strlen(why) - 1]) && !isspace((unsigned char)*why), "%s: '%s'", s->name,
-		  why);
-	for (const char *at = why; *at; at++)
-		cr_assert(isprint((unsigned char)*at), "%s: '%s'", s->name, why);
+	cr_assert(strlen(reason) > 8 && strchr(reason, ' ') && strlen(reason) < n - 1, "%s: '%s'", s->name, reason);
+	cr_assert(!isspace((unsigned char)reason[strlen(reason) - 1]) && !isspace((unsigned char)*reason), "%s: '%s'",
+		  s->name, reason);
+	for (const char *at = reason; *at; at++)
+		cr_assert(isprint((unsigned char)*at), "%s: '%s'", s->name, reason);
 	cr_assert_not(npl_device_supports(s->engine[0], layer, little, 12), "%s", s->name);
-	cr_assert(little[12] == '#' && !strncmp(little, why, 10), "%s: '%s', '%s'", s->name, why, little);
+	cr_assert(little[12] == '#' && !strncmp(little, reason, 10), "%s: '%s', '%s'", s->name, reason, little);
 }
 
 /* Returns whether the device takes the case. It may be asked before there are values. */
 static bool ask(const struct subject *s, struct device_case *c, uint64_t seed)
 {
-	char why[400], before[400];
+	char reason[400], before[400];
 	struct npl_layer empty = c->layer;
 	struct npl_tensor in[3], out = c->y;
-	const bool takes = npl_device_supports(s->engine[0], &c->layer, why, sizeof why);
+	const bool takes = npl_device_supports(s->engine[0], &c->layer, reason, sizeof reason);
 	for (int k = 0; k < empty.n_in && k < 3; k++) {
 		in[k] = *empty.in[k];
 		in[k].data = NULL;
@@ -222,9 +222,9 @@ static bool ask(const struct subject *s, struct device_case *c, uint64_t seed)
 	if (empty.n_in <= 3)
 		cr_assert_eq(npl_device_supports(s->engine[0], &empty, before, sizeof before), takes,
 			     "%s, seed %llu: asked without values: '%s', with: '%s'", s->name, (unsigned long long)seed,
-			     before, why);
+			     before, reason);
 	if (!takes)
-		check_reason(s, &c->layer, why, sizeof why);
+		check_reason(s, &c->layer, reason, sizeof reason);
 	return takes;
 }
 
@@ -244,13 +244,13 @@ static void try_layers(struct subject *s)
 {
 	bool ops[NPL_OPS] = {false};
 	static struct device_case c;
-	int taken = 0, refused = 0, kinds = 0;
+	int n_taken = 0, refused = 0, kinds = 0;
 	for (int numbers = 0; numbers < DEVICE_NUMBERS; numbers++)
 		for (uint64_t seed = 1; seed <= TEST_TIMES(SEEDS); seed++) {
 			device_case_make(&c, (enum device_numbers)numbers, seed);
 			if (is_asked(s, &c)) {
 				const bool takes = ask(s, &c, seed);
-				taken += takes;
+				n_taken += takes;
 				refused += !takes;
 				kinds += takes && !ops[c.layer.op];
 				ops[c.layer.op] |= takes;
@@ -259,8 +259,8 @@ static void try_layers(struct subject *s)
 			}
 			device_case_free(&c);
 		}
-	cr_log_info("%s: %d layers of %d operators on %d engines, %d refused", s->name, taken, kinds, s->n, refused);
-	cr_assert_gt(taken, 0, "%s takes none of the layers", s->name);
+	cr_log_info("%s: %d layers of %d operators on %d engines, %d refused", s->name, n_taken, kinds, s->n, refused);
+	cr_assert_gt(n_taken, 0, "%s takes none of the layers", s->name);
 }
 
 Test(every_device, layers_values_cycles_engines_refusals)
@@ -291,32 +291,32 @@ Test(every_device, layers_values_cycles_engines_refusals)
 /* Layers that go to a device together give what they give by themselves. */
 static int try_group(struct npl_device *device, const char *name, struct group *group, uint64_t seed)
 {
-	struct npl_tensor got = *group->list[group->n_layers - 1]->out;
+	struct npl_tensor actual = *group->list[group->n_layers - 1]->out;
 	struct npl_layer last = *group->list[group->n_layers - 1];
-	const struct npl_tensor *wanted = &got, *want = last.out;
+	const struct npl_tensor *output = &actual, *expected = last.out;
 	const struct npl_layer *list[LAYER_GROUP_MOST];
-	const struct npl_layer_group asked = {.n = group->n_layers, .layer = list, .n_wanted = 1, .wanted = &wanted};
+	const struct npl_layer_group asked = {.n = group->n_layers, .layer = list, .n_outputs = 1, .output = &output};
 	struct npl_result results[LAYER_GROUP_MOST] = {{0}};
-	struct npl_layer_group_handle *opened;
+	struct npl_layer_group_handle *handle;
 	struct npl_err err = {0};
 	memcpy(list, group->list, (size_t)group->n_layers * sizeof *list);
 	list[group->n_layers - 1] = &last;
-	last.out = &got;
+	last.out = &actual;
 	for (int i = 0; i < group->n_layers; i++)
 		if (!has_real_scale(list[i]->out) || !npl_device_supports(device, list[i], NULL, 0))
 			return 0;
-	cr_assert_eq(npl_tensor_alloc(&got, &err), 0, "%s", err.msg);
-	int rc = npl_device_open_layer_group(device, &asked, &opened, &err);
+	cr_assert_eq(npl_tensor_alloc(&actual, &err), 0, "%s", err.msg);
+	int rc = npl_device_open_layer_group(device, &asked, &handle, &err);
 	cr_assert(!rc || rc == NPL_EDEVICE, "%s, seed %llu: %s", name, (unsigned long long)seed, err.msg);
 	if (!rc) {
-		cr_assert_eq(npl_device_run_layer_group(opened, NULL, results, &err), 0, "%s, seed %llu: %s", name,
+		cr_assert_eq(npl_device_run_layer_group(handle, NULL, results, &err), 0, "%s, seed %llu: %s", name,
 			     (unsigned long long)seed, err.msg);
-		for (int64_t e = 0; e < npl_tensor_count(want); e++)
-			cr_assert_eq(rule_get(&got, e), rule_get(want, e), "%s, seed %llu: element %lld", name,
+		for (int64_t e = 0; e < npl_tensor_count(expected); e++)
+			cr_assert_eq(rule_get(&actual, e), rule_get(expected, e), "%s, seed %llu: element %lld", name,
 				     (unsigned long long)seed, (long long)e);
-		npl_device_close_layer_group(opened);
+		npl_device_close_layer_group(handle);
 	}
-	npl_tensor_free(&got);
+	npl_tensor_free(&actual);
 	return !rc;
 }
 
@@ -326,15 +326,15 @@ Test(every_device, layer_groups)
 	for (int i = 0; i < every.n; i++) {
 		static struct group group;
 		struct npl_device *device = opened(&every, every.name[i], NULL);
-		int taken = 0;
+		int n_taken = 0;
 		for (uint64_t seed = 1; device && npl_device_has_layer_groups(device) && seed <= TEST_TIMES(150);
 		     seed++) {
 			layer_group_random(&group, seed + 5000, 6);
-			taken += try_group(device, every.name[i], &group, seed);
+			n_taken += try_group(device, every.name[i], &group, seed);
 			layer_group_end(&group);
 		}
 		if (device && npl_device_has_layer_groups(device))
-			cr_log_info("%s: %d layer groups", every.name[i], taken);
+			cr_log_info("%s: %d layer groups", every.name[i], n_taken);
 		npl_device_close(device);
 	}
 	npl_arena_free(&every.arena);
@@ -380,7 +380,7 @@ static void check_round_trip(const char *folder, const char *name, struct npl_de
 	char hex[NPL_SHA256_HEX];
 	struct npl_err err = {0};
 	struct npl_device *copy;
-	struct npl_result result = {0}, again = {0};
+	struct npl_result result = {0}, repeated = {0};
 	int values;
 	struct subject s = {.engine = {device}, .n = 1};
 	snprintf(s.name, sizeof s.name, "%s, read back", name);
@@ -397,9 +397,9 @@ static void check_round_trip(const char *folder, const char *name, struct npl_de
 	cr_assert_gt(values, 0);
 	cr_assert(find_case(device, &c), "%s takes nothing", name);
 	cr_assert_eq(npl_device_run(device, &c.layer, &result, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_device_run(copy, &c.layer, &again, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_device_run(copy, &c.layer, &repeated, &err), 0, "%s", err.msg);
 	if (npl_device_kind_is_modelled(npl_device_get_info(device)->kind))
-		same_counts(&s, "its copy", 0, &result, &again, true);
+		same_counts(&s, "its copy", 0, &result, &repeated, true);
 	check_values(&s, 0, 0, &c);
 	device_case_free(&c);
 	npl_device_close(copy);

@@ -57,8 +57,8 @@ static struct npl_integer_counts run(const struct npl_layer *layer)
 {
 	struct npl_integer_counts counts = {0};
 	struct npl_err err = {0};
-	char why[200];
-	cr_assert(npl_integer_layer_ok(layer, why, sizeof why), "%s", why);
+	char reason[200];
+	cr_assert(npl_integer_layer_ok(layer, reason, sizeof reason), "%s", reason);
 	cr_assert_eq(npl_run_integer(layer, layer->out, &counts, &err), 0, "%s", err.msg);
 	return counts;
 }
@@ -157,17 +157,18 @@ Test(integer, wide_products)
 				sum += at(&t.x, i / n * k + l) * at(&t.w, i % n * k + l);
 			int32_t acc = (int32_t)(uint32_t)(uint64_t)sum;
 			wrapped += acc != sum;
-			volatile float both = t.x.quant.scale * scales[i % n],
-				       scale = both / (function ? sixteenth : t.y.quant.scale), v = (float)acc * scale;
-			double want = fmin(fmax(rint((double)v), -32768), 32767);
+			volatile float both_scales = t.x.quant.scale * scales[i % n],
+				       scale = both_scales / (function ? sixteenth : t.y.quant.scale),
+				       v = (float)acc * scale;
+			double expected = fmin(fmax(rint((double)v), -32768), 32767);
 			if (function)
-				want = npl_function_value(points, (int16_t)want);
+				expected = npl_function_value(points, (int16_t)expected);
 			if (t.layer.fused == NPL_ACT_RELU || t.layer.fused == NPL_ACT_RELU6)
-				want = fmax(want, 0);
+				expected = fmax(expected, 0);
 			if (t.layer.fused == NPL_ACT_RELU6)
-				want = fmin(want, fmin(rint((double)(6.0f / t.y.quant.scale)), 32767));
-			cr_assert_eq(at(&t.y, i), (int64_t)want, "round %d, %s, result %d: %d, expected %d", round,
-				     npl_activation_name(t.layer.fused), (int)i, (int)at(&t.y, i), (int)want);
+				expected = fmin(expected, fmin(rint((double)(6.0f / t.y.quant.scale)), 32767));
+			cr_assert_eq(at(&t.y, i), (int64_t)expected, "round %d, %s, result %d: %d, expected %d", round,
+				     npl_activation_name(t.layer.fused), (int)i, (int)at(&t.y, i), (int)expected);
 		}
 		cr_assert_eq(counts.overflows > 0, huge && k > 512, "round %d: %d", round, (int)counts.overflows);
 		test_layer_free(&t);
@@ -208,12 +209,12 @@ Test(integer, wide_products_of_two_tensors)
 				sum += (at(&a, (m * rows + row) * k + l) - a.quant.zero_point) *
 				       (at(&b, (m * k + l) * n + column) - b.quant.zero_point);
 			beyond_32_bits += sum > INT32_MAX || sum < INT32_MIN;
-			volatile float both = a.quant.scale * b.quant.scale, scale = both / y.quant.scale,
+			volatile float both_scales = a.quant.scale * b.quant.scale, scale = both_scales / y.quant.scale,
 				       value = (float)sum * scale;
-			const double rounded = rint((double)value), want = fmin(fmax(rounded, -32768), 32767);
-			clipped += rounded < want || rounded > want;
-			cr_assert_eq(at(&y, i), (int64_t)want, "round %d, result %d: %d, expected %d", round, (int)i,
-				     (int)at(&y, i), (int)want);
+			const double rounded = rint((double)value), expected = fmin(fmax(rounded, -32768), 32767);
+			clipped += rounded < expected || rounded > expected;
+			cr_assert_eq(at(&y, i), (int64_t)expected, "round %d, result %d: %d, expected %d", round,
+				     (int)i, (int)at(&y, i), (int)expected);
 		}
 		cr_assert_eq(counts.overflows, 0);
 		cr_assert_eq(counts.saturations, clipped, "round %d: %d, expected %d", round, (int)counts.saturations,
@@ -244,9 +245,9 @@ Test(integer, function_table)
 		}
 		for (int q = -32768, before = -32768; q < 32768; q++) {
 			double x = q / 4096.0, f = 32768 * (tangent ? tanh(x) : 1 / (1 + exp(-x)));
-			int got = npl_function_value(point, (int16_t)q);
-			cr_assert(fabs(got - f) <= bound && got >= before, "%d: %d, expected %g", q, got, f);
-			before = got;
+			int actual = npl_function_value(point, (int16_t)q);
+			cr_assert(fabs(actual - f) <= bound && actual >= before, "%d: %d, expected %g", q, actual, f);
+			before = actual;
 		}
 		cr_assert_eq(npl_function_value(point, 0), tangent ? 0 : 16384);
 	}
@@ -293,14 +294,14 @@ Test(integer, sums_and_products_of_two)
 		for (int64_t i = 0; i < npl_tensor_count(&y); i++) {
 			int64_t j = round % 3 ? i : i / 5 % 4;
 			double exact = add ? real(&a, i) + real(&b, j) : real(&a, i) * real(&b, j);
-			double want = exact / (double)y.quant.scale + y.quant.zero_point,
-			       slack = 0.5 + 1e-6 * fabs(want);
+			double expected = exact / (double)y.quant.scale + y.quant.zero_point,
+			       slack = 0.5 + 1e-6 * fabs(expected);
 			slack += add ? 1e-6 * (fabs(real(&a, i)) + fabs(real(&b, j))) / (double)y.quant.scale : 0;
-			want = fmin(fmax(want, least(y.dtype)), most(y.dtype));
+			expected = fmin(fmax(expected, least(y.dtype)), most(y.dtype));
 			if (layer.fused == NPL_ACT_RELU)
-				want = fmax(want, y.quant.zero_point);
-			cr_assert(fabs((double)at(&y, i) - want) <= slack, "round %d, element %d: %d, expected %g",
-				  round, (int)i, (int)at(&y, i), want);
+				expected = fmax(expected, y.quant.zero_point);
+			cr_assert(fabs((double)at(&y, i) - expected) <= slack, "round %d, element %d: %d, expected %g",
+				  round, (int)i, (int)at(&y, i), expected);
 		}
 		npl_tensor_free(&a);
 		npl_tensor_free(&b);
@@ -330,9 +331,9 @@ Test(integer, functions)
 		for (int64_t i = 0; i < npl_tensor_count(&y); i++) {
 			double v = fmin(fmax(real(&x, i), -8), 8), slope = 0x1p-13, table = 0x1p-15 * 14;
 			double f = tangent ? tanh(v) : 1 / (1 + exp(-v)), step = (double)y.quant.scale;
-			double want = fmin(fmax(f / step + y.quant.zero_point, least(y.dtype)), most(y.dtype));
-			cr_assert(fabs((double)at(&y, i) - want) <= 0.5 + (slope + table) / step,
-				  "round %d: %g gives %d, expected %g", round, v, (int)at(&y, i), want);
+			double expected = fmin(fmax(f / step + y.quant.zero_point, least(y.dtype)), most(y.dtype));
+			cr_assert(fabs((double)at(&y, i) - expected) <= 0.5 + (slope + table) / step,
+				  "round %d: %g gives %d, expected %g", round, v, (int)at(&y, i), expected);
 		}
 		npl_tensor_free(&x);
 		npl_tensor_free(&y);
@@ -369,9 +370,9 @@ Test(integer, concat)
 			for (int k = 0; k < 3; k++)
 				for (int64_t c = 0; c < wide[k]; c++, i++) {
 					int64_t from = r * wide[k] + c;
-					double want = real(&in[k], from) / (double)quant.scale + quant.zero_point;
-					want = fmin(fmax(want, least(dtype)), most(dtype));
-					cr_assert(fabs((double)at(&y, i) - want) <= 0.5 + 1e-6 * fabs(want));
+					double expected = real(&in[k], from) / (double)quant.scale + quant.zero_point;
+					expected = fmin(fmax(expected, least(dtype)), most(dtype));
+					cr_assert(fabs((double)at(&y, i) - expected) <= 0.5 + 1e-6 * fabs(expected));
 					cr_assert(k != 1 || at(&y, i) == at(&in[k], from));
 				}
 		for (int k = 0; k < 3; k++)
@@ -409,10 +410,10 @@ Test(integer, averages_and_limits)
 						count++;
 					}
 			count = attrs.pool.window.count_include_pad ? 6 : count;
-			double want = rint((double)sum / (double)count) +
-				      x.quant.zero_point; /* exact: small integers */
-			cr_assert_eq(at(&y, i), (int64_t)want, "round %d, %d: sum %d of %d", round, (int)i, (int)sum,
-				     (int)count);
+			double expected = rint((double)sum / (double)count) +
+					  x.quant.zero_point; /* exact: small integers */
+			cr_assert_eq(at(&y, i), (int64_t)expected, "round %d, %d: sum %d of %d", round, (int)i,
+				     (int)sum, (int)count);
 		}
 		npl_tensor_free(&y);
 		test_tensor(&y, dtype, x.shape, x.quant.scale, x.quant.zero_point);
@@ -420,9 +421,9 @@ Test(integer, averages_and_limits)
 		layer.attrs = &clip;
 		run(&layer);
 		for (int64_t i = 0; i < npl_tensor_count(&y); i++) {
-			double want = fmin(fmax(real(&x, i), -1), 2), step = (double)x.quant.scale;
-			want = fmin(fmax(want / step + x.quant.zero_point, least(dtype)), most(dtype));
-			cr_assert(fabs((double)at(&y, i) - want) <= 0.5 + 1e-4, "round %d", round);
+			double expected = fmin(fmax(real(&x, i), -1), 2), step = (double)x.quant.scale;
+			expected = fmin(fmax(expected / step + x.quant.zero_point, least(dtype)), most(dtype));
+			cr_assert(fabs((double)at(&y, i) - expected) <= 0.5 + 1e-4, "round %d", round);
 		}
 		npl_tensor_free(&x);
 		npl_tensor_free(&y);
@@ -432,11 +433,11 @@ Test(integer, averages_and_limits)
 Test(integer, layers_without_a_rule_say_why)
 {
 	struct test_layer good;
-	char why[200];
+	char reason[200];
 	test_gemm(&good, 2, 3, 4);
 	test_requantised(&good, NPL_I8, 1, 0);
 	test_layer_wire(&good, NPL_OP_GEMM, 24);
-	cr_assert(npl_integer_layer_ok(&good.layer, why, sizeof why), "%s", why);
+	cr_assert(npl_integer_layer_ok(&good.layer, reason, sizeof reason), "%s", reason);
 	const struct test_layer keep = good;
 #define REFUSED(change, word)                                                                                          \
 	do {                                                                                                           \
@@ -445,8 +446,8 @@ Test(integer, layers_without_a_rule_say_why)
 		t.layer.in[1] = &t.w;                                                                                  \
 		t.layer.out = &t.y;                                                                                    \
 		change;                                                                                                \
-		cr_assert(!npl_integer_layer_ok(&t.layer, why, sizeof why), #change);                                  \
-		cr_assert(strstr(why, word), #change ": '%s'", why);                                                   \
+		cr_assert(!npl_integer_layer_ok(&t.layer, reason, sizeof reason), #change);                            \
+		cr_assert(strstr(reason, word), #change ": '%s'", reason);                                             \
 	} while (0)
 	REFUSED(t.x.dtype = NPL_F32, "its input is no integer");
 	REFUSED(t.x.quant.zero_point = 256, "its input is no integer");

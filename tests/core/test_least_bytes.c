@@ -22,7 +22,7 @@ static struct {
 	struct npl_tensor x, w, conv, relu, sum, flat, matrix, bias, gemm;
 	struct npl_layer layer[5];
 	const struct npl_layer *list[5];
-	const struct npl_tensor *wanted;
+	const struct npl_tensor *output;
 } net;
 
 static struct npl_tensor of(enum npl_dtype dtype, struct npl_shape shape)
@@ -55,14 +55,14 @@ static void make_net(void)
 		net.layer[i].attrs = &attrs[i];
 		net.list[i] = &net.layer[i];
 	}
-	net.wanted = &net.gemm;
+	net.output = &net.gemm;
 }
 
 enum { READ = 2 * 5 * 16, IMAGE = 2 * 3 * 16 }; /* 4 x 4 of the 10 x 10 pixels; a result of the first layers */
 
 static void check(const struct npl_layer_group_info *how, const uint64_t buffer[5])
 {
-	const struct npl_layer_group group = {.n = 5, .layer = net.list, .n_wanted = 1, .wanted = &net.wanted};
+	const struct npl_layer_group group = {.n = 5, .layer = net.list, .n_outputs = 1, .output = &net.output};
 	const uint64_t memory[5] = {15, 0, 0, 0, 7 * 48 + 4 * 7};
 	struct npl_least_bytes least[5];
 	struct npl_err err = {0};
@@ -93,7 +93,7 @@ Test(least_bytes, layers_alone_and_in_passes)
 	check(&(struct npl_layer_group_info){.pass = (const int[]){0, 0, 2, -1, 4},
 					     .first_pass = (const int[]){0, 0, 0, -1, 4}},
 	      (const uint64_t[]){READ, 0, IMAGE, 0, IMAGE + 14});
-	net.wanted = &net.relu; /* nobody asks for the Gemm's result then */
+	net.output = &net.relu; /* nobody asks for the Gemm's result then */
 	check(&(struct npl_layer_group_info){.pass = (const int[]){0, 0, 0, -1, 4}},
 	      (const uint64_t[]){READ + 2 * IMAGE, 0, 0, 0, IMAGE});
 }

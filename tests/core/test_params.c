@@ -96,7 +96,7 @@ Test(params, defaults_file_and_set)
 Test(params, wrong_settings)
 {
 	static const struct {
-		const char *key, *value, *says;
+		const char *key, *value, *expected;
 	} cases[] = {
 		{"array.row", "8", "the nearest is 'array.rows'"},
 		{"Array.Rows", "8", "the nearest is 'array.rows'"},
@@ -146,14 +146,14 @@ Test(params, wrong_settings)
 		cr_assert_eq(read_file(path, &arena, &machine, &config, &err), NPL_EINPUT, "%s", text);
 		snprintf(where, sizeof where, "%s:2: ", path);
 		cr_assert(!strncmp(err.msg, where, strlen(where)), "%s: expected %s first", err.msg, where);
-		cr_assert(strstr(err.msg, cases[i].says), "%s: expected '%s'", err.msg, cases[i].says);
+		cr_assert(strstr(err.msg, cases[i].expected), "%s: expected '%s'", err.msg, cases[i].expected);
 		cli_write_text(folder, "m.yaml", "driver: m\n");
 		cr_assert_eq(npl_description_load(path, "driver", &arena, &machine, &err), 0);
 		cr_assert_eq(npl_description_set(&machine, &arena, cases[i].key, cases[i].value, &err), 0);
 		cr_assert_eq(npl_params_read(schema, &machine, &arena, &config, &err), NPL_EUSAGE, "--set %s",
 			     cases[i].key);
-		cr_assert(!strncmp(err.msg, "--set m.", 8) && strstr(err.msg, cases[i].says), "%s: expected '%s'",
-			  err.msg, cases[i].says);
+		cr_assert(!strncmp(err.msg, "--set m.", 8) && strstr(err.msg, cases[i].expected), "%s: expected '%s'",
+			  err.msg, cases[i].expected);
 		npl_arena_free(&arena);
 	}
 	struct npl_description machine = {.name = "m", .driver_or_model = "m", .driver_or_model_key = "driver"};

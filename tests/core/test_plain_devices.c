@@ -27,19 +27,20 @@ Test(plain_devices, reference_refuses_other_formats)
 	struct npl_attrs attrs = {.opset = 13};
 	struct npl_tensor x = {.dtype = NPL_I16, .shape = npl_shape_of(2, 3, 4)}, y = x;
 	struct npl_layer layer = {.name = "relu", .op = NPL_OP_RELU, .attrs = &attrs, .n_in = 1, .in = {&x}, .out = &y};
-	char why[200];
+	char reason[200];
 	y.quant.scale = 1;
-	cr_assert(!npl_driver_reference.supports(NULL, &layer, why, sizeof why));
-	cr_assert_str_eq(why, "output 0 is quantised int16; this device computes in float32");
+	cr_assert(!npl_driver_reference.supports(NULL, &layer, reason, sizeof reason));
+	cr_assert_str_eq(reason, "output 0 is quantised int16; this device computes in float32");
 	x.quant.scale = 1;
-	cr_assert(!npl_driver_reference.supports(NULL, &layer, why, sizeof why));
-	cr_assert_str_eq(why, "input 0 is quantised int16; this device computes in float32");
+	cr_assert(!npl_driver_reference.supports(NULL, &layer, reason, sizeof reason));
+	cr_assert_str_eq(reason, "input 0 is quantised int16; this device computes in float32");
 	x.quant.scale = y.quant.scale = 0;
 	layer.fused = NPL_ACT_RELU;
-	cr_assert(!npl_driver_reference.supports(NULL, &layer, why, sizeof why), "Relu is fused in float32 only");
-	cr_assert_str_eq(why, "the output of Relu is int16; this device computes in float32");
+	cr_assert(!npl_driver_reference.supports(NULL, &layer, reason, sizeof reason), "Relu is fused in float32 only");
+	cr_assert_str_eq(reason, "the output of Relu is int16; this device computes in float32");
 	layer.fused = NPL_ACT_NONE;
-	cr_assert(npl_driver_reference.supports(NULL, &layer, why, sizeof why), "plain integers pass: %s", why);
+	cr_assert(npl_driver_reference.supports(NULL, &layer, reason, sizeof reason), "plain integers pass: %s",
+		  reason);
 }
 
 Test(plain_devices, null_costs_nothing)

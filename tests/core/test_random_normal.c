@@ -19,9 +19,9 @@ Test(random_normal, quantile)
 		double p = ldexp((double)(test_rng(&seed) >> 12) + 0.5, -52);
 		if (i & 1)
 			p = ldexp(p, -(int)test_range(&seed, 0, 900));
-		double x = npl_normal_quantile(p), back = 0.5 * erfc(-x / sqrt(2.0));
+		double x = npl_normal_quantile(p), restored = 0.5 * erfc(-x / sqrt(2.0));
 		/* an error of one part in 2^50 in x is one of x^2 parts in p */
-		cr_assert(fabs(back / p - 1) < 1e-14 * (2 + x * x), "p %.17g: x %.17g gives %.17g", p, x, back);
+		cr_assert(fabs(restored / p - 1) < 1e-14 * (2 + x * x), "p %.17g: x %.17g gives %.17g", p, x, restored);
 		if (p > 0x1p-30 && p < 0.5)
 			cr_assert_float_eq(npl_normal_quantile(1 - p), -x, 1e-6);
 	}
@@ -33,7 +33,7 @@ Test(random_normal, pinned)
 {
 	static const struct {
 		struct npl_random_law law;
-		float want[8];
+		float expected[8];
 	} cases[] = {
 		{{.deviation = 1, .seed = 0x3f800000, .seeded = true},
 		 {0x1.77b35cp+0f, -0x1.87f94cp-1f, 0x1.1469acp-1f, -0x1.e8a7f8p-1f, -0x1.d5b14ap+0f, -0x1.f9668ap-1f,
@@ -44,14 +44,14 @@ Test(random_normal, pinned)
 	};
 	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
 		for (int64_t first = 0; first < 8; first++) {
-			float got[8];
+			float actual[8];
 			double wide[8];
-			npl_random_floats(&cases[c].law, first, 8 - first, got);
+			npl_random_floats(&cases[c].law, first, 8 - first, actual);
 			npl_random_doubles(&cases[c].law, first, 8 - first, wide);
 			for (int64_t i = first; i < 8; i++) {
-				cr_assert_eq(got[i - first], cases[c].want[i], "case %zu: element %d is %a", c, (int)i,
-					     (double)got[i - first]);
-				cr_assert_eq((float)wide[i - first], cases[c].want[i]);
+				cr_assert_eq(actual[i - first], cases[c].expected[i], "case %zu: element %d is %a", c,
+					     (int)i, (double)actual[i - first]);
+				cr_assert_eq((float)wide[i - first], cases[c].expected[i]);
 			}
 		}
 }

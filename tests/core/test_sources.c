@@ -120,7 +120,7 @@ static void expect(struct npl_device *device, const char *key, enum npl_source s
 }
 
 /* A value that is set to what it was stays what it was. */
-Test(sources, what_is_set_is_the_users)
+Test(sources, values_that_are_set_have_the_user_as_source)
 {
 	struct npl_device *device = open_with("tpu_v1", "issue.sync_cycles=100");
 	expect(device, "issue.sync_cycles", NPL_SOURCE_OWN);
@@ -140,7 +140,7 @@ Test(sources, what_is_set_is_the_users)
 
 /* A dump that is edited keeps the sources of what is as shipped; so do copies of a shipped file, and what is dumped of
  * either. Tags in a file of the user's own say nothing. */
-Test(sources, what_is_edited_is_the_users)
+Test(sources, edited_values_have_the_user_as_source)
 {
 	char folder[CLI_PATH], path[CLI_PATH + 20];
 	struct npl_device *plain = open_with("tpu_v1", NULL), *edited, *again;
@@ -178,7 +178,8 @@ Test(sources, a_copied_memory_tells_them_too)
 	struct npl_memory *memory;
 	struct npl_err err;
 	cli_folder(folder);
-	struct cli_result r = cli_run(&(struct cli_how){0}, "dram", "--yaml", "--preset", "hbm2", "--channels", "4");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "dram", "--yaml", "--preset", "hbm2", "--channels",
+				      "4");
 	cr_assert(strstr(r.out, "channels: 4  # own; ") && strstr(r.out, "CL: 14  # published; ") &&
 			  strstr(r.out, "copied_from: hbm2\n"),
 		  "%s", r.out);
@@ -195,7 +196,7 @@ Test(sources, a_copied_memory_tells_them_too)
 Test(sources, unknown_tags_are_refused)
 {
 	static const struct {
-		const char *text, *says;
+		const char *text, *expected;
 	} cases[] = {
 		{"driver: systolic\nclock_hz: !fited 5000\n",
 		 "m.yaml:2: there is no tag '!fited'; the nearest is 'fitted'"},
@@ -209,7 +210,7 @@ Test(sources, unknown_tags_are_refused)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		cli_write_text(folder, "m.yaml", cases[i].text);
 		cr_assert_eq(npl_device_open(cli_path(folder, "m.yaml"), NULL, &device, &err), NPL_EINPUT);
-		cr_assert(strstr(err.msg, cases[i].says), "%s", err.msg);
+		cr_assert(strstr(err.msg, cases[i].expected), "%s", err.msg);
 	}
 	cli_write_text(folder, "m.yaml", "driver: systolic\narray: !!map\n  rows: !!int 8\n");
 	cr_assert_eq(npl_device_open(cli_path(folder, "m.yaml"), NULL, &device, &err), 0, "%s", err.msg);
@@ -225,8 +226,8 @@ Test(sources, the_former_key_of_the_driver)
 	cli_folder(folder);
 	snprintf(path, sizeof path, "%s/m.yaml", folder);
 	cli_write_text(folder, "m.yaml", "model: diannao\nmemory: {preset: ideal}\ndma: {request_cycles: 0}\n");
-	json_t *json = cli_json(&(struct cli_how){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8", "--devices",
-				path, "--json", "-");
+	json_t *json = cli_json(&(struct cli_run_options){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8",
+				"--devices", path, "--json", "-");
 	json_t *notes = cli_at(json, "devices.0.notes");
 	cr_assert_eq(json_array_size(notes), 1);
 	cr_assert(strstr(json_string_value(json_array_get(notes, 0)), "m.yaml: `model:` is called `driver:` now"), "%s",
@@ -242,7 +243,7 @@ Test(sources, the_former_key_of_the_driver)
 
 /* An older file that relied on defaults that were another machine's is told once, everywhere, and how to have them
  * back; one that gives them, and a machine that ships, is not. */
-Test(sources, what_is_no_longer_inherited_is_told)
+Test(sources, values_no_longer_inherited_get_a_note)
 {
 	static const struct {
 		const char *name, *text, *left_out, *with;
@@ -261,7 +262,7 @@ Test(sources, what_is_no_longer_inherited_is_told)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		snprintf(path, sizeof path, "%s/%s.yaml", folder, cases[i].name);
 		cli_write_text(folder, strrchr(path, '/') + 1, cases[i].text);
-		json_t *json = cli_json(&(struct cli_how){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8",
+		json_t *json = cli_json(&(struct cli_run_options){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8",
 					"--devices", path, "--json", "-");
 		json_t *notes = cli_at(json, "devices.0.notes");
 		cr_assert_eq(json_array_size(notes), 1);
@@ -278,7 +279,7 @@ Test(sources, what_is_no_longer_inherited_is_told)
 			for (char *save, *word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save))
 				words[n++] = word;
 			words[n] = path;
-			struct cli_result r = cli_run_list(&(struct cli_how){0}, words);
+			struct cli_result r = cli_run_list(&(struct cli_run_options){0}, words);
 			cr_assert(!r.status && cli_says(r.out, cases[i].left_out), "%s: %s%s", jobs[job], r.out, r.err);
 			cli_free(&r);
 		}
@@ -301,12 +302,12 @@ Test(sources, what_is_no_longer_inherited_is_told)
 
 Test(sources, the_table_of_a_machine_has_them)
 {
-	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "tpu_v1", "--set", "array.rows=128");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "devices", "tpu_v1", "--set", "array.rows=128");
 	cr_assert(cli_says(r.out, "array.rows 128 cells own") && cli_says(r.out, "array.columns 256 cells published") &&
 			  cli_says(r.out, "issue.sync_cycles 2000 cycles fitted"),
 		  "%s%s", r.out, r.err);
 	cli_free(&r);
-	json_t *json = cli_json(&(struct cli_how){0}, "devices", "systolic_16x16", "--json", "-");
+	json_t *json = cli_json(&(struct cli_run_options){0}, "devices", "systolic_16x16", "--json", "-");
 	size_t i;
 	json_t *parameter;
 	bool clock = false;
@@ -318,17 +319,17 @@ Test(sources, the_table_of_a_machine_has_them)
 	}
 	cr_assert(clock);
 	json_decref(json);
-	r = cli_run(&(struct cli_how){0}, "devices");
+	r = cli_run(&(struct cli_run_options){0}, "devices");
 	cr_assert(cli_says(r.out, "npulab dram --list"), "where the memories are");
 	cli_free(&r);
 }
 
 /* Another size with the energies and fitted figures of the shipped one is told; what has no size is not, nor a file
  * whose figures are all its own. */
-Test(sources, what_stays_with_another_size_is_told)
+Test(sources, figures_of_another_size_get_a_note)
 {
 	static const struct {
-		const char *device, *says; /* NULL: nothing */
+		const char *device, *expected; /* NULL: nothing */
 	} cases[] = {
 		{"tpu_v1@array.rows=128",
 		 "with its own array.rows it keeps the energies and watts, and the fitted activate.latency_cycles, issue.sync_cycles, "
@@ -342,20 +343,20 @@ Test(sources, what_stays_with_another_size_is_told)
 		{"gpu_a100@cores=54", NULL},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", cases[i].device,
-					      "--timing-only");
+		struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--devices",
+					      cases[i].device, "--timing-only");
 		cr_assert_eq(r.status, 0, "%s", r.err);
-		cr_assert(cases[i].says ? cli_says(r.out, cases[i].says) : !cli_says(r.out, "it keeps"), "%s: %s",
-			  cases[i].device, r.out);
+		cr_assert(cases[i].expected ? cli_says(r.out, cases[i].expected) : !cli_says(r.out, "it keeps"),
+			  "%s: %s", cases[i].device, r.out);
 		cli_free(&r);
 	}
 }
 
 /* A parameter that the others leave without effect is told where the user set it, and marked in the machine's table. */
-Test(sources, what_has_no_effect_is_told)
+Test(sources, settings_without_effect_get_a_note)
 {
 	static const struct {
-		const char *device, *set, *says; /* says: NULL: nothing */
+		const char *device, *set, *expected; /* expected: NULL: nothing */
 	} cases[] = {
 		{"tpu_v1", "weight_memory.channels=2",
 		 "weight_memory.channels has no effect while weight_memory.preset is fixed"},
@@ -380,37 +381,37 @@ Test(sources, what_has_no_effect_is_told)
 		       "host_link: {latency_seconds: 1us, clock_hz: 1000000000}\nenergy: {static: {watts: 3}}\n"
 		       "weight_memory: {preset: ddr3-2133, bytes_per_second: 40e9}\n");
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "devices", cases[i].device, "--set",
-					      cases[i].set);
+		struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "devices", cases[i].device,
+					      "--set", cases[i].set);
 		cr_assert_eq(r.status, 0, "%s", r.err);
-		cr_assert(cases[i].says ? cli_says(r.out, cases[i].says) : !cli_says(r.out, "has no effect"),
+		cr_assert(cases[i].expected ? cli_says(r.out, cases[i].expected) : !cli_says(r.out, "has no effect"),
 			  "%s %s: %s", cases[i].device, cases[i].set, r.out);
 		cli_free(&r);
 	}
-	struct cli_result table = cli_run(&(struct cli_how){0}, "devices", "tpu_v1");
+	struct cli_result table = cli_run(&(struct cli_run_options){0}, "devices", "tpu_v1");
 	cr_assert(cli_says(table.out, "weight_memory.channels 2 channels published, no effect"), "%s", table.out);
 	cr_assert(cli_says(table.out, "host_link.lanes 16 lanes published host_link.clock_hz"), "%s", table.out);
 	cli_free(&table);
-	struct cli_result report = cli_run(&(struct cli_how){0}, "compare", "digits", "--timing-only", "--devices",
-					   "tpu_v1@weight_memory.channels=1");
+	struct cli_result report = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--timing-only",
+					   "--devices", "tpu_v1@weight_memory.channels=1");
 	cr_assert(cli_says(report.out, "weight_memory.channels has no effect while"), "%s", report.out);
 	cli_free(&report);
 	cli_remove_folder(folder);
 }
 
 /* A copy that was cut off has fewer parameters than the machine that it was copied from. */
-Test(sources, what_a_copy_has_lost_is_told)
+Test(sources, values_missing_from_a_copy_get_a_note)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	struct cli_result yaml = cli_run(&(struct cli_how){0}, "devices", "tpu_v1", "--yaml");
+	struct cli_result yaml = cli_run(&(struct cli_run_options){0}, "devices", "tpu_v1", "--yaml");
 	cli_write_text(folder, "whole.yaml", yaml.out);
 	char *end = strstr(yaml.out, "  accumulators:\n");
 	cr_assert(end, "%s", yaml.out);
 	*end = '\0';
 	cli_write_text(folder, "cut.yaml", yaml.out);
-	struct cli_result cut = cli_run(&(struct cli_how){.folder = folder}, "devices", "@/cut.yaml"),
-			  whole = cli_run(&(struct cli_how){.folder = folder}, "devices", "@/whole.yaml");
+	struct cli_result cut = cli_run(&(struct cli_run_options){.folder = folder}, "devices", "@/cut.yaml"),
+			  whole = cli_run(&(struct cli_run_options){.folder = folder}, "devices", "@/whole.yaml");
 	cr_assert(cli_says(cut.out, "its file is copied from tpu_v1 and leaves out energy.accumulators.pj_per_word, "
 				    "energy.accumulators.origin, energy.weight_memory.pj, energy.weight_memory.origin "
 				    "and 3 more: these have the driver's defaults, not the values of tpu_v1"),

@@ -14,7 +14,7 @@ Test(wrapped_sums, devices_count_the_same_wrapped_sums)
 	enum { CHANNELS = 4400, K = 16 * CHANNELS, FILTERS = 3 };
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	static float weights[K * FILTERS];
 	const float offset = 100;
 	for (int conv = 0; conv < 2; conv++) {
@@ -33,8 +33,9 @@ Test(wrapped_sums, devices_count_the_same_wrapped_sums)
 		onnx_put_node(&g, conv ? "Conv" : "MatMul", "long", "a w", "y", NULL);
 		onnx_put_output(&g, "y");
 		cli_write_model(folder, "long.onnx", &g);
-		json_t *root = cli_json(&how, "compare", "@/long.onnx", "--devices", "tpu_v1,reference,cpu", "--set",
-					"reference.precision=int8", "--set", "cpu.precision=int8", "--json", "-");
+		json_t *root = cli_json(&options, "compare", "@/long.onnx", "--devices", "tpu_v1,reference,cpu",
+					"--set", "reference.precision=int8", "--set", "cpu.precision=int8", "--json",
+					"-");
 		for (size_t d = 0; d < 3; d++) {
 			json_t *device = json_array_get(cli_at(root, "devices"), d);
 			cr_assert_eq(cli_integer(cli_at(device, "accuracy.overflows")), 2, "%s: %lld",
@@ -53,7 +54,7 @@ Test(wrapped_sums, great_biases_fit)
 	char folder[CLI_PATH];
 	struct onnx_writer g = {0};
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	const float factor = 1e-6f, weights[] = {0.5f, -0.1f, 0.02f, 0.3f, 0.001f, 0.0f}, bias[] = {0.9f, -0.7f, 30};
 	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){4, 2});
 	onnx_put_floats(&g, "factor", 1, (int64_t[]){1}, &factor);
@@ -63,7 +64,7 @@ Test(wrapped_sums, great_biases_fit)
 	onnx_put_node(&g, "Gemm", "biased", "a w b", "y", NULL);
 	onnx_put_output(&g, "y");
 	cli_write_model(folder, "biased.onnx", &g);
-	json_t *root = cli_json(&how, "compare", "@/biased.onnx", "--devices", "tpu_v1,reference,diannao", "--set",
+	json_t *root = cli_json(&options, "compare", "@/biased.onnx", "--devices", "tpu_v1,reference,diannao", "--set",
 				"reference.precision=8x16", "--set", "tpu_v1.precision=8x16", "--json", "-");
 	for (size_t d = 0; d < 3; d++) {
 		json_t *device = json_array_get(cli_at(root, "devices"), d);

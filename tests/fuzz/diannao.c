@@ -28,11 +28,11 @@ static void require_message(int rc, const struct npl_err *err)
 static void require_same(const struct sim_program *program, const uint8_t *bytes, size_t n)
 {
 	struct npl_err err = {0};
-	uint8_t *again;
+	uint8_t *reread;
 	size_t n_again;
-	require(!dn_program_encode(program, &again, &n_again, &err));
-	require(n == n_again && !memcmp(bytes, again, n));
-	free(again);
+	require(!dn_program_encode(program, &reread, &n_again, &err));
+	require(n == n_again && !memcmp(bytes, reread, n));
+	free(reread);
 }
 
 /* The file again, except the machine's name in its header. */
@@ -40,29 +40,29 @@ static void require_same_file(const struct sim_program *program, const uint8_t *
 {
 	enum { NAME = 56, NAME_END = NAME + SIM_MACHINE_NAME };
 	struct npl_err err = {0};
-	uint8_t *again;
+	uint8_t *reread;
 	size_t n_again;
-	require(!dn_program_encode(program, &again, &n_again, &err));
-	require(n == n_again && !memcmp(bytes, again, NAME));
-	require(!memcmp(bytes + NAME_END, again + NAME_END, n - NAME_END));
-	free(again);
+	require(!dn_program_encode(program, &reread, &n_again, &err));
+	require(n == n_again && !memcmp(bytes, reread, NAME));
+	require(!memcmp(bytes + NAME_END, reread + NAME_END, n - NAME_END));
+	free(reread);
 }
 
 static void check_forms(const struct sim_program *program)
 {
 	struct npl_err err = {0};
-	struct sim_program again;
+	struct sim_program reread;
 	char *text;
 	uint8_t *bytes;
 	size_t n;
 	require(!dn_program_encode(program, &bytes, &n, &err));
 	require(!dn_disassemble("fuzz", program, &text, &err));
-	require(!dn_assemble("fuzz", text, strlen(text), &again, &err));
-	require_same(&again, bytes, n);
-	sim_program_free(&again);
-	require(!dn_program_decode("fuzz", bytes, n, &again, &err));
-	require_same(&again, bytes, n);
-	sim_program_free(&again);
+	require(!dn_assemble("fuzz", text, strlen(text), &reread, &err));
+	require_same(&reread, bytes, n);
+	sim_program_free(&reread);
+	require(!dn_program_decode("fuzz", bytes, n, &reread, &err));
+	require_same(&reread, bytes, n);
+	sim_program_free(&reread);
 	free(text);
 	free(bytes);
 }

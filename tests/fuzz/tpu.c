@@ -47,10 +47,10 @@ static void check_text(const struct sim_program *program)
 	require_message(rc, &err);
 	if (rc)
 		return;
-	struct sim_program again;
-	require(!tpu_assemble("fuzz", text, strlen(text), &again, &err));
-	require_same(program, &again);
-	sim_program_free(&again);
+	struct sim_program reread;
+	require(!tpu_assemble("fuzz", text, strlen(text), &reread, &err));
+	require_same(program, &reread);
+	sim_program_free(&reread);
 	free(text);
 }
 

@@ -89,15 +89,15 @@ static void check_compressed(const uint8_t *data, size_t size, const struct read
 {
 	z_stream zip = {0};
 	require(deflateInit2(&zip, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-	size_t most = deflateBound(&zip, size);
-	unsigned char *packed = malloc(most);
+	size_t maximum = deflateBound(&zip, size);
+	unsigned char *packed = malloc(maximum);
 	require(packed != NULL);
 	zip.next_in = (unsigned char *)(uintptr_t)data;
 	zip.avail_in = (uInt)size;
 	zip.next_out = packed;
-	zip.avail_out = (uInt)most;
+	zip.avail_out = (uInt)maximum;
 	require(deflate(&zip, Z_FINISH) == Z_STREAM_END);
-	read_trace(packed, most - zip.avail_out, 256, again);
+	read_trace(packed, maximum - zip.avail_out, 256, again);
 	require(plain->rc == again->rc && (!plain->rc || !strcmp(plain->said, again->said)));
 	if (!plain->rc)
 		check_same(plain, again);

@@ -49,7 +49,7 @@ static inline void cli_save_bytes(const char *folder, const char *name, const vo
 /* Runs each line as it stands, in the folder; *last is what came of the last one. */
 static inline void cli_run_lines(const char *folder, char *lines, struct cli_result *last)
 {
-	const struct cli_how how = {.enter = folder};
+	const struct cli_run_options options = {.enter = folder};
 	int n = 0;
 	for (char *line; (line = strsep(&lines, "\n")) && *line; n++) {
 		const char *args[CLI_ARGUMENTS] = {0};
@@ -60,7 +60,7 @@ static inline void cli_run_lines(const char *folder, char *lines, struct cli_res
 			args[count++] = word;
 		if (n)
 			cli_free(last);
-		*last = cli_run_list(&how, args);
+		*last = cli_run_list(&options, args);
 		cr_assert_eq(last->status, 0, "%s: %s", args[0], last->err);
 		cr_assert_eq(last->err_bytes, 0, "%s: %s", args[0], last->err);
 	}

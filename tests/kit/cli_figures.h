@@ -17,7 +17,7 @@ static inline json_t *run_both(const char *folder, const char *const *args, stru
 		all[n] = args[n];
 	all[n++] = "--json";
 	all[n] = "@/r.json";
-	*table = cli_run_list(&(struct cli_how){.folder = folder}, all);
+	*table = cli_run_list(&(struct cli_run_options){.folder = folder}, all);
 	cr_assert_eq(table->status, 0, "%s %s: %s", args[0], args[1], table->err);
 	char *text = cli_read(cli_path(folder, "r.json"), NULL);
 	json_t *root = cli_parse_json(text);

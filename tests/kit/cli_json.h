@@ -24,9 +24,9 @@ static inline json_t *cli_parse_json(const char *text)
 }
 
 /* Runs the program, which must succeed, and parses what it printed. */
-static inline json_t *cli_run_json(const struct cli_how *how, const char *const *args)
+static inline json_t *cli_run_json(const struct cli_run_options *options, const char *const *args)
 {
-	struct cli_result r = cli_run_list(how, args);
+	struct cli_result r = cli_run_list(options, args);
 	cr_assert_eq(r.status, 0, "%s %s: exit status %d: %s", args[0], args[1], r.status, r.err);
 	cr_assert_eq(r.err_bytes, 0, "%s %s: said %s", args[0], args[1], r.err);
 	json_t *root = cli_parse_json(r.out);
@@ -34,7 +34,7 @@ static inline json_t *cli_run_json(const struct cli_how *how, const char *const 
 	return root;
 }
 
-#define cli_json(how, ...) cli_run_json((how), (const char *const[]){__VA_ARGS__, NULL})
+#define cli_json(options, ...) cli_run_json((options), (const char *const[]){__VA_ARGS__, NULL})
 
 /* "devices.0.totals.cycles"; fails when it is not there. */
 static inline json_t *cli_at(json_t *value, const char *path)
@@ -72,12 +72,12 @@ static inline const char *cli_text(json_t *value)
 
 static inline json_t *cli_device(json_t *root, const char *name)
 {
-	json_t *device, *found = NULL;
+	json_t *device, *match = NULL;
 	size_t i;
 	json_array_foreach (cli_at(root, "devices"), i, device)
-		found = !strcmp(cli_text(cli_at(device, "name")), name) ? device : found;
-	cr_assert(found, "no device %s", name);
-	return found;
+		match = !strcmp(cli_text(cli_at(device, "name")), name) ? device : match;
+	cr_assert(match, "no device %s", name);
+	return match;
 }
 
 static inline bool cli_has_type(const json_t *value, char type)

@@ -8,7 +8,7 @@
  *
  *     char folder[CLI_PATH];
  *     cli_folder(folder);
- *     struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "compare", "@/net.onnx");
+ *     struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "compare", "@/net.onnx");
  *     cr_assert_eq(r.status, 0, "%s", r.err);
  *     cli_free(&r);
  *     cli_remove_folder(folder);
@@ -56,7 +56,7 @@ static inline bool cli_no_limits(void)
 	return TEST_SANITIZED || *cli_runner();
 }
 
-struct cli_how {
+struct cli_run_options {
 	const char *folder;    /* what '@' means, or NULL */
 	const char *enter;     /* folder to run in; NULL: the current one */
 	const char *stdout_to; /* a file for standard output, such as /dev/full; NULL: captured */
@@ -179,20 +179,21 @@ static inline void cli_limit(int resource, size_t bytes)
 }
 
 /* In the child: never returns. */
-static inline void cli_start(const char *program, char *const *argv, const struct cli_how *how, int out, int err)
+static inline void cli_start(const char *program, char *const *argv, const struct cli_run_options *options, int out,
+			     int err)
 {
-	int to = how->stdout_to ? open(how->stdout_to, O_WRONLY) : out;
+	int to = options->stdout_to ? open(options->stdout_to, O_WRONLY) : out;
 	int nothing = open("/dev/null", O_RDONLY);
 	signal(SIGXFSZ, SIG_IGN); /* a full disk is an error of write(), not a signal */
-	const unsigned seconds = how->seconds ? how->seconds : CLI_SECONDS;
+	const unsigned seconds = options->seconds ? options->seconds : CLI_SECONDS;
 	alarm(*cli_runner() ? seconds * CLI_SLOWER : seconds);
 	if (dup2(nothing, STDIN_FILENO) < 0 || dup2(to, STDOUT_FILENO) < 0 || dup2(err, STDERR_FILENO) < 0 ||
-	    (how->enter && chdir(how->enter)))
+	    (options->enter && chdir(options->enter)))
 		_exit(126);
-	cli_limit(RLIMIT_FSIZE, how->largest_file);
-	cli_limit(RLIMIT_AS, how->address_space);
-	cli_limit(RLIMIT_DATA, how->data);
-	cli_limit(RLIMIT_STACK, how->stack);
+	cli_limit(RLIMIT_FSIZE, options->largest_file);
+	cli_limit(RLIMIT_AS, options->address_space);
+	cli_limit(RLIMIT_DATA, options->data);
+	cli_limit(RLIMIT_STACK, options->stack);
 	execve(program, argv, environ); /* the one of tests/test_runner.c */
 	_exit(127);
 }
@@ -224,38 +225,38 @@ static inline void cli_drop_waiting(char *err, size_t *bytes)
 	*bytes = strlen(err) < *bytes ? strlen(err) : *bytes;
 }
 
-static inline struct cli_result cli_run_list(const struct cli_how *how, const char *const *args)
+static inline struct cli_result cli_run_list(const struct cli_run_options *options, const char *const *args)
 {
 	char program[4096], *argv[CLI_ARGUMENTS + 2] = {0};
 	struct cli_result r;
 	FILE *out = tmpfile(), *err = tmpfile();
-	const char *chosen = getenv("NPULAB_BIN");
+	const char *choice = getenv("NPULAB_BIN");
 	int n = 0, status;
 	cr_assert(out && err);
-	cr_assert(realpath(chosen && *chosen ? chosen : "build/npulab", program),
-		  "there is no program %s: build it, or set NPULAB_BIN", chosen ? chosen : "build/npulab");
+	cr_assert(realpath(choice && *choice ? choice : "build/npulab", program),
+		  "there is no program %s: build it, or set NPULAB_BIN", choice ? choice : "build/npulab");
 	argv[n++] = program;
 	for (; args[n - 1]; n++) {
 		cr_assert(n <= CLI_ARGUMENTS);
-		argv[n] = cli_expand(args[n - 1], how->folder);
+		argv[n] = cli_expand(args[n - 1], options->folder);
 	}
 	fflush(NULL);
 	pid_t child = fork();
 	cr_assert(child >= 0);
 	if (child == 0)
-		cli_start(program, argv, how, fileno(out), fileno(err));
+		cli_start(program, argv, options, fileno(out), fileno(err));
 	cr_assert_eq(waitpid(child, &status, 0), child);
 	r.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 	r.out = cli_take(out, &r.out_bytes);
 	r.err = cli_take(err, &r.err_bytes);
-	if (!how->waits && r.err_bytes == strlen(r.err))
+	if (!options->waits && r.err_bytes == strlen(r.err))
 		cli_drop_waiting(r.err, &r.err_bytes);
 	while (--n > 0)
 		free(argv[n]);
 	return r;
 }
 
-#define cli_run(how, ...) cli_run_list((how), (const char *const[]){__VA_ARGS__, NULL})
+#define cli_run(options, ...) cli_run_list((options), (const char *const[]){__VA_ARGS__, NULL})
 
 static inline void cli_free(struct cli_result *r)
 {
@@ -269,36 +270,36 @@ static inline void cli_free(struct cli_result *r)
 static inline bool cli_says(const char *printed, const char *text)
 {
 	for (; *printed; printed++) {
-		const char *at = printed, *rest = text;
-		while (*rest && *at) {
-			size_t there = strspn(at, " \n"), wanted = strspn(rest, " \n");
-			if (!there != !wanted || (!there && *at != *rest))
+		const char *at = printed, *tail = text;
+		while (*tail && *at) {
+			size_t there = strspn(at, " \n"), output = strspn(tail, " \n");
+			if (!there != !output || (!there && *at != *tail))
 				break;
 			at += there ? there : 1;
-			rest += wanted ? wanted : 1;
+			tail += output ? output : 1;
 		}
-		if (!*rest)
+		if (!*tail)
 			return true;
 	}
 	return false;
 }
 
 /* The promise for every failure: this exit status, one line on standard error that begins with the program's name and
- * says `says`, and nothing on standard output. */
-static inline void cli_check_refusal(const struct cli_result *r, int status, const char *says, const char *label)
+ * says `expected`, and nothing on standard output. */
+static inline void cli_check_refusal(const struct cli_result *r, int status, const char *expected, const char *label)
 {
 	cr_assert_eq(r->status, status, "%s: exit status %d, expected %d; it said: %s", label, r->status, status,
 		     r->err);
 	cr_assert_eq(r->out_bytes, 0, "%s: printed %s", label, r->out);
 	cr_assert(!strncmp(r->err, "npulab: ", 8) && r->err_bytes == strlen(r->err), "%s: %s", label, r->err);
 	cr_assert_eq(strchr(r->err, '\n'), r->err + r->err_bytes - 1, "%s: not one line: %s", label, r->err);
-	cr_assert(strstr(r->err, says), "%s: expected '%s' in: %s", label, says, r->err);
+	cr_assert(strstr(r->err, expected), "%s: expected '%s' in: %s", label, expected, r->err);
 }
 
 /* Cases of the same promise. */
 struct cli_refusal {
 	int status;
-	const char *says;
+	const char *expected;
 	const char *args[20]; /* ends with NULL */
 };
 
@@ -307,12 +308,12 @@ static inline void cli_check_refusals(const char *folder, const struct cli_refus
 {
 	int files = cli_count_files(folder);
 	for (size_t i = 0; i < n; i++) {
-		char what[400] = "";
+		char subject[400] = "";
 		for (int k = 0; cases[i].args[k]; k++)
-			snprintf(what + strlen(what), sizeof what - strlen(what), "%s ", cases[i].args[k]);
-		struct cli_result r = cli_run_list(&(struct cli_how){.folder = folder}, cases[i].args);
-		cli_check_refusal(&r, cases[i].status, cases[i].says, what);
-		cr_assert_eq(cli_count_files(folder), files, "%s: left a file behind", what);
+			snprintf(subject + strlen(subject), sizeof subject - strlen(subject), "%s ", cases[i].args[k]);
+		struct cli_result r = cli_run_list(&(struct cli_run_options){.folder = folder}, cases[i].args);
+		cli_check_refusal(&r, cases[i].status, cases[i].expected, subject);
+		cr_assert_eq(cli_count_files(folder), files, "%s: left a file behind", subject);
 		cli_free(&r);
 	}
 }

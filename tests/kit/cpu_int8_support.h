@@ -40,21 +40,21 @@ static inline void cpu_int8_check_layer_group(const struct npl_layer *layer, con
 		struct npl_tensor out = *layer->out;
 		struct npl_layer with_data = *layer;
 		const struct npl_layer *list = &with_data;
-		const struct npl_tensor *wanted = &out;
-		const struct npl_layer_group group = {.n = 1, .layer = &list, .n_wanted = 1, .wanted = &wanted};
+		const struct npl_tensor *output = &out;
+		const struct npl_layer_group group = {.n = 1, .layer = &list, .n_outputs = 1, .output = &output};
 		struct npl_layer_group_info info = {0};
 		struct npl_err err = {0};
-		void *opened;
+		void *handle;
 		out.data = malloc(npl_tensor_bytes(&out) + 1);
 		cr_assert_not_null(out.data);
 		with_data.out = &out;
-		cr_assert_eq(npl_driver_cpu.open_layer_group(cpu_int8_device[threads], &group, &opened, &info, &err), 0,
+		cr_assert_eq(npl_driver_cpu.open_layer_group(cpu_int8_device[threads], &group, &handle, &info, &err), 0,
 			     "%s: %s", label, err.msg);
 		for (int run = 0; run < 2; run++) {
 			struct npl_result result = {0};
 			memset(out.data, 0x55 * run, npl_tensor_bytes(&out));
 			cr_assert_eq(
-				npl_driver_cpu.run_layer_group(cpu_int8_device[threads], opened, NULL, &result, &err),
+				npl_driver_cpu.run_layer_group(cpu_int8_device[threads], handle, NULL, &result, &err),
 				0, "%s: %s", label, err.msg);
 			cr_assert(!memcmp(out.data, expected, npl_tensor_bytes(&out)),
 				  "seed %llx %s, %d threads, as a layer group", (unsigned long long)cpu_int8_seed,
@@ -63,7 +63,7 @@ static inline void cpu_int8_check_layer_group(const struct npl_layer *layer, con
 				     (unsigned long long)cpu_int8_seed, label, (unsigned long long)result.saturations,
 				     (unsigned long long)saturations);
 		}
-		npl_driver_cpu.close_layer_group(opened);
+		npl_driver_cpu.close_layer_group(handle);
 		free(out.data);
 	}
 }
@@ -81,14 +81,14 @@ static inline void cpu_int8_check(const struct npl_layer *layer, const void *exp
 			struct npl_layer with_data = *layer;
 			struct npl_result result = {0};
 			struct npl_err err = {0};
-			char why[200];
+			char reason[200];
 			cr_assert_not_null(guarded);
 			memset(guarded, 0x77, bytes + 2 * GUARD);
 			out.data = guarded + GUARD;
 			with_data.out = &out;
 			with_data.timing_only = timing_only;
-			cr_assert(npl_driver_cpu.supports(cpu_int8_device[threads], &with_data, why, sizeof why),
-				  "%s: %s", label, why);
+			cr_assert(npl_driver_cpu.supports(cpu_int8_device[threads], &with_data, reason, sizeof reason),
+				  "%s: %s", label, reason);
 			cr_assert_eq(npl_driver_cpu.run(cpu_int8_device[threads], &with_data, &result, &err), 0,
 				     "%s: %s", label, err.msg);
 			cr_assert(timing_only || !memcmp(out.data, expected, bytes), "seed %llx %s, %d threads",

@@ -13,12 +13,12 @@ enum device_numbers { DEVICE_FLOATS, DEVICE_INTEGERS, DEVICE_Q16, DEVICE_NUMBERS
 
 struct device_case {
 	struct npl_layer layer;
-	struct npl_tensor want;  /* integers, or float32 */
-	double tolerance;        /* of float32, beside that of the device's own elements; of integers 0 */
-	struct group integers;   /* of DEVICE_INTEGERS */
-	struct npl_attrs attrs;  /* of the others */
-	struct npl_tensor in[3]; /* likewise */
-	struct npl_tensor y;     /* the layer's output */
+	struct npl_tensor expected; /* integers, or float32 */
+	double tolerance;           /* of float32, beside that of the device's own elements; of integers 0 */
+	struct group integers;      /* of DEVICE_INTEGERS */
+	struct npl_attrs attrs;     /* of the others */
+	struct npl_tensor in[3];    /* likewise */
+	struct npl_tensor y;        /* the layer's output */
 	uint64_t rng;
 };
 
@@ -27,15 +27,15 @@ static inline float device_case_unit(struct device_case *c)
 	return (float)test_range(&c->rng, -1000, 1000) / 1000;
 }
 
-/* One more input, of values up to `most`. */
-static inline void device_case_input(struct device_case *c, struct npl_shape shape, float most)
+/* One more input, of values up to `limit`. */
+static inline void device_case_input(struct device_case *c, struct npl_shape shape, float limit)
 {
 	struct npl_err err;
 	struct npl_tensor *x = &c->in[c->layer.n_in];
 	*x = (struct npl_tensor){.dtype = NPL_F32, .shape = shape};
 	cr_assert_eq(npl_tensor_alloc(x, &err), 0, "%s", err.msg);
 	for (int64_t i = 0; i < npl_tensor_count(x); i++)
-		((float *)x->data)[i] = most * device_case_unit(c);
+		((float *)x->data)[i] = limit * device_case_unit(c);
 	c->layer.in[c->layer.n_in++] = x;
 }
 
@@ -154,7 +154,7 @@ static inline void device_case_factor(struct device_case *c, const struct npl_te
 				c->layer.macs++;
 				sum += (double)((const float *)squares->data)[i + (at - channel) * inner];
 			}
-		((float *)c->want.data)[i] = (float)pow(
+		((float *)c->expected.data)[i] = (float)pow(
 			(double)c->attrs.lrn.bias + (double)c->attrs.lrn.alpha / 3 * sum, -(double)c->attrs.lrn.beta);
 	}
 }
@@ -164,21 +164,21 @@ static inline void device_case_expect(struct device_case *c, const struct npl_te
 	const struct npl_tensor *in[3] = {&as[0], &as[1], &as[2]};
 	struct npl_err err = {0};
 	const enum npl_op op = c->layer.op;
-	cr_assert_eq(npl_op_shape(op, &c->attrs, in, c->layer.n_in, &c->want, 1, &err), 0, "%s: %s",
+	cr_assert_eq(npl_op_shape(op, &c->attrs, in, c->layer.n_in, &c->expected, 1, &err), 0, "%s: %s",
 		     npl_op_defs[op].name, err.msg);
 	c->y = (struct npl_tensor){
-		.dtype = q16 ? NPL_I16 : NPL_F32, .shape = c->want.shape, .quant = {.scale = q16 ? 0x1p-10f : 0}};
-	cr_assert(!npl_tensor_alloc(&c->want, &err) && !npl_tensor_alloc(&c->y, &err), "%s", err.msg);
-	cr_assert_eq(npl_op_run(op, &c->attrs, in, c->layer.n_in, &c->want, 1, &err), 0, "%s", err.msg);
+		.dtype = q16 ? NPL_I16 : NPL_F32, .shape = c->expected.shape, .quant = {.scale = q16 ? 0x1p-10f : 0}};
+	cr_assert(!npl_tensor_alloc(&c->expected, &err) && !npl_tensor_alloc(&c->y, &err), "%s", err.msg);
+	cr_assert_eq(npl_op_run(op, &c->attrs, in, c->layer.n_in, &c->expected, 1, &err), 0, "%s", err.msg);
 	if (q16 && op == NPL_OP_LRN)
 		device_case_factor(c, &as[0]);
 	if (npl_op_functions[op].macs)
-		c->layer.macs = npl_op_macs(op, &c->attrs, in, c->layer.n_in, &c->want);
-	for (int64_t i = 0; i < npl_tensor_count(&c->want); i++) {
-		float *want = (float *)c->want.data + i;
-		*want = c->layer.fused == NPL_ACT_RELU && *want < 0 ? 0 : *want;
+		c->layer.macs = npl_op_macs(op, &c->attrs, in, c->layer.n_in, &c->expected);
+	for (int64_t i = 0; i < npl_tensor_count(&c->expected); i++) {
+		float *expected = (float *)c->expected.data + i;
+		*expected = c->layer.fused == NPL_ACT_RELU && *expected < 0 ? 0 : *expected;
 		if (q16)
-			(void)device_case_q16(want);
+			(void)device_case_q16(expected);
 	}
 }
 
@@ -217,8 +217,8 @@ static inline void device_case_integers(struct device_case *c, uint64_t seed)
 		layer_group_given(g, npl_shape_of(2, layer_group_range(g, 1, 9), layer_group_range(g, 1, 50)));
 	layer_group_step(g, 20);
 	c->layer = g->layer[0];
-	c->want = *c->layer.out;
-	c->y = c->want;
+	c->expected = *c->layer.out;
+	c->y = c->expected;
 	c->y.data = NULL;
 	cr_assert_eq(npl_tensor_alloc(&c->y, &err), 0, "%s", err.msg);
 	c->layer.out = &c->y;
@@ -242,7 +242,7 @@ static inline void device_case_free(struct device_case *c)
 		layer_group_end(&c->integers);
 		return;
 	}
-	npl_tensor_free(&c->want);
+	npl_tensor_free(&c->expected);
 	for (int k = 0; k < c->layer.n_in; k++)
 		npl_tensor_free(&c->in[k]);
 }
@@ -251,18 +251,18 @@ static inline void device_case_free(struct device_case *c)
  * by that share of the largest value, 0: to the bit; its integers by so many steps. */
 static inline int64_t device_case_wrong(const struct device_case *c, double relative, int64_t steps)
 {
-	double most = 0;
-	for (int64_t i = 0; c->want.dtype == NPL_F32 && i < npl_tensor_count(&c->want); i++)
-		most = fmax(most, fabs((double)((const float *)c->want.data)[i]));
-	for (int64_t i = 0; i < npl_tensor_count(&c->want); i++) {
-		if (c->want.dtype != NPL_F32) {
-			if (llabs(rule_get(&c->y, i) - rule_get(&c->want, i)) > steps)
+	double maximum = 0;
+	for (int64_t i = 0; c->expected.dtype == NPL_F32 && i < npl_tensor_count(&c->expected); i++)
+		maximum = fmax(maximum, fabs((double)((const float *)c->expected.data)[i]));
+	for (int64_t i = 0; i < npl_tensor_count(&c->expected); i++) {
+		if (c->expected.dtype != NPL_F32) {
+			if (llabs(rule_get(&c->y, i) - rule_get(&c->expected, i)) > steps)
 				return i;
 			continue;
 		}
-		const double got = c->y.dtype == NPL_I16 ? (double)((const int16_t *)c->y.data)[i] / 1024
-							 : (double)((const float *)c->y.data)[i];
-		if (!(fabs(got - (double)((const float *)c->want.data)[i]) <= c->tolerance + relative * most))
+		const double actual = c->y.dtype == NPL_I16 ? (double)((const int16_t *)c->y.data)[i] / 1024
+							    : (double)((const float *)c->y.data)[i];
+		if (!(fabs(actual - (double)((const float *)c->expected.data)[i]) <= c->tolerance + relative * maximum))
 			return i;
 	}
 	return -1;

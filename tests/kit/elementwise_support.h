@@ -31,7 +31,7 @@ static inline struct npl_tensor result_of(enum npl_op op, const struct npl_tenso
 }
 
 static inline void refused(enum npl_op op, struct npl_attrs attrs, const struct npl_tensor *a,
-			   const struct npl_tensor *b, const char *says)
+			   const struct npl_tensor *b, const char *expected)
 {
 	struct npl_tensor out = {0};
 	struct npl_err err = {0};
@@ -42,7 +42,7 @@ static inline void refused(enum npl_op op, struct npl_attrs attrs, const struct 
 						     : 1,
 				  &out, 1, &err),
 		     NPL_EINPUT, "%s", npl_op_defs[op].name);
-	cr_assert(strstr(err.msg, says), "%s: '%s', expected '%s'", npl_op_defs[op].name, err.msg, says);
+	cr_assert(strstr(err.msg, expected), "%s: '%s', expected '%s'", npl_op_defs[op].name, err.msg, expected);
 }
 
 static inline struct npl_tensor vector(enum npl_dtype dtype, int64_t n, void *data)

@@ -19,12 +19,12 @@ static const char *of_prefix(struct net *net, const char *prefix)
 #include "npulab/ops.def"
 #undef NPL_OP
 	};
-	const char *found = NULL;
+	const char *match = NULL;
 	int64_t n = 0;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (!strcmp(rows[i].prefix, prefix) && follow_draw(net, 0, n++) == 0)
-			found = rows[i].name;
-	return found;
+			match = rows[i].name;
+	return match;
 }
 
 static int as_drawn(struct net *net, int x)

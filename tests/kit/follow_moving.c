@@ -205,10 +205,10 @@ static void gather_elements(struct net *net, const struct drawn *d)
 {
 	struct npl_shape shape = d->s;
 	shape.dim[d->axis] = 2;
-	const int64_t most = d->s.dim[d->axis] - 1;
-	const int64_t way = follow_draw(net, 0, 2);
-	const int data = way == 2 ? follow_floats(net, d->s) : d->x;
-	const int indices = way ? follow_picks(net, d->x, most) : follow_indices(net, shape, 0, most);
+	const int64_t maximum = d->s.dim[d->axis] - 1;
+	const int64_t method = follow_draw(net, 0, 2);
+	const int data = method == 2 ? follow_floats(net, d->s) : d->x;
+	const int indices = method ? follow_picks(net, d->x, maximum) : follow_indices(net, shape, 0, maximum);
 	follow_node_of(net, "GatherElements", NPL_IN(data, indices), NPL_ATTRS(NPL_INT("axis", d->axis)));
 }
 
@@ -217,10 +217,10 @@ static void gather_nd(struct net *net, const struct drawn *d)
 {
 	const int64_t batch_dims = follow_draw(net, 0, d->r - 1);
 	if (follow_draw(net, 0, 1)) {
-		int64_t least = d->s.dim[0];
+		int64_t minimum = d->s.dim[0];
 		for (int k = 1; k < d->r; k++)
-			least = d->s.dim[k] < least ? d->s.dim[k] : least;
-		follow_node_of(net, "GatherND", NPL_IN(d->x, follow_picks(net, d->y, least - 1)),
+			minimum = d->s.dim[k] < minimum ? d->s.dim[k] : minimum;
+		follow_node_of(net, "GatherND", NPL_IN(d->x, follow_picks(net, d->y, minimum - 1)),
 			       NPL_ATTRS(NPL_INT("batch_dims", batch_dims)));
 		return;
 	}
@@ -243,13 +243,13 @@ static void compress(struct net *net, const struct drawn *d)
 /* Data, indices and updates: each constant or with samples. */
 static void scatter_elements(struct net *net, const struct drawn *d)
 {
-	const int64_t most = d->s.dim[d->axis] - 1, way = follow_draw(net, 1, 7);
+	const int64_t maximum = d->s.dim[d->axis] - 1, method = follow_draw(net, 1, 7);
 	struct npl_shape shape = d->s;
 	if (follow_draw(net, 0, 3) == 0)
 		shape.dim[d->other] = 1;
-	const int data = way & 1 ? d->x : follow_floats(net, d->s),
-		  indices = way & 2 ? follow_picks(net, d->x, most) : follow_indices(net, shape, 0, most),
-		  updates = way & 4 ? d->x : follow_floats(net, shape);
+	const int data = method & 1 ? d->x : follow_floats(net, d->s),
+		  indices = method & 2 ? follow_picks(net, d->x, maximum) : follow_indices(net, shape, 0, maximum),
+		  updates = method & 4 ? d->x : follow_floats(net, shape);
 	follow_node_of(net, net->graph->opset < 11 ? "Scatter" : "ScatterElements", NPL_IN(data, indices, updates),
 		       NPL_ATTRS(NPL_INT("axis", d->axis)));
 }
@@ -282,11 +282,11 @@ static void scatter_nd_inside(struct net *net, const struct drawn *d)
 	}
 	const int x = follow_node_of(net, "Transpose", NPL_IN(d->x), NPL_ATTRS(LIST("perm", perm, d->r)));
 	const int indices = follow_indices(net, npl_shape_of(2, turned.dim[0], 1), 0, turned.dim[0] - 1);
-	const int64_t way = follow_draw(net, 1, 3);
-	follow_node_of(
-		net, "ScatterND",
-		NPL_IN(way & 1 ? x : follow_floats(net, turned), indices, way & 2 ? x : follow_floats(net, turned)),
-		NPL_NO_ATTRS);
+	const int64_t method = follow_draw(net, 1, 3);
+	follow_node_of(net, "ScatterND",
+		       NPL_IN(method & 1 ? x : follow_floats(net, turned), indices,
+			      method & 2 ? x : follow_floats(net, turned)),
+		       NPL_NO_ATTRS);
 }
 
 static void one_hot(struct net *net, const struct drawn *d)
@@ -303,15 +303,15 @@ static void reverse_sequence(struct net *net, const struct drawn *d)
 {
 	if (d->r < 2 || d->axis > 1)
 		return;
-	const int64_t most = d->s.dim[d->axis], n = d->s.dim[1 - d->axis];
-	int lengths = follow_indices(net, npl_shape_of(1, n), 1, most);
+	const int64_t maximum = d->s.dim[d->axis], n = d->s.dim[1 - d->axis];
+	int lengths = follow_indices(net, npl_shape_of(1, n), 1, maximum);
 	if (follow_draw(net, 0, 1) && d->t.rank > 0) {
 		const int64_t rest[] = {d->t.dim[0], -1};
 		const int rows = follow_node_of(net, "Reshape", NPL_IN(d->y, follow_integers(net, 2, rest)),
 						NPL_NO_ATTRS);
 		const int first = follow_node_of(net, "Gather", NPL_IN(rows, number(net, NPL_I64, &(int64_t){0})),
 						 NPL_ATTRS(NPL_INT("axis", 1)));
-		lengths = follow_picks(net, first, most);
+		lengths = follow_picks(net, first, maximum);
 	}
 	follow_node_of(net, "ReverseSequence", NPL_IN(d->x, lengths),
 		       NPL_ATTRS(NPL_INT("time_axis", d->axis), NPL_INT("batch_axis", 1 - d->axis)));

@@ -110,9 +110,9 @@ int follow_cast(struct net *net, int x, enum npl_dtype dtype)
 	return follow_node_of(net, "Cast", NPL_IN(x), NPL_ATTRS(NPL_INT("to", code[dtype])));
 }
 
-int follow_picks(struct net *net, int x, int64_t most)
+int follow_picks(struct net *net, int x, int64_t maximum)
 {
-	const float limit[] = {0, (float)most};
+	const float limit[] = {0, (float)maximum};
 	const int low = follow_constant(net, NPL_F32, (struct npl_shape){.rank = 0}, &limit[0]),
 		  high = follow_constant(net, NPL_F32, (struct npl_shape){.rank = 0}, &limit[1]);
 	return follow_cast(net, follow_node_of(net, "Clip", NPL_IN(x, low, high), NPL_NO_ATTRS), NPL_I64);
@@ -125,9 +125,9 @@ void follow_grow(struct net *net)
 	d.s = *follow_shape(net, d.x);
 	d.t = *follow_shape(net, d.y);
 	d.r = d.s.rank;
-	const int64_t most = npl_shape_count(&d.s) > npl_shape_count(&d.t) ? npl_shape_count(&d.s)
-									   : npl_shape_count(&d.t);
-	if (!d.r || !npl_shape_count(&d.s) || !npl_shape_count(&d.t) || most > ELEMENTS / 8)
+	const int64_t maximum = npl_shape_count(&d.s) > npl_shape_count(&d.t) ? npl_shape_count(&d.s)
+									      : npl_shape_count(&d.t);
+	if (!d.r || !npl_shape_count(&d.s) || !npl_shape_count(&d.t) || maximum > ELEMENTS / 8)
 		return;
 	d.axis = follow_draw(net, 0, d.r - 1);
 	d.other = follow_draw(net, 0, d.r - 1);

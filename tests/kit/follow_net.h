@@ -45,7 +45,7 @@ int follow_node_of(struct net *net, const char *op, struct npl_build_in in, stru
 int follow_outputs_of(struct net *net, const char *op, struct npl_build_in in, struct npl_attr_list attrs, int n_out);
 /* x in another type; the sample's own indices, 0 to most. */
 int follow_cast(struct net *net, int x, enum npl_dtype dtype);
-int follow_picks(struct net *net, int x, int64_t most);
+int follow_picks(struct net *net, int x, int64_t maximum);
 const struct npl_shape *follow_shape(const struct net *net, int v);
 
 /* One more operator, drawn from the lists of follow_moving.c and follow_layers.c. */

@@ -133,7 +133,7 @@ static inline int64_t rule_pool_one(const struct npl_layer *l, int64_t n, int64_
 	const struct npl_tensor *x = l->in[0];
 	const struct npl_window *win = &l->attrs->pool.window;
 	struct npl_image in = npl_image_of(&x->shape);
-	int64_t most = INT64_MIN, sum = 0, count = 0;
+	int64_t maximum = INT64_MIN, sum = 0, count = 0;
 	for (int64_t ky = 0; ky < win->kernel[0]; ky++)
 		for (int64_t kx = 0; kx < win->kernel[1]; kx++) {
 			int64_t iy = oy * win->stride[0] + ky - win->pad_begin[0];
@@ -143,11 +143,11 @@ static inline int64_t rule_pool_one(const struct npl_layer *l, int64_t n, int64_
 			if (!inside)
 				continue;
 			int64_t v = rule_at(x, &in, n, c, iy, ix);
-			most = v > most ? v : most;
+			maximum = v > maximum ? v : maximum;
 			sum += v - x->quant.zero_point;
 		}
 	return l->op == NPL_OP_MAXPOOL
-		       ? most
+		       ? maximum
 		       : rule_saturate(x->dtype, rint((double)sum / (double)count) + x->quant.zero_point);
 }
 

@@ -305,12 +305,12 @@ static inline void put_single(struct maker *m, int from)
 static inline struct net random_net(uint64_t *rng, bool exact)
 {
 	struct maker m = {.rng = rng, .n = 1};
-	char name[16], what[32];
+	char name[16], subject[32];
 	m.image[0] = (struct image){test_range(rng, 1, 4) * (test_range(rng, 0, 1) ? 1 : 4), test_range(rng, 4, 9),
 				    test_range(rng, 4, 9)};
 	onnx_put_input(&m.g, "v0", 1, 4, (int64_t[]){BATCH, m.image[0].c, m.image[0].h, m.image[0].w});
-	const int most = (int)test_range(rng, 3, 20);
-	while (m.nodes < most && m.n < IMAGES - 4) {
+	const int maximum = (int)test_range(rng, 3, 20);
+	while (m.nodes < maximum && m.n < IMAGES - 4) {
 		const int from = draw(&m, 0, 2) ? m.n - 1 : (int)draw(&m, 0, m.n - 1);
 		const int64_t kind = draw(&m, 0, 15);
 		if (kind < 5)
@@ -334,8 +334,9 @@ static inline struct net random_net(uint64_t *rng, bool exact)
 		else
 			put_sums(&m, from);
 	}
-	snprintf(what, sizeof what, "v%d %s", m.n - 1, constant(&m, 1, 0, NULL, name)); /* an image of another type */
-	onnx_put_node(&m.g, "Greater", "greater", what, "g", NULL);
+	snprintf(subject, sizeof subject, "v%d %s", m.n - 1,
+		 constant(&m, 1, 0, NULL, name)); /* an image of another type */
+	onnx_put_node(&m.g, "Greater", "greater", subject, "g", NULL);
 	onnx_put_output(&m.g, "g");
 	for (int i = 1; i < m.n; i++)
 		if (i == m.n - 1 || (!test_range(rng, 0, 5) && m.n - i < 30 && i < 7)) {

@@ -150,13 +150,13 @@ static inline double error_of(const struct net *net, const struct npl_tensor *ou
 {
 	double worst = 0;
 	for (int i = 0; i < net->graph->n_outputs; i++) {
-		double most = 1e-30, error = 0;
+		double maximum = 1e-30, error = 0;
 		for (int64_t k = 0; k < npl_tensor_count(&out[i]) && out[i].dtype == NPL_F32; k++) {
 			double r = ((float *)net->reference[i].data)[k];
-			most = fmax(most, fabs(r));
+			maximum = fmax(maximum, fabs(r));
 			error = fmax(error, fabs(((float *)out[i].data)[k] - r));
 		}
-		worst = fmax(worst, error / most);
+		worst = fmax(worst, error / maximum);
 	}
 	return worst;
 }

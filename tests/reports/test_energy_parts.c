@@ -9,8 +9,8 @@
 
 static json_t *compare(const char *model, const char *devices, const char *set)
 {
-	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", model, "--devices", devices, "--timing-only",
-				      "--json", "-", "--quiet", "--set", set);
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", model, "--devices", devices,
+				      "--timing-only", "--json", "-", "--quiet", "--set", set);
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *root = json_loads(r.out, 0, NULL);
 	cr_assert(root, "%s", r.out);
@@ -71,7 +71,7 @@ Test(energy_parts, the_host_is_apart)
 
 Test(energy_parts, tables_say_it)
 {
-	const struct cli_how plainly = {0};
+	const struct cli_run_options plainly = {0};
 	struct cli_result r = cli_run(&plainly, "compare", "digits", "--devices", "tpu_v1,diannao", "--timing-only");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(cli_says(r.out, "ENERGY OF A BATCH CHIP MEMORY WAITING HOST LINK"), "%s", r.out);

@@ -71,11 +71,11 @@ Test(report, si_text)
 	for (int i = 0; i < 100000; i++) {
 		double value = pow(10, (double)test_range(&rng, -1150, 2050) / 100) * (test_rng(&rng) >> 63 ? -1 : 1);
 		char *end;
-		double back = strtod(npl_si_text(value, "", buf, sizeof buf), &end);
+		double restored = strtod(npl_si_text(value, "", buf, sizeof buf), &end);
 		const char *prefix = *end ? strchr(prefixes, end[1]) : strchr(prefixes, ' ');
 		cr_assert(prefix, "seed %llx: %g is %s", SEED, value, buf);
-		back *= pow(1000, (double)(prefix - prefixes) - 4);
-		cr_assert(fabs(back - value) <= 0.00501 * fabs(value), "seed %llx: %g became %s", SEED, value, buf);
+		restored *= pow(1000, (double)(prefix - prefixes) - 4);
+		cr_assert(fabs(restored - value) <= 0.00501 * fabs(value), "seed %llx: %g became %s", SEED, value, buf);
 	}
 }
 
@@ -250,15 +250,16 @@ Test(report, json_values)
 	free(out);
 }
 
-static void check_widths(const char *text, const char *what)
+static void check_widths(const char *text, const char *subject)
 {
 	while (*text) {
 		size_t bytes = strcspn(text, "\n"), width = 0;
 		for (size_t i = 0; i < bytes; i++) {
 			width += ((unsigned char)text[i] & 0xc0) != 0x80;
-			cr_assert((unsigned char)text[i] >= 0x20 && text[i] != 0x7f, "%s: a control character", what);
+			cr_assert((unsigned char)text[i] >= 0x20 && text[i] != 0x7f, "%s: a control character",
+				  subject);
 		}
-		cr_assert(width <= NPL_TABLE_WIDTH, "%s: %zu columns: %.*s", what, width, (int)bytes, text);
+		cr_assert(width <= NPL_TABLE_WIDTH, "%s: %zu columns: %.*s", subject, width, (int)bytes, text);
 		text += bytes + (text[bytes] == '\n');
 	}
 }
@@ -356,19 +357,19 @@ Test(report, processors_of_any_name)
 	static const int lengths[] = {8, 40, 90};
 	struct npl_layer_spec spec = {.op = NPL_OP_GEMM, .x = npl_shape_of(2, 8, 16), .outputs = 8, .seed = 1};
 	spec.attrs = (struct npl_attrs){.opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
-	struct npl_compare_options how = {.device_names = (const char *[]){"reference", "tpu_v1"}, .n_devices = 2};
+	struct npl_compare_options options = {.device_names = (const char *[]){"reference", "tpu_v1"}, .n_devices = 2};
 	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
 		for (int single = 0; single < 2; single++) {
 			struct npl_comparison c;
 			struct npl_err err = {0};
-			char *text = NULL, wanted[1200];
+			char *text = NULL, output[1200];
 			size_t bytes;
-			cr_assert_eq(npl_single_layer(&spec, &how, &c, NULL, &err), 0, "%s", err.msg);
+			cr_assert_eq(npl_single_layer(&spec, &options, &c, NULL, &err), 0, "%s", err.msg);
 			struct npl_device_report *report = &c.device[0];
 			describe(report->info.detail, lengths[i]);
 			snprintf(report->energy.note, sizeof report->energy.note,
 				 "no TDP is known of '%s'; --set cpu.tdp_watts=W tells it", report->info.detail);
-			snprintf(wanted, sizeof wanted, "%s; energy absent: %s", report->info.detail,
+			snprintf(output, sizeof output, "%s; energy absent: %s", report->info.detail,
 				 report->energy.note);
 			FILE *stream = open_memstream(&text, &bytes);
 			npl_report_table(stream, &c,
@@ -376,7 +377,7 @@ Test(report, processors_of_any_name)
 						 .model_name = "layer", .single_layer = single, .layers = true});
 			fclose(stream);
 			check_widths(text, "a processor's name");
-			cr_assert(cli_says(text, wanted), "'%s' is not in:\n%s", wanted, text);
+			cr_assert(cli_says(text, output), "'%s' is not in:\n%s", output, text);
 			cr_assert(!cli_says(text, "another text"), "%s", text);
 			free(text);
 			npl_comparison_free(&c);
@@ -410,27 +411,27 @@ Test(report, names_from_model_files)
 	};
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		write_named(folder, "net.onnx", cases[i].name);
-		json_t *root = cli_json(&how, "compare", "@/net.onnx", "--devices", "null,tpu_v1", "--json", "-");
+		json_t *root = cli_json(&options, "compare", "@/net.onnx", "--devices", "null,tpu_v1", "--json", "-");
 		cr_assert_str_eq(cli_text(cli_at(root, "devices.1.layers.0.name")), cases[i].json);
 		json_decref(root);
-		root = cli_json(&how, "inspect", "@/net.onnx", "--json", "-");
+		root = cli_json(&options, "inspect", "@/net.onnx", "--json", "-");
 		cr_assert_str_eq(cli_text(cli_at(root, "layers.0.name")), cases[i].json);
 		json_decref(root);
-		struct cli_result r = cli_run(&how, "compare", "@/net.onnx", "--devices", "null", "--csv", "-");
+		struct cli_result r = cli_run(&options, "compare", "@/net.onnx", "--devices", "null", "--csv", "-");
 		cr_assert(r.status == 0 && strstr(r.out, cases[i].csv), "expected %s in %s", cases[i].csv, r.out);
 		cli_free(&r);
-		r = cli_run(&how, "compare", "@/net.onnx", "--devices", "null,tpu_v1", "--layers");
+		r = cli_run(&options, "compare", "@/net.onnx", "--devices", "null,tpu_v1", "--layers");
 		cr_assert_eq(r.status, 0, "%s", r.err);
 		check_widths(r.out, "compare --layers");
 		cli_free(&r);
-		r = cli_run(&how, "inspect", "@/net.onnx");
+		r = cli_run(&options, "inspect", "@/net.onnx");
 		cr_assert_eq(r.status, 0, "%s", r.err);
 		check_widths(r.out, "inspect");
 		cli_free(&r);
-		r = cli_run(&how, "run", "@/net.onnx", "--device", "null", "--log-placement", "--quiet");
+		r = cli_run(&options, "run", "@/net.onnx", "--device", "null", "--log-placement", "--quiet");
 		cr_assert(r.status == 0 && r.err_bytes > 0, "%s", r.err);
 		check_widths(r.err, "--log-placement");
 		cli_free(&r);
@@ -446,7 +447,7 @@ Test(report, values_that_went_wrong)
 	char folder[CLI_PATH];
 	struct onnx_writer g = {0};
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	for (int i = 0; i < 4096 * 8; i++)
 		weights[i] = ones[i % 4096] = 1;
 	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){1, 4096});
@@ -459,9 +460,9 @@ Test(report, values_that_went_wrong)
 	for (int wide = 0; wide < 2; wide++) {
 		const char *tpu = wide ? "tpu_v1.precision=8x16" : "tpu_v1.precision=int8",
 			   *reference = wide ? "reference.precision=8x16" : "reference.precision=int8";
-		struct cli_result r = cli_run(&how, "compare", "@/long.onnx", "--devices", "tpu_v1,reference", "--set",
-					      tpu, "--set", reference, "--layers", "--json", "@/r.json", "--csv",
-					      "@/r.csv");
+		struct cli_result r = cli_run(&options, "compare", "@/long.onnx", "--devices", "tpu_v1,reference",
+					      "--set", tpu, "--set", reference, "--layers", "--json", "@/r.json",
+					      "--csv", "@/r.csv");
 		cr_assert_eq(r.status, 0, "%s", r.err);
 		cr_assert_eq(
 			cli_says(r.out,
@@ -492,7 +493,7 @@ Test(report, results_that_are_not_finite)
 {
 	struct npl_layer_spec spec = {.op = NPL_OP_GEMM, .x = npl_shape_of(2, 8, 16), .outputs = 8, .seed = 1};
 	spec.attrs = (struct npl_attrs){.opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
-	struct npl_compare_options how = {.device_names = (const char *[]){"reference"}, .n_devices = 1};
+	struct npl_compare_options options = {.device_names = (const char *[]){"reference"}, .n_devices = 1};
 	for (int in_reference = 0; in_reference < 2; in_reference++) {
 		struct npl_comparison c;
 		struct npl_err err = {0};
@@ -500,7 +501,7 @@ Test(report, results_that_are_not_finite)
 		char *text = NULL, *json = NULL, *csv = NULL;
 		size_t bytes;
 		const struct npl_report_context context = {.model_name = "layer", .layers = true};
-		cr_assert_eq(npl_single_layer(&spec, &how, &c, NULL, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_single_layer(&spec, &options, &c, NULL, &err), 0, "%s", err.msg);
 		struct npl_accuracy *accuracy = &c.device[0].accuracy;
 		*accuracy = NPL_ACCURACY_UNKNOWN;
 		if (in_reference) {

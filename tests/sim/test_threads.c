@@ -20,7 +20,7 @@ struct made {
 	struct npl_layer layer;
 };
 
-/* Values from low to high in the tensor's own type. */
+/* Draws values from low to high in the tensor's own type. */
 static void fill(struct npl_tensor *t, enum npl_dtype dtype, struct npl_shape shape, int low, int high, uint64_t *rng)
 {
 	struct npl_err err;
@@ -54,37 +54,37 @@ static void free_made(struct made *m)
 	npl_tensor_free(&m->out);
 }
 
-/* The layer with each number of threads, all the same as with one. Returns what it told. */
-static struct npl_result run_all(const char *name, const char *precision, struct made *m, const char *what)
+/* Runs the layer with each number of threads and expects the results of one thread. Returns the counters. */
+static struct npl_result run_all(const char *name, const char *precision, struct made *m, const char *subject)
 {
 	struct npl_device *device;
 	struct npl_err err;
 	struct npl_result first = {0};
 	const size_t bytes = npl_tensor_bytes(&m->out);
 	const struct npl_device_options options = {.set = &precision, .n_sets = precision != NULL};
-	char why[200], *expected = malloc(bytes);
+	char reason[200], *expected = malloc(bytes);
 	cr_assert(expected);
 	for (int t = 0; t < TEAMS; t++) {
 		struct npl_result result;
 		npl_threads_allow(teams[t]);
 		cr_assert_eq(npl_device_open(name, &options, &device, &err), 0, "%s", err.msg);
-		cr_assert(npl_device_supports(device, &m->layer, why, sizeof why), "%s: %s", what, why);
+		cr_assert(npl_device_supports(device, &m->layer, reason, sizeof reason), "%s: %s", subject, reason);
 		for (int again = 0; again < 2; again++) { /* the second run finds what the first has left */
 			memset(m->out.data, 0x55, bytes);
 			result = (struct npl_result){0};
-			cr_assert_eq(npl_device_run(device, &m->layer, &result, &err), 0, "%s: %s", what, err.msg);
+			cr_assert_eq(npl_device_run(device, &m->layer, &result, &err), 0, "%s: %s", subject, err.msg);
 			if (!t && !again) {
 				first = result;
 				memcpy(expected, m->out.data, bytes);
 			}
-			cr_assert_eq(memcmp(expected, m->out.data, bytes), 0, "%s: values with %d threads", what,
+			cr_assert_eq(memcmp(expected, m->out.data, bytes), 0, "%s: values with %d threads", subject,
 				     teams[t]);
-			cr_assert_eq(result.cycles, first.cycles, "%s: cycles with %d threads", what, teams[t]);
+			cr_assert_eq(result.cycles, first.cycles, "%s: cycles with %d threads", subject, teams[t]);
 			cr_assert_eq(memcmp(result.counter, first.counter, sizeof first.counter), 0,
-				     "%s: counters with %d threads", what, teams[t]);
-			cr_assert_eq(result.saturations, first.saturations, "%s: saturations with %d threads", what,
+				     "%s: counters with %d threads", subject, teams[t]);
+			cr_assert_eq(result.saturations, first.saturations, "%s: saturations with %d threads", subject,
 				     teams[t]);
-			cr_assert_eq(result.overflows, first.overflows, "%s: overflows with %d threads", what,
+			cr_assert_eq(result.overflows, first.overflows, "%s: overflows with %d threads", subject,
 				     teams[t]);
 		}
 		npl_device_close(device);
@@ -94,13 +94,13 @@ static struct npl_result run_all(const char *name, const char *precision, struct
 	return first;
 }
 
-static void make_gemm(struct made *m, int64_t rows, int64_t k, int64_t n, int least, uint64_t *rng)
+static void make_gemm(struct made *m, int64_t rows, int64_t k, int64_t n, int minimum, uint64_t *rng)
 {
 	*m = (struct made){.attrs.gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
-	fill(&m->x, NPL_U8, npl_shape_of(2, rows, k), least, 255, rng);
-	fill(&m->w, NPL_I8, npl_shape_of(2, n, k), least ? 120 : -127, 127, rng);
+	fill(&m->x, NPL_U8, npl_shape_of(2, rows, k), minimum, 255, rng);
+	fill(&m->w, NPL_I8, npl_shape_of(2, n, k), minimum ? 120 : -127, 127, rng);
 	fill(&m->bias, NPL_I32, npl_shape_of(1, n), -100000, 100000, rng);
-	m->x.quant.zero_point = least ? 0 : 99;
+	m->x.quant.zero_point = minimum ? 0 : 99;
 }
 
 static void add_weights(struct made *m, enum npl_op op, bool bias)
@@ -155,7 +155,7 @@ static void make_images(struct made *m, enum npl_dtype dtype, uint64_t *rng)
 static const struct {
 	const char *device, *precision;
 	enum npl_dtype inputs, weights;
-	int most; /* of the weights */
+	int limit; /* of the weights */
 } machines[] = {{"tpu_v1", NULL, NPL_U8, NPL_I8, 127},
 		{"tpu_v1", "precision=8x16", NPL_I16, NPL_I8, 127},
 		{"diannao", NULL, NPL_I16, NPL_I16, 9000}};
@@ -168,7 +168,7 @@ Test(sim_threads, convolutions)
 		struct made m;
 		make_images(&m, machines[i].inputs, &rng);
 		m.attrs.conv = (struct npl_conv_attrs){.groups = 1, .window = window_of(2)};
-		fill(&m.w, machines[i].weights, npl_shape_of(4, 150, 96, 3, 3), -machines[i].most, machines[i].most,
+		fill(&m.w, machines[i].weights, npl_shape_of(4, 150, 96, 3, 3), -machines[i].limit, machines[i].limit,
 		     &rng);
 		fill(&m.bias, NPL_I32, npl_shape_of(1, 150), -100000, 100000, &rng);
 		make_out(&m, machines[i].inputs, npl_shape_of(4, 2, 150, 15, 16), 0x1p-2f);

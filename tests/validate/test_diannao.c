@@ -350,7 +350,7 @@ Test(validate_diannao, documented_variants)
 Test(validate_diannao, refused_layers)
 {
 	static const struct {
-		const char *set, *refused, *why, *first;
+		const char *set, *refused, *reason, *first;
 		int missing;
 	} cases[] = {
 		{"diannao.tiles.positions=18", "CONV3", "no tiles as asked for by tiles.* fit the buffers",
@@ -368,7 +368,7 @@ Test(validate_diannao, refused_layers)
 		const struct npl_validate_options options = {.n_sets = 1, .set = &cases[c].set};
 		struct npl_validation v;
 		struct npl_err err;
-		int missing = 0, told = 0;
+		int missing = 0, n_notes = 0;
 		cr_assert_eq(npl_validate(MACHINE, &options, &v, &err), 0, "%s", err.msg);
 		for (int i = 0; i < v.n; i++) {
 			const struct npl_validation_row *row = &v.row[i];
@@ -377,10 +377,10 @@ Test(validate_diannao, refused_layers)
 				     row->case_name, row->reason);
 			cr_assert(!row->attempted || strcmp(row->reason, "no model works it out") != 0, "%s of %s",
 				  row->metric, row->case_name);
-			told += !strcmp(row->case_name, cases[c].refused) && strstr(row->reason, cases[c].why);
+			n_notes += !strcmp(row->case_name, cases[c].refused) && strstr(row->reason, cases[c].reason);
 		}
 		cr_assert_eq(missing, cases[c].missing, "%s: %d", cases[c].set, missing);
-		cr_assert_gt(told, 0, "%s", cases[c].set);
+		cr_assert_gt(n_notes, 0, "%s", cases[c].set);
 		npl_validation_free(&v);
 		const struct cli_refusal refused[] = {
 			{1, cases[c].first, {"validate", MACHINE, "--quiet", "--check", "--set", cases[c].set}}};

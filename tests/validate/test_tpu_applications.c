@@ -52,8 +52,8 @@ Test(tpu_applications, timing_only)
 						     &device, &err),
 				     0, "%s", err.msg);
 			cr_assert_eq(npl_device_get_info(device)->format, wide ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8);
-			struct npl_session_options how = {.n_devices = 1, .device = &device, .timing_only = true};
-			cr_assert_eq(npl_session_open(graph, &how, &session, &err), 0, "%s", err.msg);
+			struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
+			cr_assert_eq(npl_session_open(graph, &options, &session, &err), 0, "%s", err.msg);
 			cr_assert_eq(npl_session_run(session, NULL, NULL, &run, &err), 0, "%s", err.msg);
 			cr_assert_eq(run.macs, graph->macs, "%s", apps[a].name);
 			cr_assert_gt(run.seconds, 0);
@@ -114,10 +114,10 @@ Test(tpu_applications, values_are_sane)
 			npl_tensor_free(&out[k]);
 		}
 		struct npl_comparison c;
-		struct npl_compare_options how = {.n_devices = a < 2 ? 2 : 1,
-						  .device_names = (const char *const[]){"null", "reference"},
-						  .no_accuracy = true};
-		cr_assert_eq(npl_compare(graph, &samples, NULL, &how, &c, &err), 0, "%s", err.msg);
+		struct npl_compare_options options = {.n_devices = a < 2 ? 2 : 1,
+						      .device_names = (const char *const[]){"null", "reference"},
+						      .no_accuracy = true};
+		cr_assert_eq(npl_compare(graph, &samples, NULL, &options, &c, &err), 0, "%s", err.msg);
 		for (int i = 0; i < graph->n_nodes; i++)
 			cr_assert_str_eq(c.device[0].run.layer[i].ran_on, "null");
 		npl_comparison_free(&c);

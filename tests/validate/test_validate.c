@@ -10,7 +10,7 @@
 #include "validate/tpu_applications.h"
 #include "validate/validation.h"
 
-static const struct cli_how plainly;
+static const struct cli_run_options plainly;
 
 static const struct npl_validation_row *find(const struct npl_validation *v, const char *case_name, const char *metric)
 {
@@ -230,7 +230,7 @@ Test(validate, command)
 /* The power at rest is judged and not known: it is not met therefore, and says why; no other row needs a reason. */
 Test(validate, missing_figures)
 {
-	static const char set[] = "tpu_v1.energy.static.origin=absent", why[] = "energy.static.origin is absent";
+	static const char set[] = "tpu_v1.energy.static.origin=absent", reason[] = "energy.static.origin is absent";
 	const struct npl_validate_options options = {.n_sets = 1, .set = (const char *[]){set}};
 	struct npl_validation v;
 	struct npl_err err;
@@ -240,7 +240,7 @@ Test(validate, missing_figures)
 		const bool is_it = !strcmp(row->case_name, "TPU") && !strcmp(row->metric, "die_idle_power");
 		cr_assert_eq(npl_validation_verdict(row) == NPL_MISSING, is_it, "%s of %s", row->metric,
 			     row->case_name);
-		cr_assert_str_eq(row->reason, is_it ? why : isnan(row->model) ? "no model works it out" : "");
+		cr_assert_str_eq(row->reason, is_it ? reason : isnan(row->model) ? "no model works it out" : "");
 	}
 	npl_validation_free(&v);
 	const struct cli_refusal cases[] = {
@@ -261,14 +261,14 @@ Test(validate, counts_that_are_not_known)
 	cr_assert_eq(npl_tpu_count(&npl_tpu_applications[NPL_TPU_CNN0], 1, &options, NULL, 0, &counts, &err), 0, "%s",
 		     err.msg);
 	cr_assert(isnan(counts.cycles) && isnan(counts.seconds) && isnan(counts.useful_macs));
-	cr_assert(strstr(counts.why, "tpu_v1 leaves layer conv1 to the host: ") &&
-			  strstr(counts.why, "does not fit in the 16 rows of the unified buffer"),
-		  "%s", counts.why);
+	cr_assert(strstr(counts.reason, "tpu_v1 leaves layer conv1 to the host: ") &&
+			  strstr(counts.reason, "does not fit in the 16 rows of the unified buffer"),
+		  "%s", counts.reason);
 	cr_assert_eq(npl_tpu_count(&npl_tpu_applications[NPL_TPU_MLP1], 1, &(struct npl_validate_options){0}, NULL, 0,
 				   &counts, &err),
 		     0, "%s", err.msg);
 	cr_assert(counts.cycles > 0);
-	cr_assert_str_eq(counts.why, "");
+	cr_assert_str_eq(counts.reason, "");
 }
 
 /* One row of the table, blanks between its cells made one; "" without the row. */

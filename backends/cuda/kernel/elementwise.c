@@ -108,26 +108,26 @@ static const struct function binary[NPL_OPS] = {
 	[NPL_OP_XOR] = {"one_of", BOOLS | COMPARES},
 };
 
-static bool takes(const struct function *function, const struct npl_layer *layer, char *why, size_t n)
+static bool takes(const struct function *function, const struct npl_layer *layer, char *reason, size_t n)
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
 	return kind_of(dtype) & function->kinds ||
-	       npl_refuse(why, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
+	       npl_refuse(reason, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
 }
 
-static bool takes_unary(const struct npl_layer *layer, char *why, size_t n)
+static bool takes_unary(const struct npl_layer *layer, char *reason, size_t n)
 {
-	return takes(&unary[layer->op], layer, why, n);
+	return takes(&unary[layer->op], layer, reason, n);
 }
 
-static bool takes_binary(const struct npl_layer *layer, char *why, size_t n)
+static bool takes_binary(const struct npl_layer *layer, char *reason, size_t n)
 {
 	if (layer->op == NPL_OP_POW && layer->in[1]->dtype != layer->in[0]->dtype)
-		return npl_refuse(why, n, "the GPU has no Pow of %s to %s", npl_dtype_name(layer->in[0]->dtype),
+		return npl_refuse(reason, n, "the GPU has no Pow of %s to %s", npl_dtype_name(layer->in[0]->dtype),
 				  npl_dtype_name(layer->in[1]->dtype));
 	if (layer->op == NPL_OP_MOD && !layer->attrs->binary.fmod && kind_of(layer->in[0]->dtype) == FLOATS)
-		return npl_refuse(why, n, "Mod of floats has only the sign of the dividend");
-	return takes(&binary[layer->op], layer, why, n);
+		return npl_refuse(reason, n, "Mod of floats has only the sign of the dividend");
+	return takes(&binary[layer->op], layer, reason, n);
 }
 
 static void add_kind(struct cu_macros *macros, enum npl_dtype dtype)
@@ -204,10 +204,10 @@ int cu_activate(const struct cu_job *job, enum npl_activation fused, const struc
 	return launch_unary(job, "unary", functions[fused], NPL_ACT_NONE, &args, y->dtype, y->dtype);
 }
 
-static bool takes_cast(const struct npl_layer *layer, char *why, size_t n)
+static bool takes_cast(const struct npl_layer *layer, char *reason, size_t n)
 {
 	(void)layer;
-	(void)why;
+	(void)reason;
 	(void)n;
 	return true;
 }
@@ -216,8 +216,8 @@ static int cast(const struct cu_job *job, const struct cu_value *x, const struct
 {
 	struct cu_unary_args args = {.x = x->address, .y = y->address, .count = npl_shape_count(&x->shape)};
 	bool from_real = npl_is_float(x->dtype), to_real = npl_is_float(y->dtype);
-	const char *way = y->dtype == NPL_BOOL ? "TO_BOOL=1" : from_real && !to_real ? "CUT_OFF=1" : "PLAIN=1";
-	return launch_unary(job, "cast", way, NPL_ACT_NONE, &args, x->dtype, y->dtype);
+	const char *conversion = y->dtype == NPL_BOOL ? "TO_BOOL=1" : from_real && !to_real ? "CUT_OFF=1" : "PLAIN=1";
+	return launch_unary(job, "cast", conversion, NPL_ACT_NONE, &args, x->dtype, y->dtype);
 }
 
 static int run_cast(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
@@ -347,10 +347,10 @@ static int run_variadic(const struct cu_job *job, const struct npl_layer *layer,
 
 const struct cu_family cu_variadic_family = {takes_binary, run_variadic, true};
 
-static bool takes_where(const struct npl_layer *layer, char *why, size_t n)
+static bool supports_where(const struct npl_layer *layer, char *reason, size_t n)
 {
 	(void)layer;
-	(void)why;
+	(void)reason;
 	(void)n;
 	return true;
 }
@@ -374,4 +374,4 @@ static int run_where(const struct cu_job *job, const struct npl_layer *layer, co
 	cu_macro_wide(job, &macros, args.count);
 	return cu_launch_each(job, "where", &macros, &args, args.count);
 }
-const struct cu_family cu_where_family = {takes_where, run_where, false};
+const struct cu_family cu_where_family = {supports_where, run_where, false};

@@ -26,18 +26,18 @@ static bool is_view(const struct npl_layer *layer)
 	return npl_op_defs[layer->op].flags & NPL_OP_IS_VIEW;
 }
 
-bool cu_integer_takes(const struct npl_layer *layer, char *why, size_t n)
+bool cu_integer_supports(const struct npl_layer *layer, char *reason, size_t n)
 {
 	const bool function = layer->op == NPL_OP_SIGMOID || layer->op == NPL_OP_TANH;
 	if (is_view(layer) && layer->fused == NPL_ACT_NONE && !layer->n_further)
-		return npl_tensor_same_quant(layer->in[0], layer->out) ||
-		       npl_refuse(why, n, "input and output differ in type, scale or zero point");
+		return npl_tensor_quant_equal(layer->in[0], layer->out) ||
+		       npl_refuse(reason, n, "input and output differ in type, scale or zero point");
 	if (layer->n_further)
-		return npl_refuse(why, n, "in 8 bits it gives its first result alone, and others are read");
-	if (!npl_integer_layer_ok(layer, why, n))
+		return npl_refuse(reason, n, "in 8 bits it gives its first result alone, and others are read");
+	if (!npl_integer_layer_ok(layer, reason, n))
 		return false;
 	if ((function || layer->op == NPL_OP_CONCAT) && layer->fused != NPL_ACT_NONE)
-		return npl_refuse(why, n, "no activation follows %s on integers", npl_op_defs[layer->op].name);
+		return npl_refuse(reason, n, "no activation follows %s on integers", npl_op_defs[layer->op].name);
 	return true;
 }
 
@@ -174,18 +174,18 @@ static int run_concat(const struct cu_job *job, const struct npl_layer *layer, c
 {
 	const int axis = (int)layer->attrs->along.axis;
 	const size_t element = npl_dtype_size(out->dtype);
-	int64_t at = 0, step[NPL_MAX_RANK];
+	int64_t index = 0, step[NPL_MAX_RANK];
 	int rc = 0;
 	cu_dense_steps(out->shape.rank, out->shape.dim, step);
 	for (int k = 0; k < layer->n_in && !rc; k++) {
 		struct cu_axes axes = cu_axes_of(&in[k].shape);
-		uint64_t to = out->address + (uint64_t)(at * step[axis]) * element;
+		uint64_t to = out->address + (uint64_t)(index * step[axis]) * element;
 		memcpy(axes.step[1], step, sizeof axes.step[1][0] * NPL_MAX_RANK);
-		if (npl_tensor_same_quant(layer->in[k], layer->out))
+		if (npl_tensor_quant_equal(layer->in[k], layer->out))
 			rc = cu_copy(job, &axes, element, in[k].address, to);
 		else
 			rc = run_convert(job, layer->in[k], layer->out, NPL_ACT_NONE, in[k].address, to, &axes);
-		at += in[k].shape.dim[axis];
+		index += in[k].shape.dim[axis];
 	}
 	return rc;
 }
@@ -266,16 +266,16 @@ static int quantise(const struct cu_job *job, struct cu_quantise_args *args, boo
 	return args->count ? cu_launch_each(job, "quantise", &macros, args, args->count) : 0;
 }
 
-static bool takes_quantise(const struct npl_layer *layer, char *why, size_t n)
+static bool takes_quantise(const struct npl_layer *layer, char *reason, size_t n)
 {
 	const struct npl_tensor *real = layer->op == NPL_OP_QUANTIZELINEAR ? layer->in[0] : layer->out;
 	const struct npl_tensor *integer = layer->op == NPL_OP_QUANTIZELINEAR ? layer->out : layer->in[0];
 	if (npl_dtype_size(integer->dtype) == 2)
-		return npl_refuse(why, n, "the GPU has no %s that stand for floats", npl_dtype_name(integer->dtype));
+		return npl_refuse(reason, n, "the GPU has no %s that stand for floats", npl_dtype_name(integer->dtype));
 	if (layer->n_in > 1 && layer->in[1]->dtype != NPL_F32)
-		return npl_refuse(why, n, "the GPU quantises by scales in float32 alone");
+		return npl_refuse(reason, n, "the GPU quantises by scales in float32 alone");
 	return npl_is_float32_or_half(real->dtype) || real->dtype == NPL_I32 ||
-	       npl_refuse(why, n, "the GPU does not quantise %s", npl_dtype_name(real->dtype));
+	       npl_refuse(reason, n, "the GPU does not quantise %s", npl_dtype_name(real->dtype));
 }
 
 static int run_quantise(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,

@@ -16,7 +16,7 @@ int cu_kernel_pack(struct cu_kernels *kernels, uint64_t x, const struct cu_packi
 						  .z = z,
 						  .sums = sums,
 						  .matrices = packing->matrices,
-						  .used = packing->used,
+						  .used = packing->filled_rows,
 						  .rows = packing->rows,
 						  .columns = packing->columns,
 						  .ld = packing->ld,

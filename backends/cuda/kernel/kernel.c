@@ -122,15 +122,15 @@ static int load_failed(const struct cu_kernels *kernels, int code, struct npl_er
 {
 	const int driver = kernels->driver->version_number;
 	const struct cu_nvrtc *nvrtc = kernels->nvrtc;
-	struct npl_err why = {0};
-	cu_driver_failed(kernels->driver, "cuModuleLoadData", code, &why);
+	struct npl_err failure = {0};
+	cu_driver_failed(kernels->driver, "cuModuleLoadData", code, &failure);
 	if (nvrtc->major * 1000 + nvrtc->minor * 10 <= driver)
-		return npl_fail(err, why.code, "%s", why.msg);
+		return npl_fail(err, failure.code, "%s", failure.msg);
 	return npl_fail(
-		err, why.code,
+		err, failure.code,
 		"%s: NVRTC %d.%d compiles kernels and the driver is for CUDA %d.%d; NPULAB_CUDA_PATH may name the "
 		"folder of an older NVRTC",
-		why.msg, nvrtc->major, nvrtc->minor, driver / 1000, driver % 1000 / 10);
+		failure.msg, nvrtc->major, nvrtc->minor, driver / 1000, driver % 1000 / 10);
 }
 
 static int load_kernel(struct cu_kernels *kernels, const char *name, const char *file, const char *macros,

@@ -47,10 +47,10 @@ void cu_kernels_widen(struct cu_kernels *kernels);
 /* Returns the type in which a tensor of a declared type is stored in a precision. */
 enum npl_dtype cu_stored(enum npl_dtype declared, enum cu_precision precision);
 
-/* Says whether kernels can run the layer; if not, `why` gets the reason. In int8 they run only layers of quantised
+/* Says whether kernels can run the layer; if not, `reason` says why. In int8 they run only layers of quantised
  * tensors, by the integer rules. In every other precision they run layers of floats and of a model's plain integers.
  * Tensors need no data. */
-bool cu_kernel_takes(const struct npl_layer *layer, enum cu_precision precision, char *why, size_t n);
+bool cu_kernel_supports(const struct npl_layer *layer, enum cu_precision precision, char *reason, size_t n);
 /* How a layer accepts tensors with channels last. */
 enum cu_layouts {
 	CU_LAYOUT_PLAIN, /* all tensors must be in ONNX's order */
@@ -67,7 +67,7 @@ bool cu_kernel_follows(const struct npl_layer *layer, int k);
 /* Says whether input k must be on the GPU. An input that the shape rule has read already (Reshape's shape, Slice's
  * starts) need not be. */
 bool cu_kernel_reads(const struct npl_layer *layer, int k);
-/* Runs a layer that cu_kernel_takes accepts. in[k] is the value of layer->in[k]; out[0] and after it layer->n_further
+/* Runs a layer that cu_kernel_supports accepts. in[k] is the value of layer->in[k]; out[0] and after it layer->n_further
  * values are the results (address 0: not wanted). Results overlap neither each other nor an input, except that Reshape
  * and similar operators may have their input's address as result. Returns 0, NPL_EDEVICE where the driver fails, or
  * NPL_EINTERNAL where a kernel does not compile. */
@@ -127,11 +127,11 @@ int cu_kernel_integer_conv(struct cu_kernels *kernels, const struct cu_value *x,
 			   enum npl_activation fused, const struct npl_tensor *out, uint64_t y, void *stream,
 			   struct npl_err *err);
 
-/* Packs 8-bit matrices for an integer product. x is (matrices, used, columns) or, if turned, (matrices, columns, used).
+/* Packs 8-bit matrices for an integer product. x is (matrices, filled_rows, columns) or, if turned, (matrices, columns, filled_rows).
  * z is (matrices, rows, ld); elements that x does not have are 0. `flip` is as in struct cu_patches. `sums` is the
  * address for int32 sums (matrices, rows) of each row's elements as signed numbers; 0: they are not wanted. */
 struct cu_packing {
-	int64_t matrices, used, rows, columns, ld;
+	int64_t matrices, filled_rows, rows, columns, ld;
 	bool turned;
 	uint32_t flip;
 };
@@ -161,7 +161,7 @@ struct cu_cells {
 	enum npl_op op; /* NPL_OP_RNN, NPL_OP_GRU or NPL_OP_LSTM */
 	const struct npl_recurrent_attrs *attrs;
 	int64_t steps, batch, hidden, gates, directions;
-	enum npl_dtype stored;
+	enum npl_dtype dtype;
 	uint64_t inputs; /* sums of X W: per row of X the gates of all directions; 0: there are none */
 	/* Sums of h R: the gates of each direction and sample, without the hidden gate if `candidates` has it. */
 	uint64_t states;

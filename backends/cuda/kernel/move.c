@@ -7,10 +7,10 @@
 #include "core/base/half.h"
 #include "job.h"
 
-static bool takes_any(const struct npl_layer *layer, char *why, size_t n)
+static bool supports_any_type(const struct npl_layer *layer, char *reason, size_t n)
 {
 	if (layer->op == NPL_OP_DROPOUT && layer->n_further)
-		return npl_refuse(why, n, "the GPU makes no mask of Dropout");
+		return npl_refuse(reason, n, "the GPU makes no mask of Dropout");
 	return true;
 }
 
@@ -166,7 +166,7 @@ static int run_pieces(const struct cu_job *job, int axis, const struct cu_value 
 		      int n, bool to_tensor)
 {
 	const size_t element = npl_dtype_size(tensor->dtype);
-	int64_t at = 0, step[NPL_MAX_RANK];
+	int64_t index = 0, step[NPL_MAX_RANK];
 	int rc = 0;
 	cu_steps_of(&tensor->shape, tensor->channels_last, step);
 	for (int k = 0; k < n && !rc; k++) {
@@ -175,11 +175,11 @@ static int run_pieces(const struct cu_job *job, int axis, const struct cu_value 
 		cu_steps_of(&piece[k].shape, piece[k].channels_last, piece_step);
 		memcpy(tensor_step, step, (size_t)axes.rank * sizeof *step);
 		cu_axes_order(&axes, to_tensor ? tensor->channels_last : piece[k].channels_last);
-		uint64_t piece_address = tensor->address + (uint64_t)(at * step[axis]) * element;
+		uint64_t piece_address = tensor->address + (uint64_t)(index * step[axis]) * element;
 		if (piece[k].address)
 			rc = cu_copy(job, &axes, element, to_tensor ? piece[k].address : piece_address,
 				     to_tensor ? piece_address : piece[k].address);
-		at += piece[k].shape.dim[axis];
+		index += piece[k].shape.dim[axis];
 	}
 	return rc;
 }
@@ -227,7 +227,7 @@ int cu_run_copy(const struct cu_job *job, const struct npl_layer *layer, const s
 	cu_axes_order(&axes, out->channels_last);
 	return cu_copy(job, &axes, element, in[0].address, out->address);
 }
-const struct cu_family cu_copy_family = {takes_any, cu_run_copy, false};
+const struct cu_family cu_copy_family = {supports_any_type, cu_run_copy, false};
 
 /* Returns the bits of an element for Pad's value, which is a float attribute before opset 11. */
 static uint64_t bits_of(float value, enum npl_dtype dtype)
@@ -250,12 +250,12 @@ static uint64_t bits_of(float value, enum npl_dtype dtype)
 	}
 }
 
-static bool takes_pad(const struct npl_layer *layer, char *why, size_t n)
+static bool takes_pad(const struct npl_layer *layer, char *reason, size_t n)
 {
 	/* Before opset 11 Pad takes floats only. */
 	return npl_is_float32_or_half(layer->in[0]->dtype) ||
 	       (layer->attrs->pad.value >= -128 && layer->attrs->pad.value <= 127) ||
-	       npl_refuse(why, n, "the GPU does not pad integers with %g", (double)layer->attrs->pad.value);
+	       npl_refuse(reason, n, "the GPU does not pad integers with %g", (double)layer->attrs->pad.value);
 }
 
 static int run_pad(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
@@ -276,12 +276,12 @@ static int run_pad(const struct cu_job *job, const struct npl_layer *layer, cons
 	cu_order_of(args.rank, out->channels_last, order);
 	for (int i = 0; i < args.rank; i++) {
 		const int d = order[i];
-		int64_t before = pad->pad_begin[d], after = pad->pad_end[d];
+		int64_t begin_pad = pad->pad_begin[d], end_pad = pad->pad_end[d];
 		args.dim[i] = cu_divisor_of(out->shape.dim[d]);
 		args.step[i] = step[d];
-		args.first[i] = before < 0 ? -before : 0;
-		args.left[i] = in[0].shape.dim[d] + (after < 0 ? after : 0) - args.first[i];
-		args.before[i] = before > 0 ? before : 0;
+		args.first[i] = begin_pad < 0 ? -begin_pad : 0;
+		args.left[i] = in[0].shape.dim[d] + (end_pad < 0 ? end_pad : 0) - args.first[i];
+		args.before[i] = begin_pad > 0 ? begin_pad : 0;
 	}
 	cu_macro(&macros, "UNIT=%s", cu_unit_name(npl_dtype_size(out->dtype)));
 	cu_macro_wide(job, &macros, args.count);
@@ -330,10 +330,10 @@ static int run_gather(const struct cu_job *job, const struct npl_layer *layer, c
 	cu_macro_wide(job, &macros, args.count);
 	return cu_launch_each(job, name, &macros, &args, args.count);
 }
-static bool takes_gather(const struct npl_layer *layer, char *why, size_t n)
+static bool takes_gather(const struct npl_layer *layer, char *reason, size_t n)
 {
 	/* An index into an empty tensor has no nearest element: the kernel would read outside. */
 	return npl_shape_count(&layer->in[0]->shape) > 0 || !npl_shape_count(&layer->out->shape) ||
-	       npl_refuse(why, n, "its tensor is empty");
+	       npl_refuse(reason, n, "its tensor is empty");
 }
 const struct cu_family cu_gather_family = {takes_gather, run_gather, false};

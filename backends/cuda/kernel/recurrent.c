@@ -56,7 +56,7 @@ static int launch(const struct cu_job *job, const char *name, const struct cu_ce
 					 .batch_first = attrs->batch_first,
 					 .backwards = attrs->direction == NPL_REVERSE,
 					 .clip = attrs->clip};
-	cu_macro(&macros, "S=%s", cu_type_name(cells->stored));
+	cu_macro(&macros, "S=%s", cu_type_name(cells->dtype));
 	add_functions(cells, functions, &macros, &args);
 	if (attrs->clips)
 		cu_macro(&macros, "CLIPS=1");

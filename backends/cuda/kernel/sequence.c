@@ -3,11 +3,11 @@
  * OneHot, Trilu and ReverseSequence on the GPU. */
 #include "job.h"
 
-static bool takes_onehot(const struct npl_layer *layer, char *why, size_t n)
+static bool takes_onehot(const struct npl_layer *layer, char *reason, size_t n)
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
 	return npl_is_float32_or_half(dtype) || dtype == NPL_I32 || dtype == NPL_I64 ||
-	       npl_refuse(why, n, "the GPU has no OneHot of %s", npl_dtype_name(dtype));
+	       npl_refuse(reason, n, "the GPU has no OneHot of %s", npl_dtype_name(dtype));
 }
 
 static int launch(const struct cu_job *job, const char *name, struct cu_macros *macros, struct cu_sequence_args *args,
@@ -38,10 +38,10 @@ static int run_onehot(const struct cu_job *job, const struct npl_layer *layer, c
 }
 const struct cu_family cu_onehot_family = {takes_onehot, run_onehot, false};
 
-static bool takes_all(const struct npl_layer *layer, char *why, size_t n)
+static bool supports_all(const struct npl_layer *layer, char *reason, size_t n)
 {
 	(void)layer;
-	(void)why;
+	(void)reason;
 	(void)n;
 	return true;
 }
@@ -58,7 +58,7 @@ static int run_triangle(const struct cu_job *job, const struct npl_layer *layer,
 					.upper = layer->attrs->trilu.upper};
 	return launch(job, "triangle", &macros, &args, out);
 }
-const struct cu_family cu_triangle_family = {takes_all, run_triangle, false};
+const struct cu_family cu_triangle_family = {supports_all, run_triangle, false};
 
 static int run_reverse(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		       struct cu_value *out)
@@ -74,4 +74,4 @@ static int run_reverse(const struct cu_job *job, const struct npl_layer *layer, 
 					.batch_first = layer->attrs->reverse_sequence.time_axis == 1};
 	return launch(job, "reverse", &macros, &args, out);
 }
-const struct cu_family cu_reverse_family = {takes_all, run_reverse, false};
+const struct cu_family cu_reverse_family = {supports_all, run_reverse, false};

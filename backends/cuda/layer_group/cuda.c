@@ -74,14 +74,14 @@ static int open_context(struct cu_device *d, struct npl_err *err)
  * patches. */
 static int open_libraries(struct cu_device *d, struct npl_err *err)
 {
-	struct npl_err why = {0};
+	struct npl_err failure = {0};
 	const int capability = d->gpu.major * 10 + d->gpu.minor;
 	if (cu_blas_open(&d->driver, &d->blas, err) ||
 	    cu_nvrtc_open(d->driver.library.loader, d->driver.version_number, capability, &d->nvrtc, err) ||
 	    cu_kernels_open(&d->driver, &d->nvrtc, capability, &d->kernels, err))
 		return err->code;
-	if (cu_dnn_open(&d->driver, d->stream, &d->dnn, &why))
-		snprintf(d->no_dnn, sizeof d->no_dnn, "%.199s", why.msg);
+	if (cu_dnn_open(&d->driver, d->stream, &d->dnn, &failure))
+		snprintf(d->no_dnn, sizeof d->no_dnn, "%.199s", failure.msg);
 	return 0;
 }
 
@@ -175,20 +175,20 @@ static void cuda_describe(const void *state, struct npl_device_info *info)
 		 blas % 100, dnn, numbers[d->precision]);
 }
 
-static bool cuda_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+static bool cuda_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
 {
-	return cu_layer_takes(state, layer, why, n);
+	return cu_layer_supports(state, layer, reason, n);
 }
 
 /* Runs a single layer as a layer group of one. */
 static int cuda_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
 	const struct npl_tensor *results[NPL_MAX_OUTPUTS];
-	struct npl_layer_group group = {.n = 1, .layer = &layer, .wanted = results, .timing_only = layer->timing_only};
+	struct npl_layer_group group = {.n = 1, .layer = &layer, .output = results, .timing_only = layer->timing_only};
 	struct npl_layer_group_info info;
 	void *opened;
 	for (int k = 0; k < npl_layer_outputs(layer); k++)
-		results[group.n_wanted++] = &layer->out[k];
+		results[group.n_outputs++] = &layer->out[k];
 	int rc = cu_layer_group_open(state, &group, &opened, &info, err);
 	if (rc)
 		return rc;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The cuda device as drivers see it: functions that open, run, describe and close it.
+ * The functions of the cuda device that its driver calls: they open, describe and close it, and run layers on it.
  */
 #ifndef NPULAB_BACKENDS_CUDA_LAYER_GROUP_CUDA_H
 #define NPULAB_BACKENDS_CUDA_LAYER_GROUP_CUDA_H
@@ -24,10 +24,10 @@ int cu_facts(void *state, struct npl_facts *facts, struct npl_err *err);
 int cu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err *err);
 
 /* layer_group.c: functions of struct npl_driver. */
-int cu_layer_group_open(void *state, const struct npl_layer_group *request, void **opened,
+int cu_layer_group_open(void *state, const struct npl_layer_group *request, void **handle,
 			struct npl_layer_group_info *info, struct npl_err *err);
-int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
+int cu_layer_group_run(void *state, void *handle, const struct npl_layer_group_observer *observer,
 		       struct npl_result *results, struct npl_err *err);
-void cu_layer_group_close(void *opened); /* accepts NULL */
+void cu_layer_group_close(void *handle); /* accepts NULL */
 
 #endif

@@ -108,7 +108,7 @@ int cu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err 
 	if (rc)
 		return rc;
 	rate->bytes_per_second = 2.0 * (double)bytes / best;
-	snprintf(rate->how, sizeof rate->how,
+	snprintf(rate->explanation, sizeof rate->explanation,
 		 "a copy of %zu MiB within the GPU's memory, best of %d; 2 bytes for each: one read, one written",
 		 bytes >> 20, COPIES);
 	return 0;

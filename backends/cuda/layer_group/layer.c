@@ -8,57 +8,59 @@
 #include "core/measured.h"
 
 /* Says whether all of the layer's floats have one type, since the libraries multiply floats of one type into the same
- * type. If not, `why` gets the reason. */
-static bool is_of_one_type(const struct npl_layer *layer, char *why, size_t n)
+ * type. If not, `reason` says why. */
+static bool is_of_one_type(const struct npl_layer *layer, char *reason, size_t n)
 {
 	const enum npl_dtype type = layer->in[0]->dtype;
 	for (int k = 1; k < layer->n_in; k++)
 		if (layer->in[k] && npl_is_float32_or_half(layer->in[k]->dtype) && layer->in[k]->dtype != type)
-			return npl_refuse(
-				why, n, "input %d of %s is %s and input 0 %s; the GPU multiplies floats of one type", k,
-				npl_op_defs[layer->op].name, npl_dtype_name(layer->in[k]->dtype), npl_dtype_name(type));
+			return npl_refuse(reason, n,
+					  "input %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
+					  k, npl_op_defs[layer->op].name, npl_dtype_name(layer->in[k]->dtype),
+					  npl_dtype_name(type));
 	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		if (layer->out[k].dtype != type)
-			return npl_refuse(why, n,
+			return npl_refuse(reason, n,
 					  "output %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
 					  k, npl_op_defs[layer->op].name, npl_dtype_name(layer->out[k].dtype),
 					  npl_dtype_name(type));
 	return true;
 }
 
-/* Says whether the GPU is new enough for products of the precision; if not, `why` gets the reason. A layer's precision
+/* Says whether the GPU is new enough for products of the precision; if not, `reason` says why. A layer's precision
  * may need a newer GPU than the device's. */
-static bool gpu_supports_precision(const struct cu_device *device, enum cu_precision precision, char *why, size_t n)
+static bool gpu_supports_precision(const struct cu_device *device, enum cu_precision precision, char *reason, size_t n)
 {
 	const int needed_capability = cu_capability_for(precision);
 	if (device->gpu.major * 10 + device->gpu.minor >= needed_capability)
 		return true;
-	return npl_refuse(why, n, "%.80s has compute capability %d.%d; products of %s need %d.%d", device->gpu.name,
+	return npl_refuse(reason, n, "%.80s has compute capability %d.%d; products of %s need %d.%d", device->gpu.name,
 			  device->gpu.major, device->gpu.minor, npl_dtype_name(cu_stored(NPL_F32, precision)),
 			  needed_capability / 10, needed_capability % 10);
 }
 
-bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
+bool cu_layer_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n)
 {
 	const enum cu_precision precision = cu_layer_precision(device, layer);
-	if (precision != CU_INT8 && !npl_widened_layer_ok(layer, why, n))
+	if (precision != CU_INT8 && !npl_widened_layer_ok(layer, reason, n))
 		return false;
 	if (precision != CU_INT8 && cu_multiplies(layer) &&
-	    (!is_of_one_type(layer, why, n) || !gpu_supports_precision(device, precision, why, n)))
+	    (!is_of_one_type(layer, reason, n) || !gpu_supports_precision(device, precision, reason, n)))
 		return false;
 	switch (layer->op) {
 	case NPL_OP_CONV:
-		return cu_conv_take(device, layer, why, n);
+		return cu_conv_supports(device, layer, reason, n);
 	case NPL_OP_GEMM:
-		return cu_rows_take(device, layer, why, n);
+		return cu_rows_supports(device, layer, reason, n);
 	case NPL_OP_MATMUL:
-		return precision == CU_INT8 ? cu_stack_integers_take(layer, why, n) : cu_stack_take(layer, why, n);
+		return precision == CU_INT8 ? cu_stack_integers_supports(layer, reason, n)
+					    : cu_stack_supports(layer, reason, n);
 	case NPL_OP_RNN:
 	case NPL_OP_GRU:
 	case NPL_OP_LSTM:
-		return precision != CU_INT8 || npl_widened_layer_ok(layer, why, n);
+		return precision != CU_INT8 || npl_widened_layer_ok(layer, reason, n);
 	default:
-		return cu_kernel_takes(layer, precision, why, n);
+		return cu_kernel_supports(layer, precision, reason, n);
 	}
 }
 
@@ -77,34 +79,34 @@ static bool has_no_results(const struct npl_layer *layer)
 }
 
 int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer, const bool *resident, bool names,
-		  struct cu_layer *opened, struct npl_err *err)
+		  struct cu_layer *handle, struct npl_err *err)
 {
-	*opened = (struct cu_layer){.device = device,
+	*handle = (struct cu_layer){.device = device,
 				    .layer = layer,
 				    .precision = cu_layer_precision(device, layer),
 				    .workspace_bytes = CU_BLAS_WORKSPACE};
 	int failed = 0;
 	if (names || has_no_results(layer)) {
-		opened->workspace_bytes = 0;
+		handle->workspace_bytes = 0;
 	} else if (layer->op == NPL_OP_CONV) {
-		opened->method = CU_METHOD_PATCHES;
-		failed = cu_conv_open(opened, resident, err);
+		handle->method = CU_METHOD_PATCHES;
+		failed = cu_conv_open(handle, resident, err);
 	} else if (layer->op == NPL_OP_GEMM) {
-		opened->method = CU_METHOD_ROWS;
-		failed = cu_rows_open(opened, resident, err);
+		handle->method = CU_METHOD_ROWS;
+		failed = cu_rows_open(handle, resident, err);
 	} else if (layer->op == NPL_OP_MATMUL) {
-		const bool integers = opened->precision == CU_INT8;
-		opened->method = integers ? CU_METHOD_STACK_INTEGERS : CU_METHOD_STACK;
-		failed = integers ? cu_stack_integers_open(opened, err) : cu_stack_open(opened, err);
+		const bool integers = handle->precision == CU_INT8;
+		handle->method = integers ? CU_METHOD_STACK_INTEGERS : CU_METHOD_STACK;
+		failed = integers ? cu_stack_integers_open(handle, err) : cu_stack_open(handle, err);
 	} else if (cu_is_recurrent(layer->op)) {
-		opened->method = CU_METHOD_RECURRENT;
-		failed = cu_recurrent_open(opened, err);
+		handle->method = CU_METHOD_RECURRENT;
+		failed = cu_recurrent_open(handle, err);
 	} else {
-		opened->method = CU_METHOD_KERNEL;
-		opened->workspace_bytes = 0;
+		handle->method = CU_METHOD_KERNEL;
+		handle->workspace_bytes = 0;
 	}
 	if (failed)
-		cu_layer_close(opened);
+		cu_layer_close(handle);
 	return failed;
 }
 

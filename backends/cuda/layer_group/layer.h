@@ -7,14 +7,14 @@
 
 #include "backends/cuda/products/layer.h"
 
-/* Says whether the device can run the layer; if not, `why` gets the reason. */
-bool cu_layer_takes(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n);
+/* Says whether the device can run the layer; if not, `reason` says why. */
+bool cu_layer_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n);
 
-/* Prepares a layer that cu_layer_takes accepts. resident[k] says that input k (1 or 2) is a weight or bias that has
+/* Prepares a layer that cu_layer_supports accepts. resident[k] says that input k (1 or 2) is a weight or bias that has
  * data now and stays on the GPU; every other input is given on each run. `names` says that the layer only gives data
  * another shape. */
 int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer, const bool *resident, bool names,
-		  struct cu_layer *opened, struct npl_err *err);
+		  struct cu_layer *handle, struct npl_err *err);
 void cu_layer_close(struct cu_layer *layer); /* accepts a zeroed one */
 
 /* Queues the layer in the device's stream. in[k] is the value of layer->in[k]; out[0] and its successors are the

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Runs layer groups (npulab/layer_group.h) on the GPU: copies given tensors to the GPU, runs all layers and copies
- * wanted tensors back, in one stream. Times are the differences between events recorded in it. Copying between tensors
+ * outputs back, in one stream. Times are the differences between events recorded in it. Copying between tensors
  * and pinned memory on the host happens before the first event and after the last, so a transfer's time is that of the
  * bytes on the link and of the GPU's conversions of type (float32 and 16 bits) and of order (layout.h). With an
  * observer each result is fetched after its layer; the layers' times leave that out. */
@@ -29,7 +29,7 @@ static const struct npl_tensor **copy_list(const struct npl_tensor *const *list,
 	return copy;
 }
 
-int cu_layer_group_open(void *state, const struct npl_layer_group *request, void **opened,
+int cu_layer_group_open(void *state, const struct npl_layer_group *request, void **handle,
 			struct npl_layer_group_info *info, struct npl_err *err)
 {
 	struct cu_device *device = state;
@@ -38,12 +38,12 @@ int cu_layer_group_open(void *state, const struct npl_layer_group *request, void
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a layer group");
 	group->device = device;
 	group->request = *request;
-	group->request.wanted = copy_list(request->wanted, request->n_wanted);
+	group->request.output = copy_list(request->output, request->n_outputs);
 	group->request.constant = copy_list(request->constant, request->n_constant);
 	group->request.resident = NULL;
 	group->request.n_resident = 0;
 	group->pass = calloc((size_t)request->n + 1, sizeof *group->pass);
-	int rc = group->pass && group->request.wanted && group->request.constant ? cu_device_enter(device, err)
+	int rc = group->pass && group->request.output && group->request.constant ? cu_device_enter(device, err)
 										 : npl_no_memory(err);
 	for (int l = 0; l < request->n && !rc; l++)
 		group->pass[l] = request->layer[l]->op == NPL_OP_RESHAPE ? -1 : l;
@@ -54,19 +54,19 @@ int cu_layer_group_open(void *state, const struct npl_layer_group *request, void
 		return rc;
 	}
 	*info = (struct npl_layer_group_info){.pass = group->pass};
-	*opened = group;
+	*handle = group;
 	return 0;
 }
 
-void cu_layer_group_close(void *opened)
+void cu_layer_group_close(void *handle)
 {
-	struct cu_layer_group *group = opened;
+	struct cu_layer_group *group = handle;
 	struct npl_err ignored;
 	if (!group)
 		return;
 	cu_device_enter(group->device, &ignored);
 	cu_layer_group_release(group);
-	free((void *)group->request.wanted);
+	free((void *)group->request.output);
 	free((void *)group->request.constant);
 	free(group->pass);
 	free(group);
@@ -92,7 +92,7 @@ static uint64_t second_layout_address(const struct cu_layer_group *group, int h)
 static struct cu_value value_of(const struct cu_layer_group *group, int h)
 {
 	return (struct cu_value){.address = address_of(group, h),
-				 .dtype = group->tensor[h].stored,
+				 .dtype = group->tensor[h].dtype,
 				 .shape = group->tensor[h].host->shape,
 				 .channels_last = group->tensor[h].channels_last};
 }
@@ -167,10 +167,10 @@ static int fill_constant(struct cu_layer_group *group, int h, bool channels_last
 	const struct cu_device *d = group->device;
 	const struct cu_tensor *tensor = &group->tensor[h];
 	const int64_t count = npl_tensor_count(tensor->host);
-	const size_t element = npl_dtype_size(tensor->stored), bytes = (size_t)count * element;
+	const size_t element = npl_dtype_size(tensor->dtype), bytes = (size_t)count * element;
 	const void *from = tensor->host->data;
-	if (tensor->stored != tensor->host->dtype) {
-		npl_half_narrow(tensor->stored, from, count, capacity);
+	if (tensor->dtype != tensor->host->dtype) {
+		npl_half_narrow(tensor->dtype, from, count, capacity);
 		from = capacity;
 	}
 	if (channels_last) {
@@ -187,7 +187,7 @@ static int fill_constants(struct cu_layer_group *group, struct npl_err *err)
 {
 	for (int h = 0; h < group->n_tensors; h++) {
 		const struct cu_tensor *tensor = &group->tensor[h];
-		const size_t bytes = (size_t)npl_tensor_count(tensor->host) * npl_dtype_size(tensor->stored);
+		const size_t bytes = (size_t)npl_tensor_count(tensor->host) * npl_dtype_size(tensor->dtype);
 		if (tensor->result >= 0 || !tensor->constant || !tensor->read || !bytes)
 			continue;
 		char *capacity = malloc(2 * bytes);
@@ -209,7 +209,7 @@ static int check_data(const struct cu_layer_group *group, struct npl_err *err)
 {
 	for (int h = 0; h < group->n_tensors; h++) {
 		const struct cu_tensor *tensor = &group->tensor[h];
-		bool needed = tensor->result < 0 ? tensor->read : tensor->wanted && !group->request.timing_only;
+		bool needed = tensor->result < 0 ? tensor->read : tensor->is_output && !group->request.timing_only;
 		if (needed && !tensor->host->data && npl_tensor_count(tensor->host) > 0)
 			return npl_fail(err, NPL_EINTERNAL,
 					"tensor '%s' has no data; a measured device runs on real ones",
@@ -232,16 +232,15 @@ static int reserve(struct cu_layer_group *group, struct npl_err *err)
 		       : 0;
 }
 
-/* Converts a given tensor from the host's type and order to the stored ones, or a wanted tensor back. */
+/* Converts a given tensor from the host's type and order to the stored ones, or an output back. */
 static int cast_for_transfer(struct cu_layer_group *group, int h, bool to_device, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
 	if (group->tensor[h].host_copy_piece < 0 || !npl_tensor_count(group->tensor[h].host))
 		return 0;
-	const struct cu_value stored = value_of(group, group->tensor[h].root),
+	const struct cu_value dtype = value_of(group, group->tensor[h].root),
 			      landing = landing_of(group, &group->tensor[h]);
-	return cu_kernel_cast(d->kernels, to_device ? &landing : &stored, to_device ? &stored : &landing, d->stream,
-			      err);
+	return cu_kernel_cast(d->kernels, to_device ? &landing : &dtype, to_device ? &dtype : &landing, d->stream, err);
 }
 
 static int copy_inputs_to_device(struct cu_layer_group *group, struct npl_err *err)
@@ -327,7 +326,7 @@ static int observe_result(struct cu_layer_group *group, int h, const struct npl_
 	const struct cu_device *d = group->device;
 	const struct cu_tensor *tensor = &group->tensor[h];
 	const int64_t count = npl_tensor_count(tensor->host);
-	const size_t bytes = (size_t)count * npl_dtype_size(tensor->stored);
+	const size_t bytes = (size_t)count * npl_dtype_size(tensor->dtype);
 	struct npl_tensor copy = *tensor->host;
 	copy.data = NULL;
 	copy.owned = false;
@@ -339,15 +338,15 @@ static int observe_result(struct cu_layer_group *group, int h, const struct npl_
 		rc = wait(group, err);
 	const char *plain = raw;
 	if (!rc && cu_layout_differs_from_onnx(group, h)) {
-		cu_layout_turn(&copy.shape, npl_dtype_size(tensor->stored), false, raw, raw + bytes);
+		cu_layout_turn(&copy.shape, npl_dtype_size(tensor->dtype), false, raw, raw + bytes);
 		plain = raw + bytes;
 	}
-	if (!rc && tensor->stored != copy.dtype)
-		npl_half_widen(tensor->stored, plain, count, copy.data);
+	if (!rc && tensor->dtype != copy.dtype)
+		npl_half_widen(tensor->dtype, plain, count, copy.data);
 	else if (!rc && bytes)
 		memcpy(copy.data, plain, bytes);
 	if (!rc)
-		rc = observer->made(observer->context, tensor->layer, tensor->result, &copy, err);
+		rc = observer->on_result(observer->context, tensor->layer, tensor->result, &copy, err);
 	npl_tensor_free(&copy);
 	free(raw);
 	return rc;
@@ -357,7 +356,7 @@ static int observe_layer(struct cu_layer_group *group, int l, const struct npl_l
 			 struct npl_err *err)
 {
 	for (int k = 0; k < npl_layer_outputs(group->request.layer[l]); k++)
-		if (!group->tensor[group->out[l] + k].wanted && group->pass[l] >= 0 &&
+		if (!group->tensor[group->out[l] + k].is_output && group->pass[l] >= 0 &&
 		    observe_result(group, group->out[l] + k, observer, err))
 			return err->code;
 	return 0;
@@ -366,7 +365,7 @@ static int observe_layer(struct cu_layer_group *group, int l, const struct npl_l
 static int run_layers(struct cu_layer_group *group, const struct npl_layer_group_observer *observer,
 		      struct npl_err *err)
 {
-	const bool observed = observer && observer->made && !group->request.timing_only;
+	const bool observed = observer && observer->on_result && !group->request.timing_only;
 	group->interleaved = observed;
 	for (int h = 0; h < group->n_tensors; h++)
 		group->tensor[h].has_second_layout = false;
@@ -385,7 +384,7 @@ static int copy_results_to_host(struct cu_layer_group *group, struct npl_err *er
 		return err->code;
 	for (int h = 0; h < group->n_tensors && !group->request.timing_only; h++) {
 		const struct cu_tensor *tensor = &group->tensor[h];
-		if (!tensor->wanted)
+		if (!tensor->is_output)
 			continue;
 		uint64_t from = tensor->host_copy_piece >= 0 ? landing_of(group, tensor).address : address_of(group, h);
 		if (cast_for_transfer(group, h, false, err) ||
@@ -397,7 +396,7 @@ static int copy_results_to_host(struct cu_layer_group *group, struct npl_err *er
 	if (wait(group, err))
 		return err->code;
 	for (int h = 0; h < group->n_tensors && !group->request.timing_only; h++)
-		if (group->tensor[h].wanted && bytes_of(&group->tensor[h]) &&
+		if (group->tensor[h].is_output && bytes_of(&group->tensor[h]) &&
 		    host_memory(group, &group->tensor[h]) != group->tensor[h].host->data)
 			memcpy(group->tensor[h].host->data, host_memory(group, &group->tensor[h]),
 			       bytes_of(&group->tensor[h]));
@@ -468,7 +467,7 @@ static int add_transfer(const struct cu_layer_group *group, const struct cu_tens
 static int fill_results(const struct cu_layer_group *group, struct npl_result *results, struct npl_err *err)
 {
 	int previous_event = 0;
-	for (int h = 0; h < group->n_tensors; h++) { /* all given tensors are transferred before any wanted one */
+	for (int h = 0; h < group->n_tensors; h++) { /* all given tensors are transferred before any output */
 		const struct cu_tensor *tensor = &group->tensor[h];
 		if (!is_copied_to_device(tensor))
 			continue;
@@ -479,7 +478,7 @@ static int fill_results(const struct cu_layer_group *group, struct npl_result *r
 	previous_event = group->first_to_host_event;
 	for (int h = 0; h < group->n_tensors && !group->request.timing_only; h++) {
 		const struct cu_tensor *tensor = &group->tensor[h];
-		if (!tensor->wanted)
+		if (!tensor->is_output)
 			continue;
 		if (add_transfer(group, tensor, previous_event, &results[tensor->layer].to_host, err))
 			return err->code;
@@ -499,11 +498,11 @@ static int fill_results(const struct cu_layer_group *group, struct npl_result *r
 	return 0;
 }
 
-int cu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
+int cu_layer_group_run(void *state, void *handle, const struct npl_layer_group_observer *observer,
 		       struct npl_result *results, struct npl_err *err)
 {
 	const struct cu_device *d = state;
-	struct cu_layer_group *group = opened;
+	struct cu_layer_group *group = handle;
 	int rc = cu_device_enter(d, err);
 	if (!rc && !group->ready)
 		rc = cu_layer_group_prepare(group, err);

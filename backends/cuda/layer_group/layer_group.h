@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A layer group on the GPU, which layer_group_plan.c prepares and layer_group.c runs. A run has numbered steps: step 0
- * copies the given tensors to the GPU, step l + 1 runs layer l, and step n + 1 copies the wanted tensors to the host.
+ * copies the given tensors to the GPU, step l + 1 runs layer l, and step n + 1 copies the outputs to the host.
  * Weights and constants have memory of their own while the layer group is open; all other values share the device's
  * memory, each for the steps in which it is needed.
  */
@@ -14,13 +14,13 @@
 /* A tensor of the layers on the GPU. */
 struct cu_tensor {
 	const struct npl_tensor *host; /* the tensor as the session has it */
-	enum npl_dtype stored;
+	enum npl_dtype dtype;
 	int root;        /* index of the held tensor whose memory this one uses; its own index if it is no view */
 	int layer;       /* index of the layer that makes the tensor, or of the first that reads a given one */
 	int result;      /* index in `out` of the layer that makes it; -1: it is given */
 	int first, last; /* the steps between which it is needed; a root's cover its views */
 	bool read;       /* a layer reads it on the GPU */
-	bool wanted, constant;
+	bool is_output, constant;
 	bool channels_last; /* the tensor's elements are ordered with channels last (layout.h) */
 	bool needed_plain;  /* used by layout.c alone: a layer needs it in ONNX's order */
 	/* the steps between which the tensor's copy in the other order exists; -1: there is no copy */
@@ -40,7 +40,7 @@ struct cu_tensor {
 
 struct cu_layer_group {
 	struct cu_device *device;
-	/* The request's layers are borrowed. Its lists wanted and constant are copies. */
+	/* The request's layers are borrowed. Its lists `output` and `constant` are copies. */
 	struct npl_layer_group request;
 	bool ready;       /* everything below is prepared; a group that is only timed is prepared at its first run */
 	bool filled;      /* the constants are on the GPU */

@@ -29,7 +29,7 @@ static int find_tensor(const struct cu_layer_group *group, const struct npl_tens
 static int add_tensor(struct cu_layer_group *group, const struct npl_tensor *tensor, int layer, int result, int step)
 {
 	group->tensor[group->n_tensors] = (struct cu_tensor){.host = tensor,
-							     .stored = cu_device_type(group->device, tensor->dtype),
+							     .dtype = cu_device_type(group->device, tensor->dtype),
 							     .root = group->n_tensors,
 							     .layer = layer,
 							     .result = result,
@@ -95,7 +95,7 @@ static int open_layers(struct cu_layer_group *group, struct npl_err *err)
 	return rc;
 }
 
-/* Finds the steps in which each tensor is needed, and which tensors are wanted or constant. */
+/* Finds the steps in which each tensor is needed, and which tensors are outputs or constant. */
 static void find_lifetimes(struct cu_layer_group *group, const struct npl_layer_group *request)
 {
 	for (int l = 0; l < group->request.n; l++)
@@ -106,11 +106,11 @@ static void find_lifetimes(struct cu_layer_group *group, const struct npl_layer_
 			group->tensor[group->tensor[h].root].read = true;
 			extend_lifetime(group, h, l + 1);
 		}
-	for (int i = 0; i < request->n_wanted; i++) {
-		int h = find_tensor(group, request->wanted[i]);
+	for (int i = 0; i < request->n_outputs; i++) {
+		int h = find_tensor(group, request->output[i]);
 		if (h < 0)
 			continue;
-		group->tensor[h].wanted = true;
+		group->tensor[h].is_output = true;
 		extend_lifetime(group, h, group->request.n + 1);
 	}
 	for (int i = 0; i < request->n_constant; i++) {
@@ -134,7 +134,7 @@ static int add_piece(struct cu_layer_group *group, size_t bytes, int first, int 
 /* Places the copy in the other order: a constant's for good, any other for the steps that need it. */
 static void place_second_layout(struct cu_layer_group *group, struct cu_tensor *tensor, size_t *constants)
 {
-	const size_t bytes = bytes_as(tensor->host, tensor->stored);
+	const size_t bytes = bytes_as(tensor->host, tensor->dtype);
 	if (tensor->second_layout_first < 0)
 		return;
 	if (tensor->result < 0 && tensor->constant) {
@@ -153,14 +153,14 @@ static void place_tensor(struct cu_layer_group *group, struct cu_tensor *tensor,
 	const bool is_input = tensor->result < 0;
 	if (tensor->root == h && is_input && tensor->constant) {
 		tensor->offset = *constants;
-		*constants += tensor->read ? cu_aligned(bytes_as(tensor->host, tensor->stored)) : 0;
+		*constants += tensor->read ? cu_aligned(bytes_as(tensor->host, tensor->dtype)) : 0;
 	} else if (tensor->root == h && (tensor->read || !is_input)) {
-		tensor->piece = add_piece(group, bytes_as(tensor->host, tensor->stored), tensor->first, tensor->last);
+		tensor->piece = add_piece(group, bytes_as(tensor->host, tensor->dtype), tensor->first, tensor->last);
 	}
 	place_second_layout(group, tensor, constants);
-	if (tensor->constant || (is_input && !tensor->read) || (!is_input && !tensor->wanted))
+	if (tensor->constant || (is_input && !tensor->read) || (!is_input && !tensor->is_output))
 		return;
-	if (tensor->stored != tensor->host->dtype || cu_layout_differs_from_onnx(group, h))
+	if (tensor->dtype != tensor->host->dtype || cu_layout_differs_from_onnx(group, h))
 		tensor->host_copy_piece = add_piece(group, npl_tensor_bytes(tensor->host),
 						    is_input ? 0 : group->request.n + 1,
 						    is_input ? 0 : group->request.n + 1);
@@ -213,10 +213,10 @@ static int place_weights(struct cu_layer_group *group, size_t constants, struct 
 	if (cu_block_open(&group->device->driver, weights + constants, purpose, &group->resident, err))
 		return err->code;
 	group->constants_at = weights;
-	uint64_t at = group->resident.address;
+	uint64_t address = group->resident.address;
 	for (int l = 0; l < group->request.n; l++) {
-		group->layer[l].weights.address = at;
-		at += cu_aligned(group->layer[l].weights.bytes);
+		group->layer[l].weights.address = address;
+		address += cu_aligned(group->layer[l].weights.bytes);
 		if (upload_weights(group, &group->layer[l], err))
 			return err->code;
 	}
@@ -282,7 +282,7 @@ static int make_events(struct cu_layer_group *group, struct npl_err *err)
 	}
 	group->first_to_host_event = next_event(group);
 	for (int h = 0; h < group->n_tensors; h++)
-		if (group->tensor[h].wanted)
+		if (group->tensor[h].is_output)
 			group->tensor[h].event = next_event(group);
 	for (int i = 0; i < group->n_events; i++)
 		if (cu_try(driver, err, cuEventCreate, event_create, (&group->event[i], 0)))

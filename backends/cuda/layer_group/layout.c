@@ -102,7 +102,7 @@ static void note_read(struct cu_layer_group *group, int h, bool last, int step)
 		need_second_layout(group, h, step);
 }
 
-static bool result_lies_last(const struct cu_layer_group *group, int l)
+static bool has_channels_last_result(const struct cu_layer_group *group, int l)
 {
 	const struct npl_layer *layer_request = group->request.layer[l];
 	if (group->layer[l].method != CU_METHOD_KERNEL)
@@ -130,7 +130,7 @@ void cu_layout_plan(struct cu_layer_group *group)
 	}
 	for (int l = 0; l < group->request.n; l++) {
 		const struct npl_layer *layer_request = group->request.layer[l];
-		const bool last = result_lies_last(group, l);
+		const bool last = has_channels_last_result(group, l);
 		for (int k = 0; k < npl_layer_outputs(layer_request); k++)
 			group->tensor[group->out[l] + k].channels_last = last &&
 									 (group->layer[l].method != CU_METHOD_KERNEL ||

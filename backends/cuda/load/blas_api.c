@@ -38,13 +38,13 @@ static int load(const struct cu_driver *driver, struct cu_blas *blas, struct npl
 #include "blas_api.def"
 #undef CU_CALL
 	};
-	char why[200];
-	if (cu_library_open(driver->library.loader, usable, &blas->library, why, sizeof why))
+	char reason[200];
+	if (cu_library_open(driver->library.loader, usable, &blas->library, reason, sizeof reason))
 		return npl_fail(
 			err, NPL_EDEVICE,
 			"a GPU is here, but no cuBLASLt for its driver, which runs CUDA %d.%d: %s cannot be loaded "
 			"(%s); NPULAB_CUDA_PATH may name its folder",
-			driver->version_number / 1000, driver->version_number % 1000 / 10, *usable, why);
+			driver->version_number / 1000, driver->version_number % 1000 / 10, *usable, reason);
 	const char *missing = cu_library_symbols(&blas->library, symbols, sizeof symbols / sizeof *symbols);
 	if (missing)
 		return npl_fail(err, NPL_EDEVICE, "%.200s has no %s", blas->library.path, missing);

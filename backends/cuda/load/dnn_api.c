@@ -20,9 +20,9 @@ static int load(const struct cu_driver *driver, struct cu_dnn *dnn, struct npl_e
 #include "dnn_api.def"
 #undef CU_CALL
 	};
-	char why[200];
-	if (cu_library_open(driver->library.loader, names, &dnn->library, why, sizeof why))
-		return npl_fail(err, NPL_EDEVICE, "libcudnn.so.9 cannot be loaded (%s)", why);
+	char reason[200];
+	if (cu_library_open(driver->library.loader, names, &dnn->library, reason, sizeof reason))
+		return npl_fail(err, NPL_EDEVICE, "libcudnn.so.9 cannot be loaded (%s)", reason);
 	const char *missing = cu_library_symbols(&dnn->library, symbols, sizeof symbols / sizeof *symbols);
 	if (missing)
 		return npl_fail(err, NPL_EDEVICE, "%.200s has no %s", dnn->library.path, missing);

@@ -22,9 +22,9 @@ static int load(const struct cu_loader *loader, struct cu_driver *driver, struct
 #include "driver_api.def"
 #undef CU_CALL
 	};
-	char why[200];
-	if (cu_library_open(loader, names, &driver->library, why, sizeof why))
-		return npl_fail(err, NPL_EDEVICE, "no driver: libcuda.so.1 cannot be loaded (%s)", why);
+	char reason[200];
+	if (cu_library_open(loader, names, &driver->library, reason, sizeof reason))
+		return npl_fail(err, NPL_EDEVICE, "no driver: libcuda.so.1 cannot be loaded (%s)", reason);
 	const char *missing = cu_library_symbols(&driver->library, symbols, sizeof symbols / sizeof *symbols);
 	if (missing)
 		return npl_fail(err, NPL_EDEVICE, "the CUDA driver is too old or damaged: libcuda.so.1 has no %s",

@@ -19,7 +19,7 @@ static void system_close(void *library)
 	dlclose(library);
 }
 
-static const char *system_why(void)
+static const char *system_last_error(void)
 {
 	return dlerror();
 }
@@ -28,7 +28,7 @@ const struct cu_loader cu_system_loader = {
 	.open = system_open,
 	.symbol = dlsym,
 	.close = system_close,
-	.why = system_why,
+	.last_error = system_last_error,
 };
 
 /* Subfolders of a folder in NPULAB_CUDA_PATH. */
@@ -50,12 +50,12 @@ static bool try_path(struct cu_library *library, const char *folder, size_t leng
 static bool try_named(struct cu_library *library, const char *name)
 {
 	const char *list = getenv("NPULAB_CUDA_PATH");
-	for (const char *at = list; at && *at;) {
-		size_t length = strcspn(at, ":");
+	for (const char *cursor = list; cursor && *cursor;) {
+		size_t length = strcspn(cursor, ":");
 		for (size_t i = 0; length && i < sizeof subfolders / sizeof *subfolders; i++)
-			if (try_path(library, at, length, subfolders[i], name))
+			if (try_path(library, cursor, length, subfolders[i], name))
 				return true;
-		at += length + (at[length] == ':');
+		cursor += length + (cursor[length] == ':');
 	}
 	return false;
 }
@@ -68,18 +68,18 @@ static bool try_usual(struct cu_library *library, const char *name)
 	return false;
 }
 
-int cu_library_open(const struct cu_loader *loader, const char *const *names, struct cu_library *library, char *why,
+int cu_library_open(const struct cu_loader *loader, const char *const *names, struct cu_library *library, char *reason,
 		    size_t n)
 {
 	if (n)
-		*why = '\0';
+		*reason = '\0';
 	*library = (struct cu_library){.loader = loader};
 	for (; *names; names++) {
 		if (try_named(library, *names) || try_path(library, "", 0, "", *names))
 			return 0;
-		const char *reason = loader->why();
-		if (reason && n && !*why)
-			snprintf(why, n, "%s", reason);
+		const char *message = loader->last_error();
+		if (message && n && !*reason)
+			snprintf(reason, n, "%s", message);
 		if (try_usual(library, *names))
 			return 0;
 	}

@@ -18,7 +18,7 @@ struct cu_loader {
 	void *(*open)(const char *path); /* NULL: it cannot be loaded */
 	void *(*symbol)(void *library, const char *name);
 	void (*close)(void *library);
-	const char *(*why)(void); /* the reason of the last failure */
+	const char *(*last_error)(void); /* the reason of the last failure */
 };
 extern const struct cu_loader cu_system_loader;
 
@@ -31,8 +31,8 @@ struct cu_library {
 };
 
 /* Opens the first library in `names` (NULL-terminated, in order of preference) that can be loaded. NPL_EDEVICE: none
- * can; `why` has the loader's reason for the first name in the dynamic linker's places. */
-int cu_library_open(const struct cu_loader *loader, const char *const *names, struct cu_library *library, char *why,
+ * can; `reason` has the loader's reason for the first name in the dynamic linker's places. */
+int cu_library_open(const struct cu_loader *loader, const char *const *names, struct cu_library *library, char *reason,
 		    size_t n);
 void cu_library_close(struct cu_library *library); /* accepts a zeroed one */
 

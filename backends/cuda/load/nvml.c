@@ -12,15 +12,15 @@ static const char *const sonames[] = {"libnvidia-ml.so.1", "libnvidia-ml.so",
 
 static int load_library(struct cu_nvml *nvml, struct npl_err *err)
 {
-	char why[200] = "";
+	char reason[200] = "";
 	for (size_t i = 0; i < sizeof sonames / sizeof *sonames && !nvml->library; i++) {
 		nvml->library = nvml->loader->open(sonames[i]);
-		const char *reason = nvml->library ? NULL : nvml->loader->why();
-		if (reason && !*why) /* the reason for the first name */
-			snprintf(why, sizeof why, "%s", reason);
+		const char *message = nvml->library ? NULL : nvml->loader->last_error();
+		if (message && !*reason) /* the reason for the first name */
+			snprintf(reason, sizeof reason, "%s", message);
 	}
 	if (!nvml->library)
-		return npl_fail(err, NPL_EDEVICE, "NVML cannot be loaded (%s)", why);
+		return npl_fail(err, NPL_EDEVICE, "NVML cannot be loaded (%s)", reason);
 	return 0;
 }
 

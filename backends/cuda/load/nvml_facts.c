@@ -19,9 +19,9 @@ static int clock_fact(const struct cu_nvml *nvml, int type, const char *key, str
 static int energy_fact(const struct cu_loader *loader, const char *bus_id, struct npl_facts *facts, struct npl_err *err)
 {
 	struct npl_energy_meter meter;
-	struct npl_err why = {0};
-	if (cu_nvml_open_meter(loader, bus_id, &meter, &why))
-		return npl_fact(facts, err, "energy", "not measured: %s", why.msg);
+	struct npl_err failure = {0};
+	if (cu_nvml_open_meter(loader, bus_id, &meter, &failure))
+		return npl_fact(facts, err, "energy", "not measured: %s", failure.msg);
 	int rc = npl_fact(facts, err, "energy", "measured by %s", meter.source);
 	npl_energy_meter_close(&meter);
 	return rc;
@@ -31,11 +31,11 @@ int cu_nvml_facts(const struct cu_loader *loader, const char *bus_id, struct npl
 {
 	struct cu_nvml nvml;
 	struct cu_nvml_memory memory;
-	struct npl_err why = {0};
+	struct npl_err failure = {0};
 	char version[CU_NVML_VERSION_CHARS] = "";
 	unsigned value;
-	if (cu_nvml_open(loader, bus_id, &nvml, &why))
-		return npl_fact(facts, err, "energy", "not measured: %s", why.msg);
+	if (cu_nvml_open(loader, bus_id, &nvml, &failure))
+		return npl_fact(facts, err, "energy", "not measured: %s", failure.msg);
 	int rc = 0;
 	if (nvml.driver_version && !nvml.driver_version(version, sizeof version))
 		rc = npl_fact(facts, err, "driver_version", "%s", version);

@@ -144,7 +144,7 @@ static void close_meter(void *state)
 }
 
 /* Chooses the method that the board supports: its call succeeds and returns more than 0. */
-static int choose_way(struct cu_nvml_meter *m, struct npl_err *err)
+static int choose_method(struct cu_nvml_meter *m, struct npl_err *err)
 {
 	unsigned long long count = 0;
 	double watts = 0;
@@ -181,7 +181,7 @@ int cu_nvml_open_meter(const struct cu_loader *loader, const char *bus_id, struc
 		free(m);
 		return err->code;
 	}
-	if (choose_way(m, err)) {
+	if (choose_method(m, err)) {
 		close_meter(m);
 		return err->code;
 	}

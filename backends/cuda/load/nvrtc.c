@@ -46,28 +46,29 @@ static int read_capabilities(struct cu_nvrtc *nvrtc, struct npl_err *err)
 	int code = nvrtc->version(&nvrtc->major, &nvrtc->minor);
 	if (code)
 		return failed(nvrtc, "nvrtcVersion", code, err);
-	if ((code = nvrtc->count_architectures(&nvrtc->n_known)))
+	if ((code = nvrtc->count_architectures(&nvrtc->n_architectures)))
 		return failed(nvrtc, "nvrtcGetNumSupportedArchs", code, err);
-	if (nvrtc->n_known < 1 || nvrtc->n_known > CU_NVRTC_ARCHITECTURES)
+	if (nvrtc->n_architectures < 1 || nvrtc->n_architectures > CU_NVRTC_ARCHITECTURES)
 		return npl_fail(err, NPL_EDEVICE, "NVRTC fails: it says that it knows %d architectures",
-				nvrtc->n_known);
-	if ((code = nvrtc->architectures(nvrtc->known)))
+				nvrtc->n_architectures);
+	if ((code = nvrtc->architectures(nvrtc->architecture)))
 		return failed(nvrtc, "nvrtcGetSupportedArchs", code, err);
 	return 0;
 }
 
 /* Chooses the architecture to compile for: the GPU's own, or the nearest below it. */
-static int choose_architecture(const struct cu_nvrtc *nvrtc, int capability, int *chosen, struct npl_err *err)
+static int choose_architecture(const struct cu_nvrtc *nvrtc, int capability, int *architecture, struct npl_err *err)
 {
-	*chosen = 0;
-	for (int i = 0; i < nvrtc->n_known; i++)
-		if (nvrtc->known[i] <= capability && nvrtc->known[i] > *chosen)
-			*chosen = nvrtc->known[i];
-	if (*chosen)
+	*architecture = 0;
+	for (int i = 0; i < nvrtc->n_architectures; i++)
+		if (nvrtc->architecture[i] <= capability && nvrtc->architecture[i] > *architecture)
+			*architecture = nvrtc->architecture[i];
+	if (*architecture)
 		return 0;
 	return npl_fail(err, NPL_EDEVICE,
 			"NVRTC %d.%d compiles for compute capability %d.%d and later, this GPU has %d.%d", nvrtc->major,
-			nvrtc->minor, nvrtc->known[0] / 10, nvrtc->known[0] % 10, capability / 10, capability % 10);
+			nvrtc->minor, nvrtc->architecture[0] / 10, nvrtc->architecture[0] % 10, capability / 10,
+			capability % 10);
 }
 
 /* How well a library fits the driver and the GPU; greater is better. */
@@ -79,14 +80,14 @@ static int open_one(const struct cu_loader *loader, const char *name, int driver
 		    struct cu_nvrtc *nvrtc, struct npl_err *err)
 {
 	const char *const names[] = {name, NULL};
-	char why[200];
+	char failure[200];
 	int architecture;
 	*nvrtc = (struct cu_nvrtc){0};
-	if (cu_library_open(loader, names, &nvrtc->library, why, sizeof why)) {
+	if (cu_library_open(loader, names, &nvrtc->library, failure, sizeof failure)) {
 		npl_fail(err, NPL_EDEVICE,
 			 "no NVRTC: neither libnvrtc.so.13 nor libnvrtc.so.12 can be loaded (%s); the GPU's kernels "
 			 "are compiled by it, and NPULAB_CUDA_PATH may name its folder",
-			 why);
+			 failure);
 		return ABSENT;
 	}
 	if (find_symbols(nvrtc, err) || read_capabilities(nvrtc, err) ||
@@ -104,16 +105,16 @@ int cu_nvrtc_open(const struct cu_loader *loader, int driver_version, int capabi
 	int best = -1;
 	*nvrtc = (struct cu_nvrtc){0};
 	for (size_t i = 0; i < sizeof names / sizeof *names && best < BEST_FIT; i++) {
-		struct cu_nvrtc found;
-		struct npl_err why = {0};
-		const int fit = open_one(loader, names[i], driver_version, capability, &found, &why);
+		struct cu_nvrtc candidate;
+		struct npl_err failure = {0};
+		const int fit = open_one(loader, names[i], driver_version, capability, &candidate, &failure);
 		if (fit <= best) {
-			cu_nvrtc_close(&found);
+			cu_nvrtc_close(&candidate);
 			continue;
 		}
 		cu_nvrtc_close(nvrtc);
-		*nvrtc = found;
-		*err = why;
+		*nvrtc = candidate;
+		*err = failure;
 		best = fit;
 	}
 	return best < FITS ? err->code : 0;
@@ -128,9 +129,9 @@ void cu_nvrtc_close(struct cu_nvrtc *nvrtc)
 const char *cu_nvrtc_target(const struct cu_nvrtc *nvrtc, int capability, char text[24])
 {
 	struct npl_err ignored;
-	int chosen;
-	choose_architecture(nvrtc, capability, &chosen, &ignored);
-	snprintf(text, 24, "%s_%d", chosen == capability ? "sm" : "compute", chosen);
+	int architecture;
+	choose_architecture(nvrtc, capability, &architecture, &ignored);
+	snprintf(text, 24, "%s_%d", architecture == capability ? "sm" : "compute", architecture);
 	return text;
 }
 

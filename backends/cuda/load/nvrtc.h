@@ -19,8 +19,9 @@ enum { CU_NVRTC_ARCHITECTURES = 64 };
 /* The functions of NVRTC. nvrtcResult is an int here, nvrtcProgram a pointer. */
 struct cu_nvrtc {
 	struct cu_library library;
-	int major, minor;                           /* NVRTC's version */
-	int n_known, known[CU_NVRTC_ARCHITECTURES]; /* architectures it compiles for, ascending: 75 is 7.5 */
+	int major, minor; /* NVRTC's version */
+	int n_architectures,
+		architecture[CU_NVRTC_ARCHITECTURES]; /* architectures it compiles for, ascending: 75 is 7.5 */
 	int (*version)(int *major, int *minor);
 	int (*count_architectures)(int *count);
 	int (*architectures)(int *architecture);

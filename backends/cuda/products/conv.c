@@ -20,22 +20,22 @@
 
 #define MOST_GROUP_TAPS 128 /* elements of a group's patch: 3 x 3 of up to 14 channels */
 
-bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
+bool cu_conv_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n)
 {
-	const char *reason = NULL;
+	const char *refusal = NULL;
 	if (layer->attrs->conv.private_kernels)
-		reason = "every output position has kernels of its own";
+		refusal = "every output position has kernels of its own";
 	else if (cu_layer_precision(device, layer) != CU_INT8)
 		return true;
-	else if (!npl_integer_layer_ok(layer, why, n))
+	else if (!npl_integer_layer_ok(layer, reason, n))
 		return false;
 	else if (!npl_is_byte(layer->in[0]->dtype) || !npl_is_byte(layer->in[1]->dtype))
-		reason = "the GPU multiplies integers of 8 bits";
+		refusal = "the GPU multiplies integers of 8 bits";
 	else if (!npl_is_byte(layer->out->dtype) && layer->out->dtype != NPL_I32)
-		reason = "its result is neither of 8 nor of 32 bits";
-	if (reason)
-		snprintf(why, n, "%s", reason);
-	return !reason;
+		refusal = "its result is neither of 8 nor of 32 bits";
+	if (refusal)
+		snprintf(reason, n, "%s", refusal);
+	return !refusal;
 }
 
 static int64_t product_of(const struct npl_shape *shape, int from)
@@ -94,8 +94,8 @@ static void plan_chunks(struct cu_layer *layer, int64_t unit)
 		c->chunk_pixels = npl_min_i64(npl_max_i64(room / (ld * unit) / 64 * 64, 64), c->pixels);
 	/* A product whose rows are rounded up to 4 reads up to three rows after the last patch. */
 	const size_t patches = (size_t)((c->chunk_images * c->chunk_pixels + 3) * ld * unit);
-	c->sums_at = cu_aligned(patches);
-	layer->scratch_bytes = c->sums_at + (size_t)(c->chunk_images * sums);
+	c->sums_offset = cu_aligned(patches);
+	layer->scratch_bytes = c->sums_offset + (size_t)(c->chunk_images * sums);
 }
 
 /* Prepares the product of a chunk of `images` images, `pixels` pixels of each. */
@@ -147,10 +147,10 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 	if (precision != CU_INT8 && c->columns) { /* cuDNN reads weights as the model has them */
 		if (cu_weights_plan(layer, resident, c->filters, c->columns, c->columns, c->filters, err))
 			return err->code;
-		struct npl_err why;
+		struct npl_err failure;
 		for (int last = cu_layout_wanted(layer); last >= 0 && layer->device->dnn.handle; last--) {
 			layer->channels_last = last;
-			if (cu_dnn_layer_open(layer, &why))
+			if (cu_dnn_layer_open(layer, &failure))
 				continue;
 			layer->method = CU_METHOD_DNN;
 			return 0;
@@ -246,7 +246,7 @@ static int run_chunk(struct cu_layer *layer, const struct cu_value *in, struct c
 	const bool integers = layer->precision == CU_INT8;
 	const int64_t images = npl_min_i64(c->chunk_images, c->images - image);
 	const uint64_t y = out[0].address + (uint64_t)(image * c->filters * c->pixels) * npl_dtype_size(out[0].dtype);
-	const uint64_t sums = integers ? scratch + c->sums_at : y;
+	const uint64_t sums = integers ? scratch + c->sums_offset : y;
 	for (int64_t pixel = 0; pixel < c->pixels; pixel += c->chunk_pixels)
 		for (int64_t group = 0; group < c->groups; group++) {
 			bool full_chunk = images == c->chunk_images && c->pixels - pixel >= c->chunk_pixels;

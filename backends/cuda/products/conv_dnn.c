@@ -106,7 +106,7 @@ static int describe(struct cu_layer *layer, struct npl_err *err)
 	const bool relu = request->fused == NPL_ACT_RELU;
 	key->type = type;
 	key->layout = layer->channels_last ? CU_DNN_NHWC : CU_DNN_NCHW;
-	key->joins = request->n_in > 2 && request->in[2] && request->fused == NPL_ACT_NONE;
+	key->has_fusable_bias = request->n_in > 2 && request->in[2] && request->fused == NPL_ACT_NONE;
 	if (describe_tensor(layer, type, n, key->x, &dnn_layer->x, err) ||
 	    describe_tensor(layer, type, n, key->y, &dnn_layer->y, err) ||
 	    describe_tensor(layer, type, n, bias, &dnn_layer->bias, err) ||
@@ -120,40 +120,40 @@ static int describe(struct cu_layer *layer, struct npl_err *err)
 	return describe_window(layer, n - 2, type, err);
 }
 
-int cu_dnn_layer_take(struct cu_layer *layer, const struct cu_dnn_found *found, struct npl_err *err)
+int cu_dnn_layer_set_algorithm(struct cu_layer *layer, const struct cu_dnn_found *result, struct npl_err *err)
 {
 	struct cu_dnn_layer *dnn_layer = &layer->dnn;
-	dnn_layer->algorithm = found->algorithm;
-	dnn_layer->workspace_bytes = layer->workspace_bytes = found->workspace_bytes;
+	dnn_layer->algorithm = result->algorithm;
+	dnn_layer->workspace_bytes = layer->workspace_bytes = result->workspace_bytes;
 	/* The algorithm's time holds for found->math. float32 keeps FMA, because other mathematics lose digits. */
 	if (layer->precision == CU_F32)
 		return 0;
-	dnn_layer->math = found->math;
+	dnn_layer->math = result->math;
 	return cu_dnn_try(&layer->device->dnn, err, cudnnSetConvolutionMathType, convolution_math,
-			  (dnn_layer->convolution, found->math));
+			  (dnn_layer->convolution, result->math));
 }
 
 static int choose_algorithm(struct cu_layer *layer, struct npl_err *err)
 {
 	const struct cu_device *device = layer->device;
 	struct cu_dnn_layer *dnn_layer = &layer->dnn;
-	struct cu_dnn_found found[CU_DNN_ALGORITHMS] = {{0}};
+	struct cu_dnn_found result[CU_DNN_ALGORITHMS] = {{0}};
 	const struct cu_dnn_found *first = NULL;
 	int returned = 0;
 	if (cu_dnn_try(&device->dnn, err, cudnnGetConvolutionForwardAlgorithm_v7, algorithms,
 		       (device->dnn.handle, dnn_layer->x, dnn_layer->filter, dnn_layer->convolution, dnn_layer->y,
-			CU_DNN_ALGORITHMS, &returned, found)))
+			CU_DNN_ALGORITHMS, &returned, result)))
 		return err->code;
 	for (int i = 0; i < returned; i++) {
-		const size_t bytes = found[i].workspace_bytes;
-		if (found[i].status || bytes > MOST_WORKSPACE)
+		const size_t bytes = result[i].workspace_bytes;
+		if (result[i].status || bytes > MOST_WORKSPACE)
 			continue;
-		first = first ? first : &found[i];
+		first = first ? first : &result[i];
 		dnn_layer->most_workspace_bytes = bytes > dnn_layer->most_workspace_bytes
 							  ? bytes
 							  : dnn_layer->most_workspace_bytes;
 	}
-	return first ? cu_dnn_layer_take(layer, first, err) : NOT_TAKEN("cuDNN has no algorithm for it");
+	return first ? cu_dnn_layer_set_algorithm(layer, first, err) : NOT_TAKEN("cuDNN has no algorithm for it");
 }
 
 int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err)
@@ -189,7 +189,7 @@ static void *pointer(uint64_t address)
 	return (void *)(uintptr_t)address;
 }
 
-bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm)
+bool cu_dnn_layer_fuses_bias(const struct cu_layer *layer, int algorithm)
 {
 	const enum npl_activation fused = layer->layer->fused;
 	/* cuDNN's documentation allows a bias without Relu with this algorithm only. */
@@ -204,7 +204,7 @@ int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct c
 	struct cu_dnn_layer *dnn_layer = &layer->dnn;
 	const uint64_t bias = cu_weights_bias(layer, in), w = cu_weights_matrix(layer, in, 0);
 	void *x = pointer(in[0].address), *y = pointer(out[0].address), *workspace = pointer(device->workspace.address);
-	if (bias && cu_dnn_layer_joins(layer, dnn_layer->algorithm) && !dnn_layer->own_epilogue) {
+	if (bias && cu_dnn_layer_fuses_bias(layer, dnn_layer->algorithm) && !dnn_layer->own_epilogue) {
 		int status = dnn->convolve_with_bias(
 			dnn->handle, &unit, dnn_layer->x, x, dnn_layer->filter, pointer(w), dnn_layer->convolution,
 			dnn_layer->algorithm, workspace, dnn_layer->workspace_bytes, &zero, dnn_layer->y, y,

@@ -35,24 +35,24 @@ size_t cu_dnn_search_bytes(const struct cu_layer *layer)
 	       (layer->weights.matrix ? 0 : room_for(request->in[1], unit));
 }
 
-/* Returns the fastest algorithm that may be used; NULL: none. `found` is in the order of times. */
-static const struct cu_dnn_found *best_of(const struct cu_layer *layer, const struct cu_dnn_found *found, int n,
+/* Returns the fastest algorithm that may be used; NULL: none. The results are in the order of times. */
+static const struct cu_dnn_found *best_of(const struct cu_layer *layer, const struct cu_dnn_found *result, int n,
 					  size_t workspace_bytes)
 {
 	const struct cu_dnn_found *best = NULL;
 	for (int i = 0; i < n; i++) {
 		/* Float32 loses digits with any mathematics except FMA. */
-		if (found[i].status || found[i].workspace_bytes > workspace_bytes ||
-		    (layer->precision == CU_F32 && found[i].math != CU_DNN_FMA_MATH))
+		if (result[i].status || result[i].workspace_bytes > workspace_bytes ||
+		    (layer->precision == CU_F32 && result[i].math != CU_DNN_FMA_MATH))
 			continue;
-		if (!best || found[i].milliseconds < best->milliseconds)
-			best = &found[i];
+		if (!best || result[i].milliseconds < best->milliseconds)
+			best = &result[i];
 	}
-	for (int i = 0; i < n && best && layer->dnn.key.joins; i++)
-		if (!found[i].status && found[i].workspace_bytes <= workspace_bytes &&
-		    cu_dnn_layer_joins(layer, found[i].algorithm) &&
-		    found[i].milliseconds <= best->milliseconds * JOINING_IS_WORTH)
-			return &found[i];
+	for (int i = 0; i < n && best && layer->dnn.key.has_fusable_bias; i++)
+		if (!result[i].status && result[i].workspace_bytes <= workspace_bytes &&
+		    cu_dnn_layer_fuses_bias(layer, result[i].algorithm) &&
+		    result[i].milliseconds <= best->milliseconds * JOINING_IS_WORTH)
+			return &result[i];
 	return best;
 }
 
@@ -63,17 +63,17 @@ static bool measure(const struct cu_device *device, const struct cu_layer *layer
 	const size_t unit = npl_dtype_size(cu_layer_type(layer));
 	const size_t workspace = dnn->most_workspace_bytes < device->workspace.bytes ? dnn->most_workspace_bytes
 										     : device->workspace.bytes;
-	struct cu_dnn_found found[2 * CU_DNN_ALGORITHMS] = {{0}}; /* each algorithm with two kinds of mathematics */
+	struct cu_dnn_found result[2 * CU_DNN_ALGORITHMS] = {{0}}; /* each algorithm with two kinds of mathematics */
 	struct npl_err ignored;
 	const uint64_t x = device->values.address, y = x + room_for(layer->layer->in[0], unit);
 	const uint64_t w = layer->weights.matrix ? layer->weights.address : y + room_for(layer->layer->out, unit);
 	int returned = 0;
 	if (cu_dnn_try(&device->dnn, &ignored, cudnnFindConvolutionForwardAlgorithmEx, search,
 		       (device->dnn.handle, dnn->x, (void *)(uintptr_t)x, dnn->filter, (void *)(uintptr_t)w,
-			dnn->convolution, dnn->y, (void *)(uintptr_t)y, 2 * CU_DNN_ALGORITHMS, &returned, found,
+			dnn->convolution, dnn->y, (void *)(uintptr_t)y, 2 * CU_DNN_ALGORITHMS, &returned, result,
 			(void *)(uintptr_t)device->workspace.address, workspace)))
 		return false;
-	const struct cu_dnn_found *best = best_of(layer, found, returned, workspace);
+	const struct cu_dnn_found *best = best_of(layer, result, returned, workspace);
 	if (best)
 		*chosen = *best;
 	return best != NULL;
@@ -81,7 +81,7 @@ static bool measure(const struct cu_device *device, const struct cu_layer *layer
 
 void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer)
 {
-	struct cu_dnn_choices *known = &device->choices;
+	struct cu_dnn_choices *choices = &device->choices;
 	struct cu_dnn_choice choice = {.key = layer->dnn.key,
 				       .found = {.algorithm = layer->dnn.algorithm,
 						 .math = layer->dnn.math,
@@ -90,16 +90,16 @@ void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer)
 	const size_t bytes = cu_dnn_search_bytes(layer);
 	if (!bytes || bytes > device->values.bytes)
 		return;
-	for (int64_t i = 0; i < known->count; i++)
-		if (!memcmp(&known->choice[i].key, &choice.key, sizeof choice.key)) {
-			cu_dnn_layer_take(layer, &known->choice[i].found, &ignored);
+	for (int64_t i = 0; i < choices->count; i++)
+		if (!memcmp(&choices->choice[i].key, &choice.key, sizeof choice.key)) {
+			cu_dnn_layer_set_algorithm(layer, &choices->choice[i].found, &ignored);
 			return;
 		}
-	struct cu_dnn_choice *grown = npl_grow(known->choice, known->count, &known->capacity, sizeof *grown);
+	struct cu_dnn_choice *grown = npl_grow(choices->choice, choices->count, &choices->capacity, sizeof *grown);
 	if (!grown)
 		return;
-	known->choice = grown;
-	if (measure(device, layer, &choice.found) && cu_dnn_layer_take(layer, &choice.found, &ignored))
+	choices->choice = grown;
+	if (measure(device, layer, &choice.found) && cu_dnn_layer_set_algorithm(layer, &choice.found, &ignored))
 		return;
-	known->choice[known->count++] = choice;
+	choices->choice[choices->count++] = choice;
 }

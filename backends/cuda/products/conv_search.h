@@ -10,7 +10,7 @@
 /* All parameters on which a convolution's time depends, in cuDNN's terms. All members are int, so that bytes can be
  * compared. */
 struct cu_dnn_case {
-	int type, layout, math, groups, joins; /* joins: it has a bias, and no activation */
+	int type, layout, math, groups, has_fusable_bias; /* has_fusable_bias: there is a bias, and no activation */
 	int x[5], w[5], y[5];
 	int pad[3], stride[3], dilation[3];
 };

@@ -40,9 +40,9 @@ struct cu_conv {
 	int64_t row;          /* elements from channel to channel of the sums: pixels, for integers rounded up to 4 */
 	int64_t chunk_images; /* images whose patches are in memory at a time */
 	int64_t chunk_pixels; /* pixels of an image at a time, fewer than all only if chunk_images is 1 */
-	size_t patches_at, sums_at; /* bytes from the start of the scratch memory */
-	uint64_t flip;              /* bits to invert in an unsigned 8-bit input, which make it signed; else 0 */
-	bool raw;                   /* Gemm: the sums are the result without another step */
+	size_t patches_at, sums_offset; /* bytes from the start of the scratch memory */
+	uint64_t flip;                  /* bits to invert in an unsigned 8-bit input, which make it signed; else 0 */
+	bool raw;                       /* Gemm: the sums are the result without another step */
 };
 
 /* A stack of matrix products: `outer` batches of them. */
@@ -51,10 +51,10 @@ struct cu_stack {
 	int64_t outer, step_y;
 	struct cu_stack_operand { /* an operand of a product of integers */
 		struct cu_packing packing;
-		bool packed, sums;  /* it is packed before the product; with the sums of its rows */
-		size_t at, sums_at; /* bytes from the start of the scratch memory */
+		bool packed, sums;          /* it is packed before the product; with the sums of its rows */
+		size_t offset, sums_offset; /* bytes from the start of the scratch memory */
 	} operand[2];
-	size_t products_at; /* for integers: offset in the scratch memory of one batch's sums */
+	size_t products_offset; /* for integers: offset in the scratch memory of one batch's sums */
 };
 
 /* A convolution by cuDNN: its descriptors, and how it is computed. */
@@ -113,7 +113,7 @@ uint64_t cu_weights_matrix(const struct cu_layer *layer, const struct cu_value *
 uint64_t cu_weights_bias(const struct cu_layer *layer, const struct cu_value *in);
 
 /* Functions of rows.c. */
-bool cu_rows_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n);
+bool cu_rows_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n);
 int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		struct npl_err *err);
@@ -124,7 +124,7 @@ int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, co
 		     struct npl_err *err);
 
 /* Functions of stack.c. */
-bool cu_stack_take(const struct npl_layer *layer, char *why, size_t n);
+bool cu_stack_supports(const struct npl_layer *layer, char *reason, size_t n);
 int cu_stack_open(struct cu_layer *layer, struct npl_err *err);
 int cu_stack_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
 /* Returns a shape as a stack of matrices: at least two dimensions, with the 1 that MatMul adds to a vector as the left
@@ -136,13 +136,13 @@ int cu_stack_plan(struct cu_stack *stack, const struct npl_shape *a, const struc
 		  struct cu_product_shape *shape, struct npl_err *err);
 
 /* Functions of stack_integers.c. */
-bool cu_stack_integers_take(const struct npl_layer *layer, char *why, size_t n);
+bool cu_stack_integers_supports(const struct npl_layer *layer, char *reason, size_t n);
 int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err);
 int cu_stack_integers_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 			  struct npl_err *err);
 
 /* Functions of conv.c. */
-bool cu_conv_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n);
+bool cu_conv_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n);
 int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		struct npl_err *err);
@@ -157,9 +157,9 @@ int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err);
 void cu_dnn_layer_close(struct cu_layer *layer);
 int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
 /* Sets the algorithm with its mathematics and its workspace. */
-int cu_dnn_layer_take(struct cu_layer *layer, const struct cu_dnn_found *found, struct npl_err *err);
+int cu_dnn_layer_set_algorithm(struct cu_layer *layer, const struct cu_dnn_found *result, struct npl_err *err);
 /* Says whether cuDNN adds the bias in the same call with this algorithm. */
-bool cu_dnn_layer_joins(const struct cu_layer *layer, int algorithm);
+bool cu_dnn_layer_fuses_bias(const struct cu_layer *layer, int algorithm);
 
 /* conv_search.c: measures cuDNN's algorithms and sets the fastest. It uses the device's memory of values and its
  * workspace, whatever they contain. A choice is kept for all convolutions with the same parameters. If nothing can be

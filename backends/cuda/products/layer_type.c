@@ -20,11 +20,11 @@ bool cu_multiplies(const struct npl_layer *layer)
 enum cu_precision cu_layer_precision(const struct cu_device *device, const struct npl_layer *layer)
 {
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
-	char why[200];
+	char reason[200];
 	if (cu_multiplies(layer) && x && npl_is_half(x->dtype))
 		return x->dtype == NPL_F16 ? CU_F16 : CU_BF16;
-	return device->precision == CU_INT8 && npl_widened_layer_ok(layer, why, sizeof why) ? CU_F32
-											    : device->precision;
+	return device->precision == CU_INT8 && npl_widened_layer_ok(layer, reason, sizeof reason) ? CU_F32
+												  : device->precision;
 }
 
 enum npl_dtype cu_layer_type(const struct cu_layer *layer)

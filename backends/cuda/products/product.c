@@ -103,27 +103,27 @@ static int prefer(const struct cu_blas *blas, const struct cu_product_shape *sha
 static int choose(const struct cu_blas *blas, struct cu_product *p, struct npl_err *err)
 {
 	const struct cu_product_shape *s = &p->shape;
-	struct cu_heuristic found = {0};
+	struct cu_heuristic heuristic = {0};
 	void *preference = NULL;
 	int returned = 0;
 	int rc = cu_blas_try(blas, err, cublasLtMatmulPreferenceCreate, preference_create, (&preference));
 	if (!rc)
 		rc = prefer(blas, s, preference, err);
 	int status = rc ? 0
-			: blas->heuristic(blas->handle, p->product, p->a, p->b, p->d, p->d, preference, 1, &found,
+			: blas->heuristic(blas->handle, p->product, p->a, p->b, p->d, p->d, preference, 1, &heuristic,
 					  &returned);
 	if (preference)
 		blas->preference_destroy(preference);
 	if (rc)
 		return rc;
-	if (status == CU_BLAS_NOT_SUPPORTED || (!status && (returned < 1 || found.status)))
+	if (status == CU_BLAS_NOT_SUPPORTED || (!status && (returned < 1 || heuristic.status)))
 		return npl_fail(
 			err, NPL_EDEVICE,
 			"cuBLASLt has no way to make a product of %lld x %lld x %lld (m, n, k; %lld times) in %s on this GPU",
 			(long long)s->m, (long long)s->n, (long long)s->k, (long long)(s->batch ? s->batch : 1),
 			s->tf32 ? "tf32" : npl_dtype_name(s->operands));
-	p->algorithm = found.algorithm;
-	p->workspace_bytes = found.workspace_bytes;
+	p->algorithm = heuristic.algorithm;
+	p->workspace_bytes = heuristic.workspace_bytes;
 	return cu_blas_result("cublasLtMatmulAlgoGetHeuristic", status, err);
 }
 

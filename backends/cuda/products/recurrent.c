@@ -30,9 +30,9 @@ static struct cu_recurrent sizes_of(const struct npl_layer *layer)
 
 static size_t take_scratch(struct cu_layer *layer, int64_t elements, enum npl_dtype dtype)
 {
-	const size_t at = layer->scratch_bytes, bytes = (size_t)elements * npl_dtype_size(dtype);
+	const size_t offset = layer->scratch_bytes, bytes = (size_t)elements * npl_dtype_size(dtype);
 	layer->scratch_bytes += cu_aligned(bytes);
-	return at;
+	return offset;
 }
 
 /* Places the scratch memory. States are kept in Y_h and Y_c if the layer has these and they have the states' type, else
@@ -40,17 +40,17 @@ static size_t take_scratch(struct cu_layer *layer, int64_t elements, enum npl_dt
 static void place_scratch(struct cu_layer *layer)
 {
 	const struct npl_layer *request = layer->layer;
-	const enum npl_dtype stored = cu_layer_type(layer);
+	const enum npl_dtype dtype = cu_layer_type(layer);
 	struct cu_recurrent *r = &layer->recurrent;
 	const int64_t states = r->directions * r->batch * r->hidden, own_gates = r->gates - r->separate_hidden_gate;
 	r->inputs_at = take_scratch(layer, r->input ? r->steps * states * r->gates : 0, NPL_F32);
 	r->states_at = take_scratch(layer, states * own_gates, NPL_F32);
 	r->candidates_at = take_scratch(layer, r->separate_hidden_gate ? states : 0, NPL_F32);
-	r->reset_at = take_scratch(layer, r->separate_hidden_gate ? states : 0, stored);
-	r->h_at = take_scratch(layer, request->n_further >= 1 ? 0 : states, stored);
-	r->c_at = take_scratch(
-		layer, request->op != NPL_OP_LSTM || (request->n_further >= 2 && stored == NPL_F32) ? 0 : states,
-		NPL_F32);
+	r->reset_at = take_scratch(layer, r->separate_hidden_gate ? states : 0, dtype);
+	r->h_at = take_scratch(layer, request->n_further >= 1 ? 0 : states, dtype);
+	r->c_at = take_scratch(layer,
+			       request->op != NPL_OP_LSTM || (request->n_further >= 2 && dtype == NPL_F32) ? 0 : states,
+			       NPL_F32);
 }
 
 /* Prepares the product of h, or of r h, with `gates` gates of R after its `first` ones, as a batch of the
@@ -76,10 +76,10 @@ static int open_states(struct cu_layer *layer, int64_t first, int64_t gates, str
 
 int cu_recurrent_open(struct cu_layer *layer, struct npl_err *err)
 {
-	const enum npl_dtype stored = cu_layer_type(layer);
+	const enum npl_dtype dtype = cu_layer_type(layer);
 	layer->recurrent = sizes_of(layer->layer);
 	const struct cu_recurrent *r = &layer->recurrent;
-	struct cu_product_shape shape = {.operands = stored,
+	struct cu_product_shape shape = {.operands = dtype,
 					 .result = NPL_F32,
 					 .tf32 = layer->precision == CU_TF32,
 					 .transposed_a = true,
@@ -137,7 +137,7 @@ static int run_steps(struct cu_layer *layer, const struct cu_value *in, const st
 	const struct cu_device *d = layer->device;
 	const struct cu_recurrent *r = &layer->recurrent;
 	const uint64_t hidden_gate = in[R].address +
-				     (uint64_t)(2 * r->hidden * r->hidden) * npl_dtype_size(cells->stored);
+				     (uint64_t)(2 * r->hidden * r->hidden) * npl_dtype_size(cells->dtype);
 	if (cells->inputs && r->steps && multiply(layer, INPUTS, in[W].address, in[X].address, cells->inputs, err))
 		return err->code;
 	for (int64_t step = 0; step < r->steps; step++) {
@@ -176,7 +176,7 @@ int cu_recurrent_run(struct cu_layer *layer, const struct cu_value *in, struct c
 				       .hidden = r->hidden,
 				       .gates = r->gates,
 				       .directions = r->directions,
-				       .stored = out[0].dtype,
+				       .dtype = out[0].dtype,
 				       .inputs = r->input ? scratch + r->inputs_at : 0,
 				       .states = scratch + r->states_at,
 				       .candidates = r->separate_hidden_gate ? scratch + r->candidates_at : 0,

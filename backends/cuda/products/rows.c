@@ -11,14 +11,14 @@
 #include "core/integer.h"
 #include "layer.h"
 
-static bool integers_take(const struct npl_layer *layer, char *why, size_t n)
+static bool integers_take(const struct npl_layer *layer, char *reason, size_t n)
 {
-	if (!npl_integer_layer_ok(layer, why, n))
+	if (!npl_integer_layer_ok(layer, reason, n))
 		return false;
 	if (!npl_is_byte(layer->in[0]->dtype) || !npl_is_byte(layer->in[1]->dtype))
-		return npl_refuse(why, n, "the GPU multiplies integers of 8 bits");
+		return npl_refuse(reason, n, "the GPU multiplies integers of 8 bits");
 	return npl_is_byte(layer->out->dtype) || layer->out->dtype == NPL_I32 ||
-	       npl_refuse(why, n, "its result is neither of 8 nor of 32 bits");
+	       npl_refuse(reason, n, "its result is neither of 8 nor of 32 bits");
 }
 
 bool cu_is_rows(const struct npl_layer *layer)
@@ -31,11 +31,11 @@ bool cu_is_rows(const struct npl_layer *layer)
 				   bias->shape.dim[bias->shape.rank - 1] == layer->out->shape.dim[1]));
 }
 
-bool cu_rows_take(const struct cu_device *device, const struct npl_layer *layer, char *why, size_t n)
+bool cu_rows_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n)
 {
 	if (cu_layer_precision(device, layer) == CU_INT8)
-		return integers_take(layer, why, n);
-	return cu_is_rows(layer) || cu_stack_take(layer, why, n);
+		return integers_take(layer, reason, n);
+	return cu_is_rows(layer) || cu_stack_supports(layer, reason, n);
 }
 
 static size_t integer_bytes(int64_t rows, int64_t columns, size_t unit)
@@ -62,11 +62,11 @@ static int open_integers(struct cu_layer *layer, const bool *resident, struct np
 	if (cu_weights_plan(layer, resident, n, k, ld, columns, err))
 		return err->code;
 	layer->conv.flip = request->in[0]->dtype == NPL_U8 ? 0x80 : 0;
-	layer->conv.sums_at = layer->conv.flip || ld != k ? integer_bytes(rows, ld, 1) : 0;
+	layer->conv.sums_offset = layer->conv.flip || ld != k ? integer_bytes(rows, ld, 1) : 0;
 	layer->conv.raw = request->out->dtype == NPL_I32 && request->fused == NPL_ACT_NONE && columns == n &&
 			  !(request->n_in > 2 && request->in[2]) && !layer->conv.flip &&
 			  !request->in[0]->quant.zero_point;
-	layer->scratch_bytes = layer->conv.sums_at +
+	layer->scratch_bytes = layer->conv.sums_offset +
 			       (layer->conv.raw ? 0 : integer_bytes(rows, columns, sizeof(int32_t)));
 	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
 }
@@ -112,7 +112,7 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 	struct cu_product *product = &layer->product[0];
 	const int64_t rows = request->out->shape.dim[0], n = request->out->shape.dim[1];
 	uint64_t x = in[0].address;
-	if (layer->conv.sums_at) { /* made signed in rows of the padded length, as patches of images of one pixel */
+	if (layer->conv.sums_offset) { /* made signed in rows of the padded length, as patches of images of one pixel */
 		const struct cu_value view = {
 			.address = x, .dtype = in[0].dtype, .shape = npl_shape_of(3, rows, layer->weights.columns, 1)};
 		const struct npl_shape image = npl_shape_of(3, rows, n, 1);
@@ -126,7 +126,7 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 			return err->code;
 		x = scratch;
 	}
-	const struct cu_value sums = {.address = layer->conv.raw ? out[0].address : scratch + layer->conv.sums_at,
+	const struct cu_value sums = {.address = layer->conv.raw ? out[0].address : scratch + layer->conv.sums_offset,
 				      .dtype = NPL_I32,
 				      .shape = npl_shape_of(2, rows, n)};
 	for (int p = 0; p < layer->weights.parts; p++)

@@ -15,13 +15,13 @@
 #include "core/integer.h"
 #include "layer.h"
 
-bool cu_stack_integers_take(const struct npl_layer *layer, char *why, size_t n)
+bool cu_stack_integers_supports(const struct npl_layer *layer, char *reason, size_t n)
 {
-	if (!npl_integer_layer_ok(layer, why, n))
+	if (!npl_integer_layer_ok(layer, reason, n))
 		return false;
 	if (npl_is_byte(layer->in[0]->dtype) && npl_is_byte(layer->in[1]->dtype) && npl_is_byte(layer->out->dtype))
 		return true;
-	return npl_refuse(why, n, "the GPU multiplies integers of 8 bits");
+	return npl_refuse(reason, n, "the GPU multiplies integers of 8 bits");
 }
 
 /* Returns an operand's zero point after its numbers were made signed. */
@@ -32,9 +32,9 @@ static int64_t signed_zero(const struct npl_tensor *t)
 
 static size_t take_scratch(struct cu_layer *layer, int64_t bytes)
 {
-	const size_t at = layer->scratch_bytes;
+	const size_t offset = layer->scratch_bytes;
 	layer->scratch_bytes += cu_aligned((size_t)bytes);
-	return at;
+	return offset;
 }
 
 /* Plans the packing of operand k to (matrices, rows, ld), of which `used` rows and `columns` elements are not
@@ -45,7 +45,7 @@ static void plan_operand(struct cu_layer *layer, int k, int64_t matrices, int64_
 	const struct npl_tensor *t = layer->layer->in[k], *other_operand = layer->layer->in[!k];
 	struct cu_stack_operand *o = &layer->stack.operand[k];
 	*o = (struct cu_stack_operand){.packing = {.matrices = matrices,
-						   .used = used,
+						   .filled_rows = used,
 						   .rows = rows,
 						   .columns = columns,
 						   .ld = ld,
@@ -54,9 +54,9 @@ static void plan_operand(struct cu_layer *layer, int k, int64_t matrices, int64_
 				       .sums = signed_zero(other_operand) != 0};
 	o->packed = o->sums || o->packing.turned || o->packing.flip || ld != columns;
 	if (o->packed)
-		o->at = take_scratch(layer, o->packing.matrices * rows * ld);
+		o->offset = take_scratch(layer, o->packing.matrices * rows * ld);
 	if (o->sums)
-		o->sums_at = take_scratch(layer, o->packing.matrices * rows * (int64_t)sizeof(int32_t));
+		o->sums_offset = take_scratch(layer, o->packing.matrices * rows * (int64_t)sizeof(int32_t));
 }
 
 static int64_t matrices_of(const struct npl_shape *stack)
@@ -90,7 +90,7 @@ int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err)
 	b.dim[b.rank - 1] = ld;
 	if (cu_stack_plan(&layer->stack, &a, &b, &shape, err))
 		return err->code;
-	layer->stack.products_at = take_scratch(layer, layer->stack.step_y * (int64_t)sizeof(int32_t));
+	layer->stack.products_offset = take_scratch(layer, layer->stack.step_y * (int64_t)sizeof(int32_t));
 	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
 }
 
@@ -99,11 +99,11 @@ static int pack(const struct cu_layer *layer, int k, const struct cu_value *valu
 		struct npl_err *err)
 {
 	const struct cu_stack_operand *o = &layer->stack.operand[k];
-	*packed = o->packed ? scratch + o->at : value->address;
+	*packed = o->packed ? scratch + o->offset : value->address;
 	if (!o->packed)
 		return 0;
 	return cu_kernel_pack(layer->device->kernels, value->address, &o->packing, *packed,
-			      o->sums ? scratch + o->sums_at : 0, layer->device->stream, err);
+			      o->sums ? scratch + o->sums_offset : 0, layer->device->stream, err);
 }
 
 /* Converts the sums of the batch number `outer` to results. */
@@ -117,11 +117,11 @@ static int finish(const struct cu_layer *layer, int64_t outer, int64_t a, int64_
 	const int64_t zero_x = signed_zero(request->in[0]), zero_w = signed_zero(request->in[1]);
 	const struct cu_stack_sums sums = {
 		.matrices = shape->batch,
-		.rows = x->packing.used,
-		.columns = w->packing.used,
+		.rows = x->packing.filled_rows,
+		.columns = w->packing.filled_rows,
 		.ld = shape->ld_d,
-		.row_sums = x->sums ? scratch + x->sums_at + (uint64_t)(a / x->packing.ld) * sizeof(int32_t) : 0,
-		.column_sums = w->sums ? scratch + w->sums_at + (uint64_t)(b / w->packing.ld) * sizeof(int32_t) : 0,
+		.row_sums = x->sums ? scratch + x->sums_offset + (uint64_t)(a / x->packing.ld) * sizeof(int32_t) : 0,
+		.column_sums = w->sums ? scratch + w->sums_offset + (uint64_t)(b / w->packing.ld) * sizeof(int32_t) : 0,
 		.row_step = shape->stride_b / x->packing.ld,
 		.column_step = shape->stride_a / w->packing.ld,
 		.row_factor = (int)-zero_w,
@@ -129,7 +129,7 @@ static int finish(const struct cu_layer *layer, int64_t outer, int64_t a, int64_
 		.constant = (uint32_t)(uint64_t)(x->packing.columns * zero_x * zero_w),
 		.scale = cu_sums_scale(request->in[0], request->in[1], 0, request->fused, request->out)};
 	const int64_t results = stack->step_y / shape->ld_d * sums.columns;
-	return cu_kernel_stack_sums(layer->device->kernels, scratch + stack->products_at, &sums, request->fused,
+	return cu_kernel_stack_sums(layer->device->kernels, scratch + stack->products_offset, &sums, request->fused,
 				    request->out, out[0].address + (uint64_t)(outer * results), layer->device->stream,
 				    err);
 }
@@ -146,7 +146,7 @@ int cu_stack_integers_run(struct cu_layer *layer, const struct cu_value *in, str
 		int64_t a, b;
 		op_walk_at(&stack->walk, i, &a, &b);
 		if (cu_product_run(&d->blas, &layer->product[0], w + (uint64_t)b, x + (uint64_t)a, 0,
-				   scratch + stack->products_at, false, d->workspace.address, d->stream, err) ||
+				   scratch + stack->products_offset, false, d->workspace.address, d->stream, err) ||
 		    finish(layer, i, a, b, out, scratch, err))
 			return err->code;
 	}

@@ -80,10 +80,10 @@ int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, 
 	return 0;
 }
 
-/* Writes n elements of a tensor of floats, from element `at` on, in a type. */
-static void write_floats(enum npl_dtype type, const struct npl_tensor *from, int64_t at, int64_t n, char *to)
+/* Writes n elements of a tensor of floats, from element `index` on, in a type. */
+static void write_floats(enum npl_dtype type, const struct npl_tensor *from, int64_t index, int64_t n, char *to)
 {
-	const char *data = (const char *)from->data + (size_t)at * npl_dtype_size(from->dtype);
+	const char *data = (const char *)from->data + (size_t)index * npl_dtype_size(from->dtype);
 	if (type == from->dtype)
 		memcpy(to, data, (size_t)n * npl_dtype_size(type));
 	else

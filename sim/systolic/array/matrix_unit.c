@@ -241,12 +241,12 @@ static void accumulate(struct tpu_matrix *unit, int64_t age, int64_t slot)
 	if (c < 0 || c >= unit->columns)
 		return;
 	int32_t sum = unit->sum[slot * unit->column_stride + c];
-	int64_t at = wave->address * unit->columns + c, added = (int64_t)sum * (1 << wave->shift);
-	int32_t *accumulator = unit->accumulator + at;
+	int64_t index = wave->address * unit->columns + c, added = (int64_t)sum * (1 << wave->shift);
+	int32_t *accumulator = unit->accumulator + index;
 	int64_t exact = added + (wave->accumulate ? *accumulator : 0);
 	int32_t value = (int32_t)(uint32_t)exact;
 	*accumulator = value;
-	unit->exact[at] = added + (wave->accumulate ? unit->exact[at] : 0);
+	unit->exact[index] = added + (wave->accumulate ? unit->exact[index] : 0);
 	unit->count.writes++;
 	unit->count.overflows += value != exact;
 	unit->write[unit->writes++] = (struct tpu_matrix_write){c, wave->address, sum, value, value != exact};

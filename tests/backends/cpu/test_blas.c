@@ -116,8 +116,8 @@ Test(cpu_blas, family_that_the_processor_cannot_run_is_not_taken)
 	cr_assert(cpu_core_runs("Opteron", opteron) && cpu_core_runs("Fastest", old));
 	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
 		setenv("OPENBLAS_CORETYPE", families[i], 1);
-		struct cli_result r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "64", "-n", "64", "-k", "64",
-					      "--devices", "cpu");
+		struct cli_result r = cli_run(&(struct cli_run_options){0}, "layer", "gemm", "-m", "64", "-n", "64",
+					      "-k", "64", "--devices", "cpu");
 		cr_assert_eq(r.status, 0, "%s: exit status %d, %s", families[i], r.status, r.err);
 		char ignored[80];
 		snprintf(ignored, sizeof ignored, "OPENBLAS_CORETYPE=%s ignored", families[i]);
@@ -190,20 +190,20 @@ Test(cpu_blas, more_threads_than_it_has)
 	void *state;
 	load(&blas);
 	blas.set_num_threads(TOO_MANY);
-	const int most = blas.get_num_threads();
-	if (most >= TOO_MANY)
+	const int maximum = blas.get_num_threads();
+	if (maximum >= TOO_MANY)
 		cr_skip("a build for more threads than can be asked for");
 	cr_assert_eq(npl_driver_cpu.open(&(struct cpu_config){.threads = TOO_MANY}, &state, &err), NPL_EUSAGE);
-	snprintf(text, sizeof text, "at most %d,", most);
+	snprintf(text, sizeof text, "at most %d,", maximum);
 	cr_assert(strstr(err.msg, "threads is 1024") && strstr(err.msg, text), "%s", err.msg);
-	cr_assert_eq(npl_driver_cpu.open(&(struct cpu_config){.threads = most}, &state, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_driver_cpu.open(&(struct cpu_config){.threads = maximum}, &state, &err), 0, "%s", err.msg);
 	npl_driver_cpu.close(state);
-	const struct cpu_config bytes = {.threads = most + 1, .precision = CPU_INT8};
+	const struct cpu_config bytes = {.threads = maximum + 1, .precision = CPU_INT8};
 	cr_assert_eq(npl_driver_cpu.open(&bytes, &state, &err), 0, "%s", err.msg);
 	npl_driver_cpu.describe(state, &info);
-	snprintf(text, sizeof text, " %d threads,", most);
+	snprintf(text, sizeof text, " %d threads,", maximum);
 	cr_assert(strstr(info.detail, text), "%s", info.detail);
-	snprintf(text, sizeof text, " %d threads,", most + 1);
+	snprintf(text, sizeof text, " %d threads,", maximum + 1);
 	cr_assert(strstr(info.detail, text), "%s", info.detail);
 	npl_driver_cpu.close(state);
 	cpu_blas_unload(&blas);

@@ -63,7 +63,7 @@ static struct npl_tensor random_half(enum npl_dtype dtype, struct npl_shape shap
 /* tolerance: of a float32 sum; besides, one step of the type where the sums lie on either side of the middle between
  * two. */
 static void check_same(const struct npl_tensor *found, const struct npl_tensor *expected, float tolerance,
-		       const char *what)
+		       const char *subject)
 {
 	const float step = found->dtype == NPL_F16 ? 0x1p-10f : 0x1p-7f;
 	for (int64_t i = 0; i < npl_tensor_count(found); i++) {
@@ -71,11 +71,11 @@ static void check_same(const struct npl_tensor *found, const struct npl_tensor *
 		npl_half_widen(found->dtype, (const uint16_t *)found->data + i, 1, &f);
 		npl_half_widen(found->dtype, (const uint16_t *)expected->data + i, 1, &e);
 		if (tolerance > 0)
-			cr_assert(fabsf(f - e) <= tolerance + step * fabsf(e), "%s[%lld]: %g, expected %g", what,
+			cr_assert(fabsf(f - e) <= tolerance + step * fabsf(e), "%s[%lld]: %g, expected %g", subject,
 				  (long long)i, (double)f, (double)e);
 		else
 			cr_assert_eq(((uint16_t *)found->data)[i], ((uint16_t *)expected->data)[i],
-				     "%s[%lld]: %g, expected %g", what, (long long)i, (double)f, (double)e);
+				     "%s[%lld]: %g, expected %g", subject, (long long)i, (double)f, (double)e);
 	}
 }
 
@@ -84,40 +84,40 @@ static void check_layer(void *cpu, const struct npl_layer *asked, struct npl_sha
 			uint64_t *rng)
 {
 	struct npl_layer own = *asked, *layer = &own;
-	const char *what = npl_op_defs[layer->op].name;
+	const char *subject = npl_op_defs[layer->op].name;
 	enum npl_dtype dtype = layer->in[0]->dtype;
 	struct npl_tensor found = random_half(dtype, shape, rng), expected = random_half(dtype, shape, rng);
 	struct npl_tensor x = *asked->in[0];
 	struct npl_result result = {0};
 	struct npl_err err = {0};
-	char why[200];
-	layer->name = what;
+	char reason[200];
+	layer->name = subject;
 	layer->out = &expected;
-	cr_assert(npl_driver_reference.supports(NULL, layer, why, sizeof why), "%s: %s", what, why);
+	cr_assert(npl_driver_reference.supports(NULL, layer, reason, sizeof reason), "%s: %s", subject, reason);
 	cr_assert_eq(npl_driver_reference.run(NULL, layer, &result, &err), 0, "%s", err.msg);
 	layer->out = &found;
-	cr_assert(npl_driver_cpu.supports(cpu, layer, why, sizeof why), "%s: %s", what, why);
-	cr_assert_eq(npl_driver_cpu.run(cpu, layer, &result, &err), 0, "%s: %s", what, err.msg);
-	check_same(&found, &expected, tolerance, what);
+	cr_assert(npl_driver_cpu.supports(cpu, layer, reason, sizeof reason), "%s: %s", subject, reason);
+	cr_assert_eq(npl_driver_cpu.run(cpu, layer, &result, &err), 0, "%s: %s", subject, err.msg);
+	check_same(&found, &expected, tolerance, subject);
 
 	const struct npl_layer *list = layer;
-	const struct npl_tensor *wanted = &found;
-	const struct npl_layer_group group = {.n = 1, .layer = &list, .n_wanted = 1, .wanted = &wanted};
+	const struct npl_tensor *output = &found;
+	const struct npl_layer_group group = {.n = 1, .layer = &list, .n_outputs = 1, .output = &output};
 	struct npl_layer_group_info info;
-	void *opened;
+	void *handle;
 	void *data = x.data;
 	x.owned = false;
 	x.data = NULL;
 	layer->in[0] = &x;
-	cr_assert_eq(npl_driver_cpu.open_layer_group(cpu, &group, &opened, &info, &err), 0, "%s: %s", what, err.msg);
+	cr_assert_eq(npl_driver_cpu.open_layer_group(cpu, &group, &handle, &info, &err), 0, "%s: %s", subject, err.msg);
 	x.data = data;
 	for (int turn = 0; turn < 3; turn++) {
 		struct npl_result made = {0};
 		memset(found.data, 0xff, npl_tensor_bytes(&found));
-		cr_assert_eq(npl_driver_cpu.run_layer_group(cpu, opened, NULL, &made, &err), 0, "%s: %s", what,
+		cr_assert_eq(npl_driver_cpu.run_layer_group(cpu, handle, NULL, &made, &err), 0, "%s: %s", subject,
 			     err.msg);
 		cr_assert(made.seconds > 0 && made.n_energy == 1);
-		check_same(&found, &expected, tolerance, what);
+		check_same(&found, &expected, tolerance, subject);
 		if (turn == 1) {
 			fill(&x, rng);
 			layer->out = &expected;
@@ -125,7 +125,7 @@ static void check_layer(void *cpu, const struct npl_layer *asked, struct npl_sha
 			layer->out = &found;
 		}
 	}
-	npl_driver_cpu.close_layer_group(opened);
+	npl_driver_cpu.close_layer_group(handle);
 	npl_tensor_free(&found);
 	npl_tensor_free(&expected);
 }

@@ -13,10 +13,10 @@
 
 TestSuite(cpu_int8, .init = cpu_int8_open, .fini = cpu_int8_close);
 
-static void check_against_tpu(const struct tpu_config *config, const struct test_layer *t, const char *what)
+static void check_against_tpu(const struct tpu_config *config, const struct test_layer *t, const char *subject)
 {
 	struct npl_result result = test_run(config, &t->layer);
-	cpu_int8_check(&t->layer, t->y.data, result.saturations, what);
+	cpu_int8_check(&t->layer, t->y.data, result.saturations, subject);
 }
 
 static void dress(struct test_layer *t, enum npl_op op, int64_t channels, uint64_t *rng)
@@ -44,12 +44,12 @@ Test(cpu_int8, products_equal_the_tpu)
 	struct tpu_config config = test_tpu_defaults();
 	for (int round = 0; round < 60; round++) {
 		struct test_layer t;
-		char what[80];
+		char subject[80];
 		int64_t rows = test_range(&rng, 1, 60), k = test_range(&rng, 1, 400), n = test_range(&rng, 1, 130);
 		test_gemm(&t, rows, k, n);
 		dress(&t, NPL_OP_GEMM, n, &rng);
-		snprintf(what, sizeof what, "gemm %lldx%lldx%lld", (long long)rows, (long long)k, (long long)n);
-		check_against_tpu(&config, &t, what);
+		snprintf(subject, sizeof subject, "gemm %lldx%lldx%lld", (long long)rows, (long long)k, (long long)n);
+		check_against_tpu(&config, &t, subject);
 		test_layer_free(&t);
 	}
 }
@@ -60,18 +60,18 @@ Test(cpu_int8, convolutions_equal_the_tpu)
 	struct tpu_config config = test_tpu_defaults();
 	for (int done = 0; done < 80;) {
 		struct test_layer t;
-		char what[80];
+		char subject[80];
 		struct test_conv c = test_random_conv(&rng, 20, 24);
 		if (test_convolution(&t, &c)) {
 			dress(&t, NPL_OP_CONV, c.filters, &rng);
-			snprintf(what, sizeof what, "conv %d", done++);
-			check_against_tpu(&config, &t, what);
+			snprintf(subject, sizeof subject, "conv %d", done++);
+			check_against_tpu(&config, &t, subject);
 		}
 		test_layer_free(&t);
 	}
 }
 
-/* A layer of one input on random bytes. */
+/* Makes a layer of one input, which holds random bytes. */
 static bool make_unary(struct test_layer *t, enum npl_op op, uint64_t *rng)
 {
 	struct npl_window window = {.rank = 2}, *w = &window;
@@ -115,8 +115,8 @@ Test(cpu_int8, relu_and_pooling_equal_the_tpu)
 		if (!make_unary(&t, op, &rng))
 			continue;
 		t.layer.fused = test_range(&rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
-		char why[256];
-		if (test_supported(&config, &t.layer, why, sizeof why)) {
+		char reason[256];
+		if (test_supported(&config, &t.layer, reason, sizeof reason)) {
 			check_against_tpu(&config, &t, npl_op_defs[op].name);
 			done++;
 		}
@@ -147,10 +147,11 @@ Test(cpu_int8, operators_without_a_rule_are_left_to_floats)
 						.n_in = npl_op_defs[ops[k]].min_in,
 						.in = {&x[0], &x[1]},
 						.out = &y};
-		char why[200], expected[80];
+		char reason[200], expected[80];
 		snprintf(expected, sizeof expected, "there is no rule for %s on integers", layer.name);
-		cr_assert_not(npl_driver_cpu.supports(cpu_int8_device[1], &layer, why, sizeof why), "%s", layer.name);
-		cr_assert_str_eq(why, expected);
+		cr_assert_not(npl_driver_cpu.supports(cpu_int8_device[1], &layer, reason, sizeof reason), "%s",
+			      layer.name);
+		cr_assert_str_eq(reason, expected);
 	}
 	for (int i = 0; i < 2; i++)
 		npl_tensor_free(&x[i]);
@@ -172,7 +173,7 @@ Test(cpu_int8, pairs_joins_and_clips_follow_the_rule)
 		if (op == NPL_OP_CLIP)
 			attrs.clip = (struct npl_clip_attrs){.known = true, .min = -0.3f, .max = 0.7f};
 		struct npl_shape shape = npl_shape_of(4, 2, test_range(&rng, 1, 5), 6, 6), result = shape;
-		struct npl_tensor x[2], y, want;
+		struct npl_tensor x[2], y, expected;
 		struct npl_integer_counts counts = {0};
 		struct npl_err err = {0};
 		const enum npl_dtype type = test_range(&rng, 0, 1) ? NPL_U8 : NPL_I8;
@@ -198,11 +199,11 @@ Test(cpu_int8, pairs_joins_and_clips_follow_the_rule)
 					  .out = &y};
 		if (op == NPL_OP_CONCAT)
 			layer.fused = NPL_ACT_NONE;
-		want = (struct npl_tensor){.dtype = y.dtype, .shape = y.shape, .quant = y.quant};
-		cr_assert_eq(npl_tensor_alloc(&want, &err), 0);
-		cr_assert_eq(npl_run_integer(&layer, &want, &counts, &err), 0, "%s", err.msg);
-		cpu_int8_check(&layer, want.data, counts.saturations, layer.name);
-		npl_tensor_free(&want);
+		expected = (struct npl_tensor){.dtype = y.dtype, .shape = y.shape, .quant = y.quant};
+		cr_assert_eq(npl_tensor_alloc(&expected, &err), 0);
+		cr_assert_eq(npl_run_integer(&layer, &expected, &counts, &err), 0, "%s", err.msg);
+		cpu_int8_check(&layer, expected.data, counts.saturations, layer.name);
+		npl_tensor_free(&expected);
 		npl_tensor_free(&x[0]);
 		npl_tensor_free(&x[1]);
 		npl_tensor_free(&y);
@@ -269,20 +270,20 @@ Test(cpu_int8, says_why_not)
 	struct npl_tensor x = {.dtype = NPL_U8, .shape = npl_shape_of(2, 3, 4), .quant = {.scale = 0.5f}}, z = x, y = x;
 	struct npl_layer layer = {
 		.name = "sum", .op = NPL_OP_ADD, .attrs = &attrs, .n_in = 2, .in = {&x, &z}, .out = &y};
-	char why[200] = "";
+	char reason[200] = "";
 #define WHY_NOT(change, word)                                                                                          \
 	do {                                                                                                           \
 		const struct npl_layer keep = layer;                                                                   \
 		const struct npl_tensor keep_x = x, keep_z = z, keep_y = y;                                            \
 		change;                                                                                                \
-		cr_assert(!npl_driver_cpu.supports(cpu_int8_device[1], &layer, why, sizeof why), #change);             \
-		cr_assert(strstr(why, word), #change ": %s", why);                                                     \
+		cr_assert(!npl_driver_cpu.supports(cpu_int8_device[1], &layer, reason, sizeof reason), #change);       \
+		cr_assert(strstr(reason, word), #change ": %s", reason);                                               \
 		layer = keep;                                                                                          \
 		x = keep_x;                                                                                            \
 		z = keep_z;                                                                                            \
 		y = keep_y;                                                                                            \
 	} while (0)
-	cr_assert(npl_driver_cpu.supports(cpu_int8_device[1], &layer, why, sizeof why), "%s", why);
+	cr_assert(npl_driver_cpu.supports(cpu_int8_device[1], &layer, reason, sizeof reason), "%s", reason);
 	WHY_NOT(z.quant.scale = 1, "range of an operand is not known");
 	WHY_NOT(z.quant.scale = 0, "an input is not");
 	WHY_NOT(x.dtype = NPL_F32, "an input is not");

@@ -22,7 +22,7 @@ static void make_operand(struct npl_tensor *t, struct npl_shape shape, float sca
 	test_fill(t, rng);
 }
 
-/* Shapes of up to four dimensions, each repeated in one operand or in none. */
+/* Draws shapes of up to four dimensions, each of which is repeated in one operand or in none. */
 static void draw_shapes(uint64_t *rng, struct npl_shape shape[3])
 {
 	int rank = (int)test_range(rng, 0, 4);
@@ -41,10 +41,10 @@ static void draw_shapes(uint64_t *rng, struct npl_shape shape[3])
 static void check_pair(enum npl_op op, const struct npl_shape shape[3], uint64_t *rng)
 {
 	struct npl_attrs attrs = {.opset = 13};
-	struct npl_tensor x[2], y, want;
+	struct npl_tensor x[2], y, expected;
 	struct npl_integer_counts counts = {0};
 	struct npl_err err = {0};
-	char what[120], text[2][48];
+	char subject[120], text[2][48];
 	for (int k = 0; k < 2; k++)
 		make_operand(&x[k], shape[k], 0.0625f * (float)test_range(rng, 1, 3), rng);
 	make_operand(&y, shape[2], 0.125f * (float)test_range(rng, 1, 40), rng);
@@ -55,13 +55,14 @@ static void check_pair(enum npl_op op, const struct npl_shape shape[3], uint64_t
 				  .n_in = 2,
 				  .in = {&x[0], &x[1]},
 				  .out = &y};
-	want = (struct npl_tensor){.dtype = y.dtype, .shape = y.shape, .quant = y.quant};
-	cr_assert_eq(npl_tensor_alloc(&want, &err), 0);
-	cr_assert_eq(npl_run_integer(&layer, &want, &counts, &err), 0, "%s", err.msg);
-	snprintf(what, sizeof what, "%s of %s and %s", layer.name, npl_shape_text(&shape[0], text[0], sizeof text[0]),
+	expected = (struct npl_tensor){.dtype = y.dtype, .shape = y.shape, .quant = y.quant};
+	cr_assert_eq(npl_tensor_alloc(&expected, &err), 0);
+	cr_assert_eq(npl_run_integer(&layer, &expected, &counts, &err), 0, "%s", err.msg);
+	snprintf(subject, sizeof subject, "%s of %s and %s", layer.name,
+		 npl_shape_text(&shape[0], text[0], sizeof text[0]),
 		 npl_shape_text(&shape[1], text[1], sizeof text[1]));
-	cpu_int8_check(&layer, want.data, counts.saturations, what);
-	npl_tensor_free(&want);
+	cpu_int8_check(&layer, expected.data, counts.saturations, subject);
+	npl_tensor_free(&expected);
 	npl_tensor_free(&x[0]);
 	npl_tensor_free(&x[1]);
 	npl_tensor_free(&y);
@@ -155,12 +156,12 @@ static int32_t number(const struct npl_tensor *t, int64_t i)
 
 /* The definition: for each of `stack` products, of which operand k has but one where repeats[k]. */
 static uint64_t multiply(const struct npl_layer *layer, const bool repeats[2], int64_t stack, int64_t m, int64_t k,
-			 int64_t n, struct npl_tensor *want)
+			 int64_t n, struct npl_tensor *expected)
 {
 	const struct npl_tensor *a = layer->in[0], *b = layer->in[1];
-	const float scale = npl_int8_scale(a->quant.scale, b->quant.scale, want->quant.scale),
-		    six = fminf(rintf(6 / want->quant.scale) + (float)want->quant.zero_point,
-				(float)npl_int8_max(want->dtype));
+	const float scale = npl_int8_scale(a->quant.scale, b->quant.scale, expected->quant.scale),
+		    six = fminf(rintf(6 / expected->quant.scale) + (float)expected->quant.zero_point,
+				(float)npl_int8_max(expected->dtype));
 	const bool relu = layer->fused != NPL_ACT_NONE, relu6 = layer->fused == NPL_ACT_RELU6;
 	uint64_t saturations = 0;
 	for (int64_t s = 0; s < stack; s++)
@@ -172,15 +173,16 @@ static uint64_t multiply(const struct npl_layer *layer, const bool repeats[2], i
 					       number(b, ((repeats[1] ? 0 : s) * k + l) * n + j);
 				if (relu && sum < 0)
 					sum = 0;
-				float value = rintf((float)sum * scale) + (float)want->quant.zero_point,
-				      low = (float)npl_int8_min(want->dtype), high = (float)npl_int8_max(want->dtype);
+				float value = rintf((float)sum * scale) + (float)expected->quant.zero_point,
+				      low = (float)npl_int8_min(expected->dtype),
+				      high = (float)npl_int8_max(expected->dtype);
 				if (relu6 && value > six)
 					value = six;
 				saturations += value < low || value > high;
-				((uint8_t *)want->data)[(s * m + i) * n + j] = (uint8_t)(int32_t)(value < low ? low
-												  : value > high
-													  ? high
-													  : value);
+				((uint8_t *)expected->data)[(s * m + i) * n + j] = (uint8_t)(int32_t)(value < low ? low
+												      : value > high
+													      ? high
+													      : value);
 			}
 	return saturations;
 }
@@ -198,7 +200,7 @@ Test(cpu_int8_elements, products_of_two_tensors_are_exact)
 		struct npl_shape shape[3] = {npl_shape_of(3, repeats[0] ? 1 : stack, m, k),
 					     npl_shape_of(3, repeats[1] ? 1 : stack, k, n),
 					     npl_shape_of(3, repeats[0] && repeats[1] ? 1 : stack, m, n)};
-		struct npl_tensor x[2], y, want;
+		struct npl_tensor x[2], y, expected;
 		struct npl_err err = {0};
 		make_operand(&x[0], shape[0], 0.01f, &rng);
 		make_operand(&x[1], shape[1], 0.02f, &rng);
@@ -211,17 +213,17 @@ Test(cpu_int8_elements, products_of_two_tensors_are_exact)
 					  .in = {&x[0], &x[1]},
 					  .out = &y,
 					  .macs = (uint64_t)(shape[2].dim[0] * m * k * n)};
-		want = (struct npl_tensor){.dtype = y.dtype, .shape = y.shape, .quant = y.quant};
-		cr_assert_eq(npl_tensor_alloc(&want, &err), 0);
-		uint64_t saturations = multiply(&layer, repeats, shape[2].dim[0], m, k, n, &want);
-		cpu_int8_check(&layer, want.data, saturations, "MatMul");
+		expected = (struct npl_tensor){.dtype = y.dtype, .shape = y.shape, .quant = y.quant};
+		cr_assert_eq(npl_tensor_alloc(&expected, &err), 0);
+		uint64_t saturations = multiply(&layer, repeats, shape[2].dim[0], m, k, n, &expected);
+		cpu_int8_check(&layer, expected.data, saturations, "MatMul");
 		struct npl_integer_counts counts = {0};
-		char why[200];
-		cr_assert(npl_integer_layer_ok(&layer, why, sizeof why), "%s", why);
+		char reason[200];
+		cr_assert(npl_integer_layer_ok(&layer, reason, sizeof reason), "%s", reason);
 		cr_assert_eq(npl_run_integer(&layer, &y, &counts, &err), 0, "%s", err.msg);
 		cr_assert_eq(counts.saturations, saturations, "the rule's simple loops");
-		cr_assert_arr_eq(y.data, want.data, npl_tensor_bytes(&want));
-		npl_tensor_free(&want);
+		cr_assert_arr_eq(y.data, expected.data, npl_tensor_bytes(&expected));
+		npl_tensor_free(&expected);
 		npl_tensor_free(&x[0]);
 		npl_tensor_free(&x[1]);
 		npl_tensor_free(&y);

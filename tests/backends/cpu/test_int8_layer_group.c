@@ -21,7 +21,7 @@ static void check_convolution(const struct shape8 *s, bool large, uint64_t *rng)
 	struct test_layer t = {.attrs = {.op = NPL_OP_CONV, .opset = 13, .conv.groups = s->groups}};
 	struct npl_integer_counts counts = {0};
 	struct npl_err err = {0};
-	char what[160];
+	char subject[160];
 	int64_t high = (s->height + 2 * s->pad - s->kernel) / s->stride + 1,
 		wide = (s->width + 2 * s->pad - s->kernel) / s->stride + 1;
 	struct npl_window *w = &t.attrs.conv.window;
@@ -50,19 +50,20 @@ static void check_convolution(const struct shape8 *s, bool large, uint64_t *rng)
 		((int32_t *)t.bias.data)[i] = (int32_t)test_range(rng, -50000, 50000);
 	test_layer_wire(&t, NPL_OP_CONV, (uint64_t)(npl_tensor_count(&t.y) * k));
 	t.layer.fused = (enum npl_activation)test_range(rng, NPL_ACT_NONE, NPL_ACT_RELU6);
-	struct npl_tensor want = {.dtype = t.y.dtype, .shape = t.y.shape, .quant = t.y.quant};
-	cr_assert_eq(npl_tensor_alloc(&want, &err), 0);
-	cr_assert_eq(npl_run_integer(&t.layer, &want, &counts, &err), 0, "%s", err.msg);
-	snprintf(what, sizeof what, "%lld x (%lld,%lld,%lld) to %lld by %lldx%lld / %lld, pad %lld, groups %lld%s",
-		 (long long)s->images, (long long)s->channels, (long long)s->height, (long long)s->width,
-		 (long long)s->filters, (long long)s->kernel, (long long)s->kernel, (long long)s->stride,
-		 (long long)s->pad, (long long)s->groups, large ? ", large" : "");
-	cpu_int8_check_layer_group(&t.layer, want.data, counts.saturations, what);
-	npl_tensor_free(&want);
+	struct npl_tensor expected = {.dtype = t.y.dtype, .shape = t.y.shape, .quant = t.y.quant};
+	cr_assert_eq(npl_tensor_alloc(&expected, &err), 0);
+	cr_assert_eq(npl_run_integer(&t.layer, &expected, &counts, &err), 0, "%s", err.msg);
+	snprintf(subject, sizeof subject,
+		 "%lld x (%lld,%lld,%lld) to %lld by %lldx%lld / %lld, pad %lld, groups %lld%s", (long long)s->images,
+		 (long long)s->channels, (long long)s->height, (long long)s->width, (long long)s->filters,
+		 (long long)s->kernel, (long long)s->kernel, (long long)s->stride, (long long)s->pad,
+		 (long long)s->groups, large ? ", large" : "");
+	cpu_int8_check_layer_group(&t.layer, expected.data, counts.saturations, subject);
+	npl_tensor_free(&expected);
 	test_layer_free(&t);
 }
 
-Test(cpu_int8_layer_group, convolutions_however_they_are_cut)
+Test(cpu_int8_layer_group, convolutions_in_any_strips_equal_the_rule)
 {
 	static const struct shape8 shapes[] = {
 		{1, 16, 40, 40, 320, 1, 1, 1, 0}, /* strips of pixels */
@@ -77,7 +78,7 @@ Test(cpu_int8_layer_group, convolutions_however_they_are_cut)
 			check_convolution(&shapes[i], false, &rng);
 }
 
-Test(cpu_int8_layer_group, sums_that_no_float_holds)
+Test(cpu_int8_layer_group, sums_beyond_float_precision_are_exact)
 {
 	static const struct shape8 shapes[] = {
 		{1, 600, 5, 5, 17, 1, 1, 1, 0}, {1, 256, 6, 6, 24, 1, 3, 1, 1}, {2, 130, 7, 7, 16, 2, 3, 2, 1}};

@@ -8,7 +8,7 @@
 
 #include "tests/kit/cli_json.h"
 
-static const struct cli_how plainly = {0};
+static const struct cli_run_options plainly = {0};
 
 /* The hash of output of each device in the result. */
 static const char *hash_of(json_t *root, int device)
@@ -61,7 +61,7 @@ Test(cpu_int8_program, the_digits_equal_the_tpus_layer_by_layer)
 	json_decref(root);
 }
 
-/* A Gemm large enough for oneDNN, with and without it. */
+/* A Gemm that is large enough for oneDNN gives the same with it and without it. */
 static char *large_gemm_hash(const char *set, char *detail, size_t n)
 {
 	json_t *root = cli_json(&plainly, "layer", "gemm", "-m", "192", "-n", "192", "-k", "300", "--devices", "cpu",

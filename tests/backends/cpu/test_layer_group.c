@@ -114,7 +114,7 @@ _Static_assert(__builtin_types_compatible_p(__typeof__(dnnl_memory_desc_get_size
 
 enum { VALUES = 64 };
 
-/* A network that grows at a random value. */
+/* Builds a network that grows at a random value. */
 struct garden {
 	struct npl_build *build;
 	uint64_t rng;
@@ -150,7 +150,7 @@ static void keep(struct garden *g, int value)
 		g->value[g->n++] = value;
 }
 
-/* Pads, strides, dilations of a window over the spatial dimensions of x. */
+/* Draws the pads, strides and dilations of a window over the spatial dimensions of x. */
 struct drawn_window {
 	int64_t kernel[3], stride[3], dilation[3], pads[6];
 	int n;
@@ -320,22 +320,22 @@ static int remember(void *context, int v, const struct npl_tensor *tensor, struc
 static int compare(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
 {
 	struct seen *seen = context;
-	const float *want = seen->reference[v].data, *got = tensor->data;
+	const float *expected = seen->reference[v].data, *actual = tensor->data;
 	int64_t n = npl_tensor_count(tensor);
 	float most = 1e-6f;
 	(void)err;
-	if (tensor->dtype != NPL_F32 || !want)
+	if (tensor->dtype != NPL_F32 || !expected)
 		return 0;
 	for (int64_t i = 0; i < n; i++)
-		most = fmaxf(most, fabsf(want[i]));
+		most = fmaxf(most, fabsf(expected[i]));
 	for (int64_t i = 0; i < n; i++)
-		cr_assert(fabsf(got[i] - want[i]) <= 2e-4f * most,
+		cr_assert(fabsf(actual[i] - expected[i]) <= 2e-4f * most,
 			  "seed %llu: value '%s' (%s), element %lld of %lld: %g, expected %g",
 			  (unsigned long long)seen->seed, seen->graph->value[v].name,
 			  seen->graph->value[v].producer < 0
 				  ? "input"
 				  : npl_op_defs[seen->graph->node[seen->graph->value[v].producer].op].name,
-			  (long long)i, (long long)n, (double)got[i], (double)want[i]);
+			  (long long)i, (long long)n, (double)actual[i], (double)expected[i]);
 	seen->compared++;
 	return 0;
 }

@@ -59,11 +59,11 @@ static void check_layer(struct npl_layer *layer, struct npl_shape shape, struct 
 {
 	static struct npl_tensor out; /* the caller's layer goes on pointing at it */
 	struct npl_err err = {0};
-	char why[200], text[128];
+	char reason[200], text[128];
 	for (int threads = 1; threads <= 2; threads++) {
 		float *memory = guarded_output(&out, shape), *y = out.data;
 		layer->out = &out;
-		cr_assert(npl_driver_cpu.supports(cpu[threads], layer, why, sizeof why), "%s", why);
+		cr_assert(npl_driver_cpu.supports(cpu[threads], layer, reason, sizeof reason), "%s", reason);
 		for (int timing_only = 1; timing_only >= 0; timing_only--) {
 			struct npl_result result = {0};
 			layer->timing_only = timing_only;
@@ -90,7 +90,7 @@ static void check_layer(struct npl_layer *layer, struct npl_shape shape, struct 
 	free(oracle.magnitude);
 }
 
-/* A convolution by its numbers; one of rank 1 has height 1. */
+/* Describes a convolution; one of rank 1 has height 1. */
 struct conv {
 	int64_t images, group_channels, group_filters, groups, size[2], kernel[2], stride[2], dilation[2], begin[2],
 		end[2];
@@ -243,8 +243,8 @@ Test(cpu_layers, random_gemms)
 		struct npl_tensor w = random_tensor(attrs.gemm.trans_b ? npl_shape_of(2, n, k) : npl_shape_of(2, k, n));
 		struct npl_shape biases[] = {npl_shape_of(1, n),    npl_shape_of(2, 1, n), npl_shape_of(2, m, n),
 					     npl_shape_of(2, m, 1), npl_shape_of(1, 1),    {0}};
-		int which = (int)pick(0, 6);
-		struct npl_tensor bias = random_tensor(biases[which < 6 ? which : 0]);
+		int variant = (int)pick(0, 6);
+		struct npl_tensor bias = random_tensor(biases[variant < 6 ? variant : 0]);
 		struct npl_shape *b = &bias.shape;
 		const float *xs = x.data, *ws = w.data, *bs = bias.data;
 		struct oracle oracle = make_oracle(m * n);
@@ -252,7 +252,7 @@ Test(cpu_layers, random_gemms)
 			for (int64_t c = 0; c < n; c++) {
 				int64_t width = b->rank ? b->dim[b->rank - 1] : 1,
 					height = b->rank == 2 ? b->dim[0] : 1;
-				if (which < 6)
+				if (variant < 6)
 					add_term(
 						&oracle, r * n + c,
 						(double)attrs.gemm.beta *
@@ -267,7 +267,7 @@ Test(cpu_layers, random_gemms)
 					  .op = NPL_OP_GEMM,
 					  .attrs = &attrs,
 					  .fused = pick(0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE,
-					  .n_in = which < 6 ? 3 : 2,
+					  .n_in = variant < 6 ? 3 : 2,
 					  .in = {&x, &w, &bias},
 					  .macs = (uint64_t)(m * n * k)};
 		check_layer(&layer, npl_shape_of(2, m, n), oracle);
@@ -341,7 +341,7 @@ Test(cpu_layers, random_matmuls)
 	}
 }
 
-/* Operators without a path of their own: the same bits as the reference device, fused Relu included. */
+/* Operators without a path of their own have the same bits as on the reference device, with a fused Relu too. */
 Test(cpu_layers, other_operators_equal_the_reference)
 {
 	static const enum npl_op ops[] = {NPL_OP_MAXPOOL, NPL_OP_AVERAGEPOOL, NPL_OP_GLOBALAVERAGEPOOL,
@@ -400,20 +400,20 @@ Test(cpu_layers, says_why_not)
 		.name = "gemm", .op = NPL_OP_GEMM, .attrs = &attrs, .n_in = 2, .in = {&x, &w}, .out = &y};
 	struct npl_result result = {0};
 	struct npl_err err = {0};
-	char why[200];
-	cr_assert(npl_driver_cpu.supports(cpu[1], &layer, why, sizeof why), "data may be NULL when only asked: %s",
-		  why);
+	char reason[200];
+	cr_assert(npl_driver_cpu.supports(cpu[1], &layer, reason, sizeof reason),
+		  "data may be NULL when only asked: %s", reason);
 	cr_assert_eq(npl_driver_cpu.run(cpu[1], &layer, &result, &err), NPL_EINTERNAL);
 	cr_assert(strstr(err.msg, "input 0 has no data"), "%s", err.msg);
 	w.dtype = NPL_I8;
-	cr_assert(!npl_driver_cpu.supports(cpu[1], &layer, why, sizeof why));
-	cr_assert_str_eq(why, "input 1 of Gemm is int8; this device computes in float32");
+	cr_assert(!npl_driver_cpu.supports(cpu[1], &layer, reason, sizeof reason));
+	cr_assert_str_eq(reason, "input 1 of Gemm is int8; this device computes in float32");
 	w.dtype = NPL_F32;
 	x.dtype = NPL_U8;
 	x.quant.scale = 0.5f;
-	cr_assert(!npl_driver_cpu.supports(cpu[1], &layer, why, sizeof why));
-	cr_assert_str_eq(why, "input 0 is quantised uint8; this device computes in float32");
+	cr_assert(!npl_driver_cpu.supports(cpu[1], &layer, reason, sizeof reason));
+	cr_assert_str_eq(reason, "input 0 is quantised uint8; this device computes in float32");
 	x = (struct npl_tensor){.dtype = NPL_F32, .shape = npl_shape_of(2, 65536, 65536)};
-	cr_assert(!npl_driver_cpu.supports(cpu[1], &layer, why, sizeof why));
-	cr_assert(strstr(why, "more than 2147483647 elements"), "%s", why);
+	cr_assert(!npl_driver_cpu.supports(cpu[1], &layer, reason, sizeof reason));
+	cr_assert(strstr(reason, "more than 2147483647 elements"), "%s", reason);
 }

@@ -51,7 +51,7 @@ static void put_pool(struct onnx_writer *g, uint64_t *rng, int rank, const char 
 }
 
 /* Both are NaN, or the bits are the same. */
-static bool same(float a, float b)
+static bool bits_equal(float a, float b)
 {
 	return (isnan(a) && isnan(b)) || !memcmp(&a, &b, sizeof a);
 }
@@ -61,9 +61,9 @@ static void run_once(struct net *net, const char *threads, uint64_t seed)
 	struct npl_device *cpu = open_device_set("cpu", 1, (const char *[]){threads});
 	struct outcome o = run_net(net, &cpu, 1, NULL, false);
 	for (int64_t i = 0; i < npl_tensor_count(&o.out[0]); i++) {
-		const float got = ((float *)o.out[0].data)[i], want = ((float *)net->reference[0].data)[i];
-		cr_assert(same(got, want), "seed %d, %s: element %lld is %g, expected %g", (int)seed, threads,
-			  (long long)i, (double)got, (double)want);
+		const float actual = ((float *)o.out[0].data)[i], expected = ((float *)net->reference[0].data)[i];
+		cr_assert(bits_equal(actual, expected), "seed %d, %s: element %lld is %g, expected %g", (int)seed,
+			  threads, (long long)i, (double)actual, (double)expected);
 	}
 	free_outcome(net, &o);
 	npl_device_close(cpu);

@@ -109,7 +109,7 @@ Test(cpu_slices, sums_and_normalised_rows_in_slices_equal_the_whole)
 }
 
 /* A scale for each slice, dimensions that go before the slices, and sums over the slices themselves. */
-Test(cpu_slices, what_no_slice_has_alone)
+Test(cpu_slices, results_across_slices_are_not_sliced)
 {
 	struct npl_tensor x = random_tensor(npl_shape_of(3, 1, 6, 5)), each = random_tensor(npl_shape_of(3, 1, 6, 5)),
 			  y = {0};
@@ -154,7 +154,7 @@ Test(cpu_slices, shared_copies_equal_the_whole)
 }
 
 /* Where a Resize changes the number of images or channels there are no planes to share out. */
-Test(cpu_slices, what_is_no_slice)
+Test(cpu_slices, layers_that_cannot_be_sliced_are_not)
 {
 	float scale[] = {2, 1, 1, 1};
 	struct npl_attrs attrs = {.opset = 13, .resize.mode = NPL_RESIZE_LINEAR};

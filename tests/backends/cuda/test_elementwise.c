@@ -16,7 +16,7 @@ static struct kernel_case unary_case(enum npl_op op, struct npl_attrs *attrs, st
 				    .n_in = 1,
 				    .n_out = 1,
 				    .in = {x},
-				    .stored = stored,
+				    .dtype = stored,
 				    .relative = STEPS(8),
 				    .absolute = STEPS(2),
 				    .seed = seed};
@@ -117,7 +117,7 @@ Test(cuda_elementwise, limits_of_clip)
 					.n_in = (int)test_range(&state, 1, 3),
 					.n_out = 1,
 					.in = {&x, seed % 5 ? &low : NULL, &high},
-					.stored = NPL_F32,
+					.dtype = NPL_F32,
 					.seed = seed,
 					.unknown = !known};
 		check_kernel(gpu, &c);
@@ -152,7 +152,7 @@ static const struct {
 	{NPL_OP_POW, {NPL_F32}, 1},
 };
 
-/* Operand b broadcasts to a or, except PRelu, they to each other. */
+/* Operand b broadcasts to a. Except for PRelu, each may also broadcast to the other. */
 static void check_binary(struct gpu *gpu, enum npl_op op, enum npl_dtype dtype, enum npl_dtype stored,
 			 enum npl_activation fused, uint64_t seed)
 {
@@ -176,7 +176,7 @@ static void check_binary(struct gpu *gpu, enum npl_op op, enum npl_dtype dtype, 
 				.n_in = 2,
 				.n_out = 1,
 				.in = {&a, &b},
-				.stored = stored,
+				.dtype = stored,
 				.fused = fused,
 				.relative = op == NPL_OP_POW ? STEPS(16)
 					    : fused          ? STEPS(8)
@@ -237,7 +237,7 @@ Test(cuda_elementwise, before_opset_7)
 					.n_in = 2,
 					.n_out = 1,
 					.in = {&x, &channel},
-					.stored = NPL_F32,
+					.dtype = NPL_F32,
 					.seed = seed};
 		check_kernel(gpu, &c);
 		c.op = NPL_OP_PRELU;
@@ -264,7 +264,7 @@ Test(cuda_elementwise, any_number_of_operands)
 					.attrs = &attrs,
 					.n_in = (int)test_range(&state, 1, 6),
 					.n_out = 1,
-					.stored = NPL_F32,
+					.dtype = NPL_F32,
 					.fused = dtype == NPL_F32 && seed % 5 == 0 ? NPL_ACT_RELU : NPL_ACT_NONE,
 					.seed = seed};
 		for (int k = 0; k < c.n_in; k++) {
@@ -297,7 +297,7 @@ Test(cuda_elementwise, where)
 					.n_in = 3,
 					.n_out = 1,
 					.in = {&condition, &x, &y},
-					.stored = NPL_F32,
+					.dtype = NPL_F32,
 					.seed = seed};
 		check_kernel(gpu, &c);
 		npl_tensor_free(&condition);
@@ -307,7 +307,8 @@ Test(cuda_elementwise, where)
 	gpu_close(gpu);
 }
 
-/* From and to float32 all, of the others a quarter: each pair is a kernel to compile. */
+/* All casts from and to float32 are tried, and a quarter of the others, since each pair of types is a kernel to
+ * compile. */
 Test(cuda_elementwise, casts_between_types)
 {
 	struct gpu *gpu = gpu_open();
@@ -342,17 +343,18 @@ Test(cuda_elementwise, values_as_they_are_stored)
 	struct npl_err err = {0};
 	for (int h = 0; h < 2; h++) {
 		uint16_t bits[N], back[N];
-		float real[N], want[N];
+		float real[N], expected[N];
 		uint64_t seed = 7;
 		struct cu_value half = {address_of(bits), halves[h], npl_shape_of(1, N), false},
 				narrow = {address_of(back), halves[h], npl_shape_of(1, N), false},
 				wide = {address_of(real), NPL_F32, npl_shape_of(1, N), false};
 		for (int i = 0; i < N; i++)
 			bits[i] = (uint16_t)i;
-		npl_half_widen(halves[h], bits, N, want);
+		npl_half_widen(halves[h], bits, N, expected);
 		cr_assert_eq(cu_kernel_cast(gpu->kernels, &half, &wide, NULL, &err), 0, "%s", err.msg);
 		for (int i = 0; i < N; i++)
-			cr_assert((isnan(real[i]) && isnan(want[i])) || !memcmp(&real[i], &want[i], 4), "%04x", i);
+			cr_assert((isnan(real[i]) && isnan(expected[i])) || !memcmp(&real[i], &expected[i], 4), "%04x",
+				  i);
 		for (int i = 0; i < N; i++) { /* near halves of steps too */
 			uint32_t pattern = (uint32_t)(test_rng(&seed) >> 20);
 			if (i % 2)

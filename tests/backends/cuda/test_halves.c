@@ -187,7 +187,7 @@ Test(cuda_halves, what_it_does_not_take_has_a_reason)
 	static const struct {
 		enum npl_dtype x, w, y;
 		int major, minor;
-		const char *why; /* NULL: taken */
+		const char *reason; /* NULL: taken */
 	} cases[] = {{NPL_F16, NPL_F32, NPL_F16, 9, 0, "input 1 of Gemm is float32 and input 0 float16"},
 		     {NPL_F32, NPL_BF16, NPL_F32, 9, 0, "input 1 of Gemm is bfloat16 and input 0 float32"},
 		     {NPL_F16, NPL_BF16, NPL_F16, 9, 0, "input 1 of Gemm is bfloat16 and input 0 float16"},
@@ -202,14 +202,14 @@ Test(cuda_halves, what_it_does_not_take_has_a_reason)
 		const struct npl_layer layer = {
 			.op = NPL_OP_GEMM, .attrs = &attrs, .n_in = 2, .in = {&x, &w}, .out = &y};
 		struct cu_config config = {.patch_mib = 64};
-		char why[200] = "";
+		char reason[200] = "";
 		cu_fake_reset();
 		cu_fake.major = cases[i].major;
 		cu_fake.minor = cases[i].minor;
 		struct cu_device *device = cuda_fake_gpu(&config, CU_F32);
-		cr_assert_eq(npl_driver_cuda.supports(device, &layer, why, sizeof why), !cases[i].why, "case %zu: %s",
-			     i, why);
-		cr_assert(!cases[i].why || strstr(why, cases[i].why), "case %zu: %s", i, why);
+		cr_assert_eq(npl_driver_cuda.supports(device, &layer, reason, sizeof reason), !cases[i].reason,
+			     "case %zu: %s", i, reason);
+		cr_assert(!cases[i].reason || strstr(reason, cases[i].reason), "case %zu: %s", i, reason);
 		cu_close(device);
 		cuda_fake_check("a case");
 	}

@@ -19,22 +19,22 @@ static struct npl_tensor quantised(uint64_t *seed, enum npl_dtype dtype, struct 
 	return t;
 }
 
-/* Runs the layer by the rule and by the kernels; every byte is the same. */
+/* Runs the layer by the rule and by the kernels, and expects the same bytes. */
 static void check_integers(struct gpu *gpu, const struct npl_layer *layer, uint64_t seed)
 {
 	const char *name = npl_op_defs[layer->op].name;
-	struct npl_tensor want = *layer->out;
+	struct npl_tensor expected = *layer->out;
 	struct npl_integer_counts counts = {0};
 	struct npl_err err = {0};
 	struct cu_value in[NPL_LAYER_INPUTS] = {{0}};
-	char why[200] = "";
-	const size_t skew = seed % 3 == 1 ? npl_dtype_size(want.dtype) : 0;
-	struct device_memory memory = device_alloc(npl_tensor_bytes(&want), skew);
-	struct cu_value out = {address_of(memory.data), want.dtype, want.shape, false};
-	cr_assert(cu_kernel_takes(layer, CU_INT8, why, sizeof why), "%s: %s", name, why);
-	want.data = NULL;
-	cr_assert_eq(npl_tensor_alloc(&want, &err), 0);
-	cr_assert_eq(npl_run_integer(layer, &want, &counts, &err), 0, "%s", err.msg);
+	char reason[200] = "";
+	const size_t skew = seed % 3 == 1 ? npl_dtype_size(expected.dtype) : 0;
+	struct device_memory memory = device_alloc(npl_tensor_bytes(&expected), skew);
+	struct cu_value out = {address_of(memory.data), expected.dtype, expected.shape, false};
+	cr_assert(cu_kernel_supports(layer, CU_INT8, reason, sizeof reason), "%s: %s", name, reason);
+	expected.data = NULL;
+	cr_assert_eq(npl_tensor_alloc(&expected, &err), 0);
+	cr_assert_eq(npl_run_integer(layer, &expected, &counts, &err), 0, "%s", err.msg);
 	for (int k = 0; k < layer->n_in; k++)
 		in[k] = (struct cu_value){cu_kernel_reads(layer, k) ? address_of(layer->in[k]->data) : 0,
 					  layer->in[k]->dtype, layer->in[k]->shape, false};
@@ -45,13 +45,13 @@ static void check_integers(struct gpu *gpu, const struct npl_layer *layer, uint6
 	cr_assert_eq(saturated - 1000, counts.saturations, "%s, fused %s, seed %llu: %llu saturations, expected %llu",
 		     name, npl_activation_name(layer->fused), (unsigned long long)seed,
 		     (unsigned long long)saturated - 1000, (unsigned long long)counts.saturations);
-	for (size_t i = 0; i < npl_tensor_bytes(&want); i++)
-		cr_assert_eq(memory.data[i], ((unsigned char *)want.data)[i],
+	for (size_t i = 0; i < npl_tensor_bytes(&expected); i++)
+		cr_assert_eq(memory.data[i], ((unsigned char *)expected.data)[i],
 			     "%s, fused %s, seed %llu: byte %zu is %d, expected %d", name,
 			     npl_activation_name(layer->fused), (unsigned long long)seed, i, memory.data[i],
-			     ((unsigned char *)want.data)[i]);
+			     ((unsigned char *)expected.data)[i]);
 	device_free(&memory, name);
-	npl_tensor_free(&want);
+	npl_tensor_free(&expected);
 }
 
 static enum npl_dtype byte_type(uint64_t *seed)
@@ -83,7 +83,7 @@ Test(cuda_integers, pairs)
 	gpu_close(gpu);
 }
 
-/* Sigmoid and Tanh of every byte and of many words. */
+/* Sigmoid and Tanh are tried on every byte and on many 16-bit words. */
 Test(cuda_integers, functions)
 {
 	struct gpu *gpu = gpu_open();
@@ -218,7 +218,7 @@ Test(cuda_integers, sums_of_a_product)
 				  w = quantised(&state, byte_type(&state), npl_shape_of(2, columns, depth), 0.01),
 				  y = quantised(&state, raw ? NPL_I32 : byte_type(&state),
 						npl_shape_of(2, rows, columns), 0.2),
-				  want = y, bias = random_values(&state, NPL_I32, npl_shape_of(1, columns), 1),
+				  expected = y, bias = random_values(&state, NPL_I32, npl_shape_of(1, columns), 1),
 				  sums = test_tensor(NPL_I32, y.shape), scales = test_tensor(NPL_F32, bias.shape),
 				  channel_scale = test_tensor(NPL_F32, bias.shape);
 		for (int64_t c = 0; c < columns; c++) {
@@ -242,9 +242,9 @@ Test(cuda_integers, sums_of_a_product)
 		}
 		for (int64_t c = 0; c < columns; c++)
 			((float *)scales.data)[c] = cu_sums_scale(&x, &w, c, fused, &y);
-		want.data = NULL;
-		cr_assert_eq(npl_tensor_alloc(&want, &err), 0);
-		cr_assert_eq(npl_run_integer(&layer, &want, &counts, &err), 0, "%s", err.msg);
+		expected.data = NULL;
+		cr_assert_eq(npl_tensor_alloc(&expected, &err), 0);
+		cr_assert_eq(npl_run_integer(&layer, &expected, &counts, &err), 0, "%s", err.msg);
 		/* in rows that lie apart */
 		const int64_t ld = columns + test_range(&state, 0, 3);
 		struct npl_tensor spread = test_tensor(NPL_I32, npl_shape_of(2, rows, ld));
@@ -255,8 +255,9 @@ Test(cuda_integers, sums_of_a_product)
 					    address_of(scales.data), columns, 1, ld > columns ? columns : 0, ld, fused,
 					    &y, address_of(y.data), NULL, &err),
 			     0, "%s", err.msg);
-		cr_assert_arr_eq(y.data, want.data, npl_tensor_bytes(&want), "seed %llu", (unsigned long long)seed);
-		struct npl_tensor *all[] = {&x, &w, &y, &want, &bias, &sums, &scales, &channel_scale, &spread};
+		cr_assert_arr_eq(y.data, expected.data, npl_tensor_bytes(&expected), "seed %llu",
+				 (unsigned long long)seed);
+		struct npl_tensor *all[] = {&x, &w, &y, &expected, &bias, &sums, &scales, &channel_scale, &spread};
 		for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 			npl_tensor_free(all[i]);
 	}
@@ -276,7 +277,7 @@ Test(cuda_integers, quantise_and_back)
 		struct npl_tensor x = random_values(&state, sums ? NPL_I32 : NPL_F32, shape, 3),
 				  scale = random_values(&state, NPL_F32, parameters, 1),
 				  zero = random_values(&state, q, parameters, 1),
-				  back = random_values(&state, q, shape, 1);
+				  restored = random_values(&state, q, shape, 1);
 		for (int64_t i = 0; i < npl_tensor_count(&scale); i++)
 			((float *)scale.data)[i] = (sums ? 1e7f : 0.01f) * (1.5f + ((float *)scale.data)[i]);
 		if (!sums)
@@ -287,16 +288,16 @@ Test(cuda_integers, quantise_and_back)
 					.n_in = zeros ? 3 : 2,
 					.n_out = 1,
 					.in = {&x, &scale, &zero},
-					.stored = NPL_F32,
+					.dtype = NPL_F32,
 					.seed = seed};
 		check_kernel(gpu, &c);
 		c.op = NPL_OP_DEQUANTIZELINEAR;
-		c.in[0] = &back;
+		c.in[0] = &restored;
 		check_kernel(gpu, &c);
 		npl_tensor_free(&x);
 		npl_tensor_free(&scale);
 		npl_tensor_free(&zero);
-		npl_tensor_free(&back);
+		npl_tensor_free(&restored);
 	}
 	gpu_close(gpu);
 }
@@ -311,24 +312,25 @@ Test(cuda_integers, conversions_equal_those_of_the_session)
 		uint64_t state = seed, clipped = 0, saturated = 0;
 		int32_t fault = 0;
 		const size_t skew = seed % 3 == 1 ? sizeof(float) : 0;
-		struct npl_tensor x = random_values(&state, NPL_F32, random_shape(&state, 0, 3, 20), 3), q, want, back;
+		struct npl_tensor x = random_values(&state, NPL_F32, random_shape(&state, 0, 3, 20), 3), q, expected,
+				  restored;
 		struct npl_tensor form = quantised(&state, seed % 5 ? byte_type(&state) : NPL_I16, x.shape, 0.02);
-		cr_assert_eq(npl_quantise_to(&x, form.dtype, form.quant, &want, &clipped, &err), 0, "%s", err.msg);
-		cr_assert_eq(npl_dequantise(&want, &back, &err), 0, "%s", err.msg);
-		q = want;
-		struct device_memory bytes = device_alloc(npl_tensor_bytes(&want), 0),
+		cr_assert_eq(npl_quantise_to(&x, form.dtype, form.quant, &expected, &clipped, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_dequantise(&expected, &restored, &err), 0, "%s", err.msg);
+		q = expected;
+		struct device_memory bytes = device_alloc(npl_tensor_bytes(&expected), 0),
 				     floats = device_alloc(npl_tensor_bytes(&x), skew);
 		const struct cu_value in = {address_of(x.data), NPL_F32, x.shape, false};
-		struct cu_value integers = {address_of(bytes.data), want.dtype, x.shape, false},
+		struct cu_value integers = {address_of(bytes.data), expected.dtype, x.shape, false},
 				out = {address_of(floats.data), NPL_F32, x.shape, false};
 		const struct npl_layer to = {.op = NPL_OP_QUANTIZELINEAR, .n_in = 1, .in = {&x}, .out = &q},
-				       from = {.op = NPL_OP_DEQUANTIZELINEAR, .n_in = 1, .in = {&q}, .out = &back};
+				       from = {.op = NPL_OP_DEQUANTIZELINEAR, .n_in = 1, .in = {&q}, .out = &restored};
 		cu_kernels_count_at(gpu->kernels, address_of(&saturated));
 		cu_kernels_fault_at(gpu->kernels, address_of(&fault));
 		cr_assert_eq(cu_kernel_run(gpu->kernels, &to, &in, &integers, NULL, &err), 0, "%s", err.msg);
 		cr_assert_eq(cu_kernel_run(gpu->kernels, &from, &integers, &out, NULL, &err), 0, "%s", err.msg);
-		cr_assert_eq(memcmp(bytes.data, want.data, npl_tensor_bytes(&want)), 0, "seed %d", (int)seed);
-		cr_assert_eq(memcmp(floats.data, back.data, npl_tensor_bytes(&back)), 0, "seed %d", (int)seed);
+		cr_assert_eq(memcmp(bytes.data, expected.data, npl_tensor_bytes(&expected)), 0, "seed %d", (int)seed);
+		cr_assert_eq(memcmp(floats.data, restored.data, npl_tensor_bytes(&restored)), 0, "seed %d", (int)seed);
 		cr_assert_eq(saturated, clipped, "seed %d", (int)seed);
 		cr_assert_eq(fault, 0);
 		if (npl_tensor_count(&x)) {
@@ -342,17 +344,17 @@ Test(cuda_integers, conversions_equal_those_of_the_session)
 		device_free(&floats, "floats");
 		npl_tensor_free(&x);
 		npl_tensor_free(&form);
-		npl_tensor_free(&want);
-		npl_tensor_free(&back);
+		npl_tensor_free(&expected);
+		npl_tensor_free(&restored);
 	}
 	gpu_close(gpu);
 }
 
-static void refuses(const struct npl_layer *layer, enum cu_precision precision, const char *says)
+static void refuses(const struct npl_layer *layer, enum cu_precision precision, const char *expected)
 {
-	char why[200] = "";
-	cr_assert_not(cu_kernel_takes(layer, precision, why, sizeof why), "%s", npl_op_defs[layer->op].name);
-	cr_assert(strstr(why, says), "%s: '%s', expected '%s'", npl_op_defs[layer->op].name, why, says);
+	char reason[200] = "";
+	cr_assert_not(cu_kernel_supports(layer, precision, reason, sizeof reason), "%s", npl_op_defs[layer->op].name);
+	cr_assert(strstr(reason, expected), "%s: '%s', expected '%s'", npl_op_defs[layer->op].name, reason, expected);
 }
 
 Test(cuda_integers, says_what_it_does_not_take)
@@ -409,10 +411,10 @@ Test(cuda_integers, what_tensors_are_stored_as)
 {
 	for (int p = 0; p < CU_PRECISIONS; p++)
 		for (int t = 0; t < NPL_DTYPES; t++) {
-			enum npl_dtype want = t != NPL_F32   ? (enum npl_dtype)t
-					      : p == CU_F16  ? NPL_F16
-					      : p == CU_BF16 ? NPL_BF16
-							     : NPL_F32;
-			cr_assert_eq(cu_stored((enum npl_dtype)t, (enum cu_precision)p), want);
+			enum npl_dtype expected = t != NPL_F32   ? (enum npl_dtype)t
+						  : p == CU_F16  ? NPL_F16
+						  : p == CU_BF16 ? NPL_BF16
+								 : NPL_F32;
+			cr_assert_eq(cu_stored((enum npl_dtype)t, (enum cu_precision)p), expected);
 		}
 }

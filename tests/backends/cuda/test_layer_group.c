@@ -18,7 +18,8 @@ static struct onnx_writer pads_of(int64_t n)
 	return attrs;
 }
 
-/* A residual block, a constant factor, pools, a classifier: outputs p in the middle and y at the end. */
+/* Builds a network with a residual block, a constant factor, poolings and a classifier. Its outputs are p in the
+ * middle and y at the end. */
 static struct net small_cnn(uint64_t *rng)
 {
 	struct onnx_writer g = {0}, pads1 = pads_of(1), pads2 = pads_of(1), pool = {0};
@@ -55,7 +56,7 @@ Test(cuda_layer_group, networks_come_out_as_the_reference_has_them)
 {
 	static const struct {
 		const char *set;
-		double most;
+		double limit;
 	} cases[] = {
 		{"precision=f32", 1e-5}, {"precision=tf32", 4e-3}, {"precision=f16", 4e-3}, {"precision=bf16", 4e-2}};
 	uint64_t rng = 0xc4a10001;
@@ -64,7 +65,7 @@ Test(cuda_layer_group, networks_come_out_as_the_reference_has_them)
 		for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 			struct npl_device *cuda = open_cuda(cases[i].set);
 			struct outcome o = run_net(&net, &cuda, 1, NULL, false);
-			cr_assert_lt(error_of(&net, o.out), cases[i].most, "%s: %g", cases[i].set,
+			cr_assert_lt(error_of(&net, o.out), cases[i].limit, "%s: %g", cases[i].set,
 				     error_of(&net, o.out));
 			check_totals(&o.run, cases[i].set);
 			for (int l = 0; l < o.run.n_layers; l++)
@@ -104,13 +105,13 @@ Test(cuda_layer_group, int8_networks_have_the_bits_of_the_reference)
 		}
 		cr_assert_gt(in_float, 0);
 		for (int i = 0; i < net.graph->n_nodes; i++) {
-			const struct npl_layer_run *row = &a.run.layer[i], *want = &b.run.layer[i];
+			const struct npl_layer_run *row = &a.run.layer[i], *expected = &b.run.layer[i];
 			saturations += row->result.saturations;
-			if (row->role == NPL_RAN && want->role == NPL_RAN)
-				cr_assert_eq(row->result.saturations, want->result.saturations,
+			if (row->role == NPL_RAN && expected->role == NPL_RAN)
+				cr_assert_eq(row->result.saturations, expected->result.saturations,
 					     "%s: %llu, expected %llu", net.graph->node[i].name,
 					     (unsigned long long)row->result.saturations,
-					     (unsigned long long)want->result.saturations);
+					     (unsigned long long)expected->result.saturations);
 		}
 		cr_assert_str_eq(row_of(&net, &a, "conv2")->ran_on, "cuda");
 		cr_assert_str_eq(row_of(&net, &a, "fc")->ran_on, "cuda");
@@ -125,7 +126,7 @@ Test(cuda_layer_group, int8_networks_have_the_bits_of_the_reference)
 }
 
 /* What crosses the link in a run: the input and the two outputs, in float32 whatever the GPU computes in. */
-Test(cuda_layer_group, what_lies_between_stays_on_the_gpu)
+Test(cuda_layer_group, values_between_layers_stay_on_the_gpu)
 {
 	uint64_t rng = 0xc4a10003;
 	struct net net = small_cnn(&rng);
@@ -249,25 +250,25 @@ static void let_calls_fail_of(struct net *own, const char *precision, int code, 
 	cr_assert_gt(calls, 150);
 	for (long k = 1; k <= calls; k += step) {
 		struct npl_tensor out[MOST] = {{0}};
-		char what[200];
+		char subject[200];
 		cu_fake_reset();
 		cu_fake.fail_at = k;
 		cu_fake.fail_code = code;
 		cu_fake.sticky = sticky;
 		err = (struct npl_err){0};
 		int rc = attempt(&net, precision, out, &err);
-		snprintf(what, sizeof what, "%s, call %ld of %ld, %s", precision, k, calls, cu_fake.failed_call);
-		cuda_fake_check(what);
+		snprintf(subject, sizeof subject, "%s, call %ld of %ld, %s", precision, k, calls, cu_fake.failed_call);
+		cuda_fake_check(subject);
 		if (rc) {
 			failures++;
-			cr_assert(rc == NPL_EDEVICE || rc == NPL_ENOMEM || rc == NPL_EINTERNAL, "%s: %d", what, rc);
-			cr_assert(err.msg[0] && (strstr(err.msg, cu_fake.failed_call) || code == 2), "%s: %s", what,
+			cr_assert(rc == NPL_EDEVICE || rc == NPL_ENOMEM || rc == NPL_EINTERNAL, "%s: %d", subject, rc);
+			cr_assert(err.msg[0] && (strstr(err.msg, cu_fake.failed_call) || code == 2), "%s: %s", subject,
 				  err.msg);
 		} else { /* a fallback, or a call that only ends something: the values are right all the same */
 			for (int i = 0; i < net.graph->n_outputs; i++)
 				for (int64_t e = 0; e < npl_tensor_count(&out[i]); e++)
 					cr_assert_float_eq(((float *)out[i].data)[e], ((float *)good[i].data)[e], 2e-2,
-							   "%s", what);
+							   "%s", subject);
 			free_outputs(&net, out);
 		}
 	}

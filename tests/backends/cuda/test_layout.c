@@ -28,19 +28,20 @@ static void run_session(struct npl_session *session, const struct npl_tensor *in
 }
 
 /* Networks of exact operators: bit for bit, also what an observer sees of every layer. */
-static void compare_layouts(const char *precision, double most, uint64_t seed, int rounds, bool exact)
+static void compare_layouts(const char *precision, double limit, uint64_t seed, int rounds, bool exact)
 {
 	long last = 0, turned = 0;
 	for (int round = 0; round < rounds; round++) {
 		uint64_t rng = seed + (uint64_t)round;
-		char what[80];
+		char subject[80];
 		struct net net = random_net(&rng, exact);
-		snprintf(what, sizeof what, "%s, seed %llu", precision, (unsigned long long)(seed + (uint64_t)round));
+		snprintf(subject, sizeof subject, "%s, seed %llu", precision,
+			 (unsigned long long)(seed + (uint64_t)round));
 		cu_fake_reset();
 		cuda_native_counts.moves = 0;
 		struct npl_device *plain = open_cuda(precision, "layout=planar");
 		struct outcome b = run_net(&net, &plain, 1, NULL, false);
-		cr_assert_eq(cu_fake.last_convolutions, 0, "%s", what);
+		cr_assert_eq(cu_fake.last_convolutions, 0, "%s", subject);
 		const long moves = cuda_native_counts.moves;
 		struct npl_device *cuda = open_cuda(precision, "layout=auto");
 		cu_fake.no_pinned = round % 7 == 6;
@@ -50,12 +51,12 @@ static void compare_layouts(const char *precision, double most, uint64_t seed, i
 		last += cu_fake.last_convolutions;
 		turned += cuda_native_counts.moves - 2 * moves > 0;
 		if (cu_fake.no_channels_last)
-			cr_assert(!cu_fake.last_convolutions && cuda_native_counts.moves == 2 * moves, "%s", what);
+			cr_assert(!cu_fake.last_convolutions && cuda_native_counts.moves == 2 * moves, "%s", subject);
 		if (exact) {
-			check_same_outputs(&net, a.out, b.out, what);
+			check_same_outputs(&net, a.out, b.out, subject);
 			for (int i = 0; i < net.graph->n_nodes; i++)
 				cr_assert_str_eq(a.run.layer[i].output_sha256, b.run.layer[i].output_sha256,
-						 "%s: %s, %s", what, net.graph->node[i].name,
+						 "%s: %s, %s", subject, net.graph->node[i].name,
 						 npl_op_defs[net.graph->node[i].op].name);
 		}
 		for (int again = 0; again < 2 && exact; again++) { /* other values: all is made anew */
@@ -65,26 +66,26 @@ static void compare_layouts(const char *precision, double most, uint64_t seed, i
 			other.data = random_floats(&rng, npl_tensor_count(&other));
 			for (int i = 0; i < 2; i++)
 				run_session(session[i], &other, out[i]);
-			check_same_outputs(&net, out[0], out[1], what);
+			check_same_outputs(&net, out[0], out[1], subject);
 			for (int i = 0; i < 2 * net.graph->n_outputs; i++)
 				npl_tensor_free(&out[i % 2][i / 2]);
 			free(other.data);
 		}
-		cr_assert_lt(error_of(&net, a.out), fmax(most, 2 * error_of(&net, b.out)), "%s: %g, planar %g", what,
-			     error_of(&net, a.out), error_of(&net, b.out));
-		check_totals(&a.run, what);
+		cr_assert_lt(error_of(&net, a.out), fmax(limit, 2 * error_of(&net, b.out)), "%s: %g, planar %g",
+			     subject, error_of(&net, a.out), error_of(&net, b.out));
+		check_totals(&a.run, subject);
 		free_outcome(&net, &a);
 		free_outcome(&net, &b);
 		npl_device_close(cuda);
 		npl_device_close(plain);
-		cuda_fake_check(what);
+		cuda_fake_check(subject);
 		free_net(&net);
 	}
 	cr_assert_gt(last, rounds, "too few convolutions with channels last: %ld", last);
 	cr_assert_gt(turned, 2, "too few networks with turns: %ld", turned);
 }
 
-Test(cuda_layout, random_networks_have_the_bits_that_they_have_without)
+Test(cuda_layout, random_networks_have_the_same_bits_in_either_layout)
 {
 	compare_layouts("precision=f16", 2e-2, 0x1a700000, TEST_TIMES(500), true);
 	compare_layouts("precision=bf16", 0.15, 0x1a710000, TEST_TIMES(150), true);
@@ -108,7 +109,7 @@ static struct npl_session *open_session(struct npl_graph *graph, struct npl_devi
 
 /* Of all that ResNet-50 makes nothing is turned but its input, as it comes; its 53 convolutions have channels last, and
  * are measured once for each of their kinds. */
-Test(cuda_layout, resnet50_turns_its_input_alone)
+Test(cuda_layout, resnet50_converts_only_its_input)
 {
 	static const char *const layouts[] = {"layout=planar", "layout=auto"};
 	enum { CONVOLUTIONS = 53, KINDS = 23 };
@@ -195,31 +196,32 @@ Test(cuda_layout, algorithms_are_those_that_are_fastest)
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		uint64_t rng = 0x1a740000 + i;
-		char what[60];
+		char subject[60];
 		struct net net = row_of_convolutions(&rng, cases[i].n, cases[i].channels, cases[i].relu);
 		cu_fake_reset();
 		cu_fake.fastest_algorithm = cases[i].fastest;
 		cu_fake.slower = cases[i].slower;
 		struct npl_device *cuda = open_cuda(cases[i].precision, "layout=auto");
 		struct outcome o = run_net(&net, &cuda, 1, NULL, false);
-		snprintf(what, sizeof what, "case %zu", i);
-		cr_assert_eq(cu_fake.searches, cases[i].searches, "%s: %ld searches", what, cu_fake.searches);
-		cr_assert_eq(cu_fake.convolutions_by[1], cases[i].precomputed, "%s: %ld", what,
+		snprintf(subject, sizeof subject, "case %zu", i);
+		cr_assert_eq(cu_fake.searches, cases[i].searches, "%s: %ld searches", subject, cu_fake.searches);
+		cr_assert_eq(cu_fake.convolutions_by[1], cases[i].precomputed, "%s: %ld", subject,
 			     cu_fake.convolutions_by[1]);
-		cr_assert_eq(cu_fake.convolutions_by[0], cases[i].n - cases[i].precomputed, "%s: %ld", what,
+		cr_assert_eq(cu_fake.convolutions_by[0], cases[i].n - cases[i].precomputed, "%s: %ld", subject,
 			     cu_fake.convolutions_by[0]);
-		cr_assert_eq(cu_fake.fused_convolutions, cases[i].fused, "%s: %ld", what, cu_fake.fused_convolutions);
-		cr_assert_eq(cu_fake.last_convolutions, cases[i].last ? cases[i].n : 0, "%s", what);
-		cr_assert_lt(error_of(&net, o.out), 0.05, "%s: %g", what, error_of(&net, o.out));
+		cr_assert_eq(cu_fake.fused_convolutions, cases[i].fused, "%s: %ld", subject,
+			     cu_fake.fused_convolutions);
+		cr_assert_eq(cu_fake.last_convolutions, cases[i].last ? cases[i].n : 0, "%s", subject);
+		cr_assert_lt(error_of(&net, o.out), 0.05, "%s: %g", subject, error_of(&net, o.out));
 		free_outcome(&net, &o);
 		npl_device_close(cuda);
-		cuda_fake_check(what);
+		cuda_fake_check(subject);
 		free_net(&net);
 	}
 }
 
 /* 16 bits, tensor cores, one or two dimensions, cuDNN, and nobody who said otherwise. */
-Test(cuda_layout, is_wanted_where_cudnn_turns_images_otherwise)
+Test(cuda_layout, channels_last_is_used_where_cudnn_would_convert)
 {
 	struct cu_config config = {.planar = 0};
 	struct cu_device device = {.config = &config, .gpu = {.major = 7}, .dnn = {.handle = &device}};
@@ -274,7 +276,7 @@ static struct net plain_readers(uint64_t *rng, bool named)
 
 /* Where a tensor is needed both ways, and what it is made of as ONNX has it, that is turned which only the convolution
  * wants. */
-Test(cuda_layout, what_most_need_plain_stays_plain)
+Test(cuda_layout, a_tensor_needed_in_both_orders_is_converted_for_convolutions_alone)
 {
 	uint64_t rng = 0x1a760000;
 	for (int named = 0; named < 2; named++) {

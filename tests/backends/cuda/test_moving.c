@@ -21,12 +21,12 @@ static void check(struct gpu *gpu, enum npl_op op, struct npl_attrs attrs, struc
 		  int n_out, uint64_t seed)
 {
 	struct kernel_case c = {
-		.op = op, .attrs = &attrs, .n_in = n_in, .n_out = n_out, .stored = NPL_F32, .seed = seed};
+		.op = op, .attrs = &attrs, .n_in = n_in, .n_out = n_out, .dtype = NPL_F32, .seed = seed};
 	memcpy(c.in, in, (size_t)n_in * sizeof *in);
 	check_kernel(gpu, &c);
 }
 
-/* A random order of the dimensions. */
+/* Draws a random order of the dimensions. */
 static void shuffle(uint64_t *seed, int64_t *order, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -358,38 +358,38 @@ Test(cuda_moving, channels_last_and_back)
 						    3);
 		struct device_memory read = to_device(&x, from, seed % 5 == 0),
 				     written = device_alloc(count * element, 0),
-				     want = device_alloc(count * element, 0);
+				     expected = device_alloc(count * element, 0);
 		if (from == to)
-			memcpy(want.data, read.data, count * element);
+			memcpy(expected.data, read.data, count * element);
 		else if (from == NPL_F32)
-			npl_half_narrow(to, x.data, (int64_t)count, want.data);
+			npl_half_narrow(to, x.data, (int64_t)count, expected.data);
 		else
-			memcpy(want.data, x.data, count * element);
+			memcpy(expected.data, x.data, count * element);
 		if (to_last)
-			turn_elements(&shape, element, true, want.data);
+			turn_elements(&shape, element, true, expected.data);
 		else
 			turn_elements(&shape, npl_dtype_size(from), true, read.data);
 		const struct cu_value in = {address_of(read.data), from, shape, !to_last},
 				      out = {address_of(written.data), to, shape, to_last};
 		cr_assert_eq(cu_kernel_cast(gpu->kernels, &in, &out, NULL, &err), 0, "%s", err.msg);
-		cr_assert(!memcmp(written.data, want.data, count * element), "seed %llu: %s to %s",
+		cr_assert(!memcmp(written.data, expected.data, count * element), "seed %llu: %s to %s",
 			  (unsigned long long)seed, npl_dtype_name(from), npl_dtype_name(to));
 		device_free(&read, "a turn");
 		device_free(&written, "a turn");
-		device_free(&want, "nobody");
+		device_free(&expected, "nobody");
 		npl_tensor_free(&x);
 	}
 	gpu_close(gpu);
 }
 
 /* The word is set, what is read lies within the tensor: its ends. */
-Test(cuda_moving, an_index_that_is_not_there)
+Test(cuda_moving, an_index_outside_the_tensor_is_reported)
 {
 	struct gpu *gpu = gpu_open();
 	struct npl_err err = {0};
 	int64_t bad[] = {1, 3, -4, 0, INT64_MAX, INT64_MIN};
-	static const int want[] = {11, 12, 10, 10, 12, 10};
-	float values[] = {10, 11, 12}, got[6];
+	static const int expected[] = {11, 12, 10, 10, 12, 10};
+	float values[] = {10, 11, 12}, actual[6];
 	struct npl_tensor x = vector(NPL_F32, 3, values), indices = vector(NPL_I64, 6, bad),
 			  out = vector(NPL_F32, 6, NULL);
 	const struct npl_attrs attrs = {.op = NPL_OP_GATHER};
@@ -397,14 +397,14 @@ Test(cuda_moving, an_index_that_is_not_there)
 		.op = NPL_OP_GATHER, .attrs = &attrs, .n_in = 2, .in = {&x, &indices}, .out = &out};
 	const struct cu_value in[] = {{address_of(values), NPL_F32, x.shape, false},
 				      {address_of(bad), NPL_I64, indices.shape, false}};
-	struct cu_value to = {address_of(got), NPL_F32, out.shape, false};
+	struct cu_value to = {address_of(actual), NPL_F32, out.shape, false};
 	int fault = 0;
 	cr_assert_eq(cu_kernel_run(gpu->kernels, &layer, in, &to, NULL, &err), 0, "%s", err.msg);
 	cu_kernels_fault_at(gpu->kernels, address_of(&fault));
 	cr_assert_eq(cu_kernel_run(gpu->kernels, &layer, in, &to, NULL, &err), 0, "%s", err.msg);
 	cr_assert_eq(fault, 1);
 	for (int i = 0; i < 6; i++)
-		cr_assert_eq((int)got[i], want[i], "%d", i);
+		cr_assert_eq((int)actual[i], expected[i], "%d", i);
 	gpu_close(gpu);
 }
 

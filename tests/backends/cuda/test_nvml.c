@@ -162,12 +162,13 @@ static void fake_close(void *library)
 	fake.closed++;
 }
 
-static const char *fake_why(void)
+static const char *fake_last_error(void)
 {
 	return "libnvidia-ml.so.1: not in this test";
 }
 
-static const struct cu_loader loader = {.open = fake_open, .symbol = fake_symbol, .close = fake_close, .why = fake_why};
+static const struct cu_loader loader = {
+	.open = fake_open, .symbol = fake_symbol, .close = fake_close, .last_error = fake_last_error};
 
 static void reset(void)
 {
@@ -273,20 +274,20 @@ Test(cuda_nvml, counts_from_step_to_step)
 
 Test(cuda_nvml, integrates_power_where_there_is_no_counter)
 {
-	for (int way = 0; way < 4; way++) { /* not supported, or always 0; instantaneous, or averaged */
+	for (int method = 0; method < 4; method++) { /* not supported, or always 0; instantaneous, or averaged */
 		struct npl_energy_meter meter;
 		struct npl_energy_reading reading = {0};
 		struct npl_err err = {0};
 		reset();
-		fake.counter_works = way & 1;
-		fake.counter_is_zero = way & 1;
-		fake.instant_works = way & 2;
+		fake.counter_works = method & 1;
+		fake.counter_is_zero = method & 1;
+		fake.instant_works = method & 2;
 		cr_assert_eq(measure(&meter, &reading, &err), 0, "%s", err.msg);
 		cr_assert_str_eq(reading.origin, "measured:nvml-power-integral");
-		double watts = way & 2 ? 251 : 250;
+		double watts = method & 2 ? 251 : 250;
 		cr_assert_float_eq(reading.joules, watts * reading.seconds, 1e-9 * reading.joules, "%g J in %g s",
 				   reading.joules, reading.seconds);
-		cr_assert(!strstr(meter.source, "average") == !!(way & 2), "%s", meter.source);
+		cr_assert(!strstr(meter.source, "average") == !!(method & 2), "%s", meter.source);
 		npl_energy_meter_close(&meter);
 		expect_all_closed();
 	}

@@ -10,7 +10,7 @@
 #include "tests/kit/cuda/fake.h"
 #include "tests/kit/cuda/kernel_support.h"
 
-/* A loader of NVRTC with something wrong. */
+/* Describes a loader of NVRTC with one fault. */
 static struct {
 	bool absent;
 	const char *missing;
@@ -37,7 +37,7 @@ static int next_code(void)
 	}
 FAILING(nvrtcVersion, (int *a, int *b), (a, b))
 FAILING(nvrtcGetNumSupportedArchs, (int *n), (n))
-FAILING(nvrtcGetSupportedArchs, (int *known), (known))
+FAILING(nvrtcGetSupportedArchs, (int *n_known), (n_known))
 FAILING(nvrtcCreateProgram,
 	(void **p, const char *s, const char *name, int n, const char *const *h, const char *const *names),
 	(p, s, name, n, h, names))
@@ -67,14 +67,14 @@ static void *fault_symbol(void *library, const char *name)
 	return native_find(library, name);
 }
 
-static const struct cu_loader fault_loader = {fault_open, fault_symbol, native_close, native_why};
+static const struct cu_loader fault_loader = {fault_open, fault_symbol, native_close, native_last_error};
 
-static void open_fails(const char *says)
+static void open_fails(const char *expected)
 {
 	struct cu_nvrtc nvrtc;
 	struct npl_err err = {0};
 	cr_assert_eq(cu_nvrtc_open(&fault_loader, 13000, 90, &nvrtc, &err), NPL_EDEVICE);
-	cr_assert(strstr(err.msg, says), "'%s', expected '%s'", err.msg, says);
+	cr_assert(strstr(err.msg, expected), "'%s', expected '%s'", err.msg, expected);
 	cr_assert_null(nvrtc.library.handle);
 }
 
@@ -87,14 +87,14 @@ Test(cuda_nvrtc, says_what_is_missing)
 		"nvrtcGetCUBIN",          "nvrtcGetPTXSize",           "nvrtcGetPTX",
 		"nvrtcGetErrorString",
 	};
-	char says[80];
+	char expected[80];
 	fault.absent = true;
 	open_fails("no NVRTC: neither libnvrtc.so.13 nor libnvrtc.so.12 can be loaded (not in this test)");
 	fault.absent = false;
 	for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
 		fault.missing = symbols[i];
-		snprintf(says, sizeof says, "it has no %s", symbols[i]);
-		open_fails(says);
+		snprintf(expected, sizeof expected, "it has no %s", symbols[i]);
+		open_fails(expected);
 	}
 }
 

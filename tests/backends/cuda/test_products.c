@@ -29,7 +29,7 @@ static struct cu_device *open_device(enum cu_precision precision)
 }
 
 /* Runs the layer on the device into `out`, between guard bytes. */
-static uint64_t run_layer(struct cu_device *device, const struct npl_layer *layer, void *out, const char *what)
+static uint64_t run_layer(struct cu_device *device, const struct npl_layer *layer, void *out, const char *subject)
 {
 	enum { GUARD = 64 };
 	const size_t bytes = npl_tensor_bytes(layer->out);
@@ -37,17 +37,17 @@ static uint64_t run_layer(struct cu_device *device, const struct npl_layer *laye
 	struct npl_layer mine = *layer;
 	struct npl_result result = {0};
 	struct npl_err err = {0};
-	char why[200];
+	char reason[200];
 	uint8_t *guarded = malloc(bytes + 2 * GUARD);
 	cr_assert(guarded);
 	memset(guarded, 0x77, bytes + 2 * GUARD);
 	y.data = guarded + GUARD;
 	mine.out = &y;
-	cr_assert(npl_driver_cuda.supports(device, &mine, why, sizeof why), "%s: %s", what, why);
-	cr_assert_eq(npl_driver_cuda.run(device, &mine, &result, &err), 0, "%s: %s", what, err.msg);
+	cr_assert(npl_driver_cuda.supports(device, &mine, reason, sizeof reason), "%s: %s", subject, reason);
+	cr_assert_eq(npl_driver_cuda.run(device, &mine, &result, &err), 0, "%s: %s", subject, err.msg);
 	for (size_t i = 0; i < GUARD; i++)
-		cr_assert(guarded[i] == 0x77 && guarded[GUARD + bytes + i] == 0x77, "%s: written outside", what);
-	cr_assert_eq(cu_fake.violations, 0, "%s: %s", what, cu_fake.violation);
+		cr_assert(guarded[i] == 0x77 && guarded[GUARD + bytes + i] == 0x77, "%s: written outside", subject);
+	cr_assert_eq(cu_fake.violations, 0, "%s: %s", subject, cu_fake.violation);
 	cr_assert_eq(result.macs, layer->macs);
 	cr_assert(result.seconds_origin == NPL_TIME_MEASURED && (result.seconds > 0 || !bytes));
 	cr_assert(result.to_host.bytes == bytes &&
@@ -139,7 +139,7 @@ static void reference(struct float_layer *f, float **value, float **size)
 static const double allowed[] = {[CU_F32] = 2e-6, [CU_TF32] = 0x1p-10, [CU_F16] = 0x1.9p-10, [CU_BF16] = 0x1.9p-7};
 
 /* The layer with tensors of the declared type; its result widened. */
-static void run_floats(struct cu_device *device, const struct float_layer *f, float *out, const char *what)
+static void run_floats(struct cu_device *device, const struct float_layer *f, float *out, const char *subject)
 {
 	struct npl_tensor in[3], y = f->y;
 	struct npl_layer layer = f->layer;
@@ -152,33 +152,33 @@ static void run_floats(struct cu_device *device, const struct float_layer *f, fl
 	}
 	y.dtype = declared;
 	layer.out = &y;
-	run_layer(device, &layer, narrow, what);
+	run_layer(device, &layer, narrow, subject);
 	npl_half_widen(declared, narrow, npl_tensor_count(&y), out);
 	for (int k = 0; k < layer.n_in; k++)
 		npl_tensor_free(&in[k]);
 	free(narrow);
 }
 
-static void check_floats(struct cu_device *device, struct float_layer *f, const char *what)
+static void check_floats(struct cu_device *device, struct float_layer *f, const char *subject)
 {
 	const enum cu_precision precision = declared == NPL_F16    ? CU_F16
 					    : declared == NPL_BF16 ? CU_BF16
 								   : device->precision;
-	float *want, *size, *got = malloc(npl_tensor_bytes(&f->y) + 1);
+	float *want, *size, *actual = malloc(npl_tensor_bytes(&f->y) + 1);
 	reference(f, &want, &size);
 	if (declared == NPL_F32)
-		run_layer(device, &f->layer, got, what);
+		run_layer(device, &f->layer, actual, subject);
 	else
-		run_floats(device, f, got, what);
+		run_floats(device, f, actual, subject);
 	for (int64_t i = 0; i < npl_tensor_count(&f->y); i++) {
 		double expected = activated(f->layer.fused, want[i]);
-		cr_assert(fabs(got[i] - expected) <= allowed[precision] * ((double)size[i] + fabs(expected)) + 2e-7,
-			  "%s, %s, precision %d: element %lld is %.9g, expected %.9g", what, npl_dtype_name(declared),
-			  (int)device->precision, (long long)i, (double)got[i], expected);
+		cr_assert(fabs(actual[i] - expected) <= allowed[precision] * ((double)size[i] + fabs(expected)) + 2e-7,
+			  "%s, %s, precision %d: element %lld is %.9g, expected %.9g", subject,
+			  npl_dtype_name(declared), (int)device->precision, (long long)i, (double)actual[i], expected);
 	}
 	free(want);
 	free(size);
-	free(got);
+	free(actual);
 }
 
 static int64_t range(int64_t low, int64_t high)
@@ -193,7 +193,7 @@ static void random_gemm(struct cu_device *device, int round)
 	struct float_layer f = {.attrs = plain_gemm};
 	const int64_t m = range(1, 40), n = range(1, 40), k = range(0, 9) ? range(1, 70) : 0;
 	const bool canonical = range(0, 1);
-	char what[100];
+	char subject[100];
 	if (!canonical) {
 		f.attrs.gemm.trans_a = range(0, 1);
 		f.attrs.gemm.trans_b = range(0, 1);
@@ -205,16 +205,16 @@ static void random_gemm(struct cu_device *device, int round)
 		add_input(&f, range(0, 1) ? npl_shape_of(1, n) : npl_shape_of(2, 1, n));
 	cr_assert(finish(&f, NPL_OP_GEMM));
 	f.layer.fused = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
-	snprintf(what, sizeof what, "round %d: Gemm %lld x %lld x %lld", round, (long long)m, (long long)n,
+	snprintf(subject, sizeof subject, "round %d: Gemm %lld x %lld x %lld", round, (long long)m, (long long)n,
 		 (long long)k);
-	check_floats(device, &f, what);
+	check_floats(device, &f, subject);
 	free_layer(&f);
 }
 
-/* Two stacks of matrices of up to `most` rows and columns that broadcast, some of them vectors. */
-static void random_stacks(int64_t most, struct npl_shape *a, struct npl_shape *b)
+/* Draws two stacks that broadcast, of matrices with up to `limit` rows and columns; some matrices are vectors. */
+static void random_stacks(int64_t limit, struct npl_shape *a, struct npl_shape *b)
 {
-	const int64_t m = range(1, most), n = range(1, most), k = range(1, 2 * most);
+	const int64_t m = range(1, limit), n = range(1, limit), k = range(1, 2 * limit);
 	int64_t batch[3];
 	*a = (struct npl_shape){.rank = 2 + (int)range(0, 3)};
 	*b = (struct npl_shape){.rank = 2 + (int)range(0, 3)};
@@ -237,13 +237,13 @@ static void random_matmul(struct cu_device *device, int round)
 {
 	struct float_layer f = {0};
 	struct npl_shape a, b;
-	char what[60];
+	char subject[60];
 	random_stacks(9, &a, &b);
 	add_input(&f, a);
 	add_input(&f, b);
 	cr_assert(finish(&f, NPL_OP_MATMUL));
-	snprintf(what, sizeof what, "round %d: MatMul", round);
-	check_floats(device, &f, what);
+	snprintf(subject, sizeof subject, "round %d: MatMul", round);
+	check_floats(device, &f, subject);
 	free_layer(&f);
 }
 
@@ -258,7 +258,7 @@ static void random_conv(struct cu_device *device, int round)
 			 w = {.rank = 2 + rank, .dim = {filters, channels / groups}};
 	struct npl_window *window = &f.attrs.conv.window;
 	const bool pointwise = !range(0, 3);
-	char what[60];
+	char subject[60];
 	window->rank = rank;
 	f.attrs.conv.groups = groups;
 	for (int d = 0; d < NPL_VOLUME; d++)
@@ -278,8 +278,8 @@ static void random_conv(struct cu_device *device, int round)
 		add_input(&f, npl_shape_of(1, filters));
 	if (finish(&f, NPL_OP_CONV)) {
 		f.layer.fused = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
-		snprintf(what, sizeof what, "round %d: Conv in %d dimensions", round, rank);
-		check_floats(device, &f, what);
+		snprintf(subject, sizeof subject, "round %d: Conv in %d dimensions", round, rank);
+		check_floats(device, &f, subject);
 	}
 	free_layer(&f);
 }
@@ -353,24 +353,24 @@ Test(cuda_products, convolutions_that_cudnn_does_in_part_equal_the_reference)
 }
 
 /* Returns how many values were saturated. */
-static uint64_t check_integers(struct cu_device *device, const struct test_layer *t, const char *what)
+static uint64_t check_integers(struct cu_device *device, const struct test_layer *t, const char *subject)
 {
 	struct npl_integer_counts counts = {0};
-	struct npl_tensor want;
+	struct npl_tensor expected;
 	struct npl_err err = {0};
 	const size_t bytes = npl_tensor_bytes(&t->y);
-	uint8_t *got = malloc(bytes + 1);
-	test_tensor(&want, t->y.dtype, t->y.shape, t->y.quant.scale, t->y.quant.zero_point);
-	want.quant = t->y.quant;
-	cr_assert_eq(npl_run_integer(&t->layer, &want, &counts, &err), 0, "%s: %s", what, err.msg);
-	const uint64_t saturations = run_layer(device, &t->layer, got, what);
-	cr_assert_eq(saturations, counts.saturations, "%s: %llu saturations, expected %llu", what,
+	uint8_t *actual = malloc(bytes + 1);
+	test_tensor(&expected, t->y.dtype, t->y.shape, t->y.quant.scale, t->y.quant.zero_point);
+	expected.quant = t->y.quant;
+	cr_assert_eq(npl_run_integer(&t->layer, &expected, &counts, &err), 0, "%s: %s", subject, err.msg);
+	const uint64_t saturations = run_layer(device, &t->layer, actual, subject);
+	cr_assert_eq(saturations, counts.saturations, "%s: %llu saturations, expected %llu", subject,
 		     (unsigned long long)saturations, (unsigned long long)counts.saturations);
 	for (size_t i = 0; i < bytes; i++)
-		cr_assert_eq(got[i], ((uint8_t *)want.data)[i], "%s: byte %zu of %zu is %d, expected %d", what, i,
-			     bytes, got[i], ((uint8_t *)want.data)[i]);
-	npl_tensor_free(&want);
-	free(got);
+		cr_assert_eq(actual[i], ((uint8_t *)expected.data)[i], "%s: byte %zu of %zu is %d, expected %d",
+			     subject, i, bytes, actual[i], ((uint8_t *)expected.data)[i]);
+	npl_tensor_free(&expected);
+	free(actual);
 	return saturations;
 }
 
@@ -403,25 +403,25 @@ Test(cuda_products, integers_have_the_bits_of_the_rules)
 	rng = 0xc0da0005;
 	for (int round = 0; round < 120; round++) {
 		struct test_layer t;
-		char what[80];
+		char subject[80];
 		const int64_t rows = range(1, 30), k = range(1, 100), n = range(0, 1) ? range(1, 40) : 4 * range(1, 10);
 		test_gemm(&t, rows, k, n);
 		dress(&t, NPL_OP_GEMM, n);
-		snprintf(what, sizeof what, "round %d: gemm %lldx%lldx%lld", round, (long long)rows, (long long)k,
+		snprintf(subject, sizeof subject, "round %d: gemm %lldx%lldx%lld", round, (long long)rows, (long long)k,
 			 (long long)n);
-		check_integers(device, &t, what);
+		check_integers(device, &t, subject);
 		test_layer_free(&t);
 	}
 	for (int round = 0; round < 120; round++) {
 		struct test_layer t;
-		char what[80];
+		char subject[80];
 		struct test_conv c = test_random_conv(&rng, 12, 12);
 		device->patch_bytes = range(0, 1) ? (size_t)range(1, 9000) : (size_t)1 << 20;
 		if (!test_convolution(&t, &c))
 			continue;
 		dress(&t, NPL_OP_CONV, t.y.shape.dim[1]);
-		snprintf(what, sizeof what, "round %d: conv", round);
-		check_integers(device, &t, what);
+		snprintf(subject, sizeof subject, "round %d: conv", round);
+		check_integers(device, &t, subject);
 		test_layer_free(&t);
 	}
 	cu_close(device);
@@ -451,7 +451,7 @@ Test(cuda_products, stacks_of_integers_have_the_bits_of_the_rules)
 		struct test_layer t = {0};
 		struct npl_shape a, b;
 		struct npl_err err = {0};
-		char what[60];
+		char subject[60];
 		random_stacks(round % 5 ? 9 : 70, &a, &b);
 		if (round % 4 == 0 && a.rank > 1 && b.rank > 1) /* rows that are as long as cuBLASLt wants them */
 			a.dim[a.rank - 1] = b.dim[b.rank - 2] = 32;
@@ -470,8 +470,8 @@ Test(cuda_products, stacks_of_integers_have_the_bits_of_the_rules)
 					     .n_in = 2,
 					     .in = {&t.x, &t.w},
 					     .out = &t.y};
-		snprintf(what, sizeof what, "round %d: MatMul of integers", round);
-		saturated += check_integers(device, &t, what);
+		snprintf(subject, sizeof subject, "round %d: MatMul of integers", round);
+		saturated += check_integers(device, &t, subject);
 		test_layer_free(&t);
 	}
 	cr_assert_gt(saturated, 100);
@@ -492,7 +492,7 @@ Test(cuda_products, integer_convolutions_in_groups_have_the_bits_of_the_rules)
 				      .height = range(1, 9),
 				      .width = range(1, 9),
 				      .kernel = {3, 3}};
-		char what[80];
+		char subject[80];
 		c.channels = c.groups * per_group;
 		c.filters = c.groups * range(1, 3);
 		for (int d = 0; d < 2; d++) {
@@ -505,10 +505,11 @@ Test(cuda_products, integer_convolutions_in_groups_have_the_bits_of_the_rules)
 			continue;
 		dress(&t, NPL_OP_CONV, t.y.shape.dim[1]);
 		cu_fake.products = 0;
-		snprintf(what, sizeof what, "round %d: %lld groups of %lld channels", round, (long long)c.groups,
+		snprintf(subject, sizeof subject, "round %d: %lld groups of %lld channels", round, (long long)c.groups,
 			 (long long)per_group);
-		check_integers(device, &t, what);
-		cr_assert_eq(cu_fake.products == 0, per_group * 9 <= 128, "%s: %ld products", what, cu_fake.products);
+		check_integers(device, &t, subject);
+		cr_assert_eq(cu_fake.products == 0, per_group * 9 <= 128, "%s: %ld products", subject,
+			     cu_fake.products);
 		test_layer_free(&t);
 	}
 	cu_close(device);
@@ -526,7 +527,7 @@ Test(cuda_products, weights_far_from_their_zero_point_are_exact)
 	rng = 0xc0da0006;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct test_layer t;
-		char what[40];
+		char subject[40];
 		test_gemm(&t, 3, 37, 5);
 		t.x.dtype = i % 2 ? NPL_U8 : NPL_I8;
 		t.w.dtype = cases[i].dtype;
@@ -534,8 +535,8 @@ Test(cuda_products, weights_far_from_their_zero_point_are_exact)
 		test_fill(&t.x, &rng);
 		memset(t.w.data, cases[i].fill, npl_tensor_bytes(&t.w));
 		test_layer_wire(&t, NPL_OP_GEMM, t.layer.macs);
-		snprintf(what, sizeof what, "case %zu", i);
-		check_integers(device, &t, what);
+		snprintf(subject, sizeof subject, "case %zu", i);
+		check_integers(device, &t, subject);
 		test_layer_free(&t);
 	}
 	cu_close(device);
@@ -545,24 +546,24 @@ Test(cuda_products, says_what_it_does_not_take)
 {
 	struct float_layer f = {.attrs = {.gemm = {.alpha = 1, .beta = 2, .trans_b = true}}};
 	struct cu_device *device = open_device(CU_F32);
-	char why[200] = "";
+	char reason[200] = "";
 	rng = 7;
 	add_input(&f, npl_shape_of(2, 3, 4));
 	add_input(&f, npl_shape_of(2, 5, 4));
 	add_input(&f, npl_shape_of(2, 3, 5));
 	cr_assert(finish(&f, NPL_OP_GEMM));
-	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, why, sizeof why));
-	cr_assert(strstr(why, "beta"), "%s", why);
+	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, reason, sizeof reason));
+	cr_assert(strstr(reason, "beta"), "%s", reason);
 	f.attrs.gemm.beta = 1;
-	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, why, sizeof why));
-	cr_assert(strstr(why, "one element per column"), "%s", why);
+	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, reason, sizeof reason));
+	cr_assert(strstr(reason, "one element per column"), "%s", reason);
 	cu_close(device);
 	device = open_device(CU_INT8); /* which takes floats as float32 has them */
-	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, why, sizeof why));
-	cr_assert(strstr(why, "one element per column"), "%s", why);
+	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, reason, sizeof reason));
+	cr_assert(strstr(reason, "one element per column"), "%s", reason);
 	f.in[0].quant.scale = 1;
-	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, why, sizeof why));
-	cr_assert(strstr(why, "no integer tensor"), "%s", why);
+	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, reason, sizeof reason));
+	cr_assert(strstr(reason, "no integer tensor"), "%s", reason);
 	cu_close(device);
 	free_layer(&f);
 }

@@ -29,10 +29,10 @@ struct sizes {
 	int64_t steps, batch, input, hidden;
 };
 
-/* A layer with its tensors: what the reference makes of it in `want`, what the GPU does in `got`. */
+/* A layer with its tensors: `expected` has the reference's results, `actual` the GPU's. */
 struct recurrent {
 	struct npl_attrs attrs;
-	struct npl_tensor in[INPUTS], want[MOST_OUT], got[MOST_OUT];
+	struct npl_tensor in[INPUTS], expected[MOST_OUT], actual[MOST_OUT];
 	struct npl_layer layer;
 	int n_out;
 };
@@ -133,17 +133,17 @@ static void make_outputs(struct recurrent *c, int n_out)
 {
 	struct npl_err err;
 	c->n_out = n_out;
-	cr_assert_eq(npl_op_shape(c->attrs.op, &c->attrs, c->layer.in, c->layer.n_in, c->want, n_out, &err), 0, "%s",
-		     err.msg);
+	cr_assert_eq(npl_op_shape(c->attrs.op, &c->attrs, c->layer.in, c->layer.n_in, c->expected, n_out, &err), 0,
+		     "%s", err.msg);
 	for (int k = 0; k < n_out; k++) {
-		c->got[k] = c->want[k];
-		cr_assert_eq(npl_tensor_alloc(&c->want[k], &err), 0, "%s", err.msg);
-		cr_assert_eq(npl_tensor_alloc(&c->got[k], &err), 0, "%s", err.msg);
-		memset(c->got[k].data, 0x77, npl_tensor_bytes(&c->got[k]));
+		c->actual[k] = c->expected[k];
+		cr_assert_eq(npl_tensor_alloc(&c->expected[k], &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_tensor_alloc(&c->actual[k], &err), 0, "%s", err.msg);
+		memset(c->actual[k].data, 0x77, npl_tensor_bytes(&c->actual[k]));
 	}
-	c->layer.out = c->got;
+	c->layer.out = c->actual;
 	c->layer.n_further = n_out - 1;
-	c->layer.macs = npl_op_macs(c->attrs.op, &c->attrs, c->layer.in, c->layer.n_in, c->got);
+	c->layer.macs = npl_op_macs(c->attrs.op, &c->attrs, c->layer.in, c->layer.n_in, c->actual);
 }
 
 /* Every number as the precision stores it, so that the reference begins with the same ones. */
@@ -166,27 +166,27 @@ static void free_recurrent(struct recurrent *c)
 	for (int k = 0; k < INPUTS; k++)
 		npl_tensor_free(&c->in[k]);
 	for (int k = 0; k < c->n_out; k++) {
-		npl_tensor_free(&c->want[k]);
-		npl_tensor_free(&c->got[k]);
+		npl_tensor_free(&c->expected[k]);
+		npl_tensor_free(&c->actual[k]);
 	}
 }
 
 static int run_on(struct cu_device *device, struct recurrent *c, struct npl_result *result, struct npl_err *err)
 {
-	char why[200];
+	char reason[200];
 	*result = (struct npl_result){0};
-	cr_assert(npl_driver_cuda.supports(device, &c->layer, why, sizeof why), "%s", why);
+	cr_assert(npl_driver_cuda.supports(device, &c->layer, reason, sizeof reason), "%s", reason);
 	return npl_driver_cuda.run(device, &c->layer, result, err);
 }
 
-static void run_both(struct cu_device *device, struct recurrent *c, const char *what)
+static void run_both(struct cu_device *device, struct recurrent *c, const char *subject)
 {
 	struct npl_err err = {0};
 	struct npl_result result;
-	cr_assert_eq(npl_op_run(c->attrs.op, &c->attrs, c->layer.in, c->layer.n_in, c->want, c->n_out, &err), 0,
-		     "%s: %s", what, err.msg);
-	cr_assert_eq(run_on(device, c, &result, &err), 0, "%s: %s", what, err.msg);
-	cr_assert_eq(cu_fake.violations, 0, "%s: %s", what, cu_fake.violation);
+	cr_assert_eq(npl_op_run(c->attrs.op, &c->attrs, c->layer.in, c->layer.n_in, c->expected, c->n_out, &err), 0,
+		     "%s: %s", subject, err.msg);
+	cr_assert_eq(run_on(device, c, &result, &err), 0, "%s: %s", subject, err.msg);
+	cr_assert_eq(cu_fake.violations, 0, "%s: %s", subject, cu_fake.violation);
 	cr_assert_eq(result.macs, c->layer.macs);
 }
 
@@ -195,15 +195,15 @@ static double worst_of(const struct recurrent *c)
 {
 	double worst = 0;
 	for (int k = 0; k < c->n_out; k++) {
-		const float *want = c->want[k].data, *got = c->got[k].data;
-		double most = 1, error = 0;
-		for (int64_t i = 0; i < npl_tensor_count(&c->want[k]); i++) {
-			most = fmax(most, fabs((double)want[i]));
-			cr_assert(isfinite(got[i]), "result %d, element %lld is %g, expected %g", k, (long long)i,
-				  (double)got[i], (double)want[i]);
-			error = fmax(error, fabs((double)got[i] - (double)want[i]));
+		const float *expected = c->expected[k].data, *actual = c->actual[k].data;
+		double maximum = 1, error = 0;
+		for (int64_t i = 0; i < npl_tensor_count(&c->expected[k]); i++) {
+			maximum = fmax(maximum, fabs((double)expected[i]));
+			cr_assert(isfinite(actual[i]), "result %d, element %lld is %g, expected %g", k, (long long)i,
+				  (double)actual[i], (double)expected[i]);
+			error = fmax(error, fabs((double)actual[i] - (double)expected[i]));
 		}
-		worst = fmax(worst, error / most);
+		worst = fmax(worst, error / maximum);
 	}
 	return worst;
 }
@@ -219,45 +219,45 @@ static void make_random(struct recurrent *c, enum npl_op op, uint64_t *rng)
 	make_outputs(c, (int)test_range(rng, 1, op == NPL_OP_LSTM ? 3 : 2));
 }
 
-static void check_precision(enum cu_precision precision, double most)
+static void check_precision(enum cu_precision precision, double limit)
 {
 	static const enum npl_op ops[] = {NPL_OP_LSTM, NPL_OP_GRU, NPL_OP_RNN};
 	struct cu_device *device = open_gpu(precision);
 	double worst = 0;
 	for (uint64_t round = 0; round < 120; round++) {
 		uint64_t rng = 0x5eed0a00 + round;
-		char what[80];
+		char subject[80];
 		struct recurrent c;
 		make_random(&c, ops[round % 3], &rng);
-		snprintf(what, sizeof what, "%s, round %d", npl_op_defs[ops[round % 3]].name, (int)round);
+		snprintf(subject, sizeof subject, "%s, round %d", npl_op_defs[ops[round % 3]].name, (int)round);
 		round_inputs(&c, precision);
-		run_both(device, &c, what);
+		run_both(device, &c, subject);
 		worst = fmax(worst, worst_of(&c));
-		cr_assert_lt(worst_of(&c), most, "%s: %g", what, worst_of(&c));
+		cr_assert_lt(worst_of(&c), limit, "%s: %g", subject, worst_of(&c));
 		free_recurrent(&c);
 	}
-	cr_assert_gt(worst, most / 64, "%g: what was asked for is not what was computed in", worst);
+	cr_assert_gt(worst, limit / 64, "%g: what was asked for is not what was computed in", worst);
 	cu_close(device);
 }
 
 /* Four times what a value of 1 loses when it is stored, or multiplied in TF32; in float32, whose functions are a few
  * steps off themselves, eight. Sums are about 1, and through five steps errors do not grow by the products. */
-Test(cuda_recurrent, every_form_is_the_references_in_float32)
+Test(cuda_recurrent, every_form_equals_the_reference_in_float32)
 {
 	check_precision(CU_F32, 4 * 0x1p-22);
 }
 
-Test(cuda_recurrent, every_form_is_the_references_in_tf32)
+Test(cuda_recurrent, every_form_is_near_the_reference_in_tf32)
 {
 	check_precision(CU_TF32, 4 * 0x1p-11);
 }
 
-Test(cuda_recurrent, every_form_is_the_references_in_float16)
+Test(cuda_recurrent, every_form_is_near_the_reference_in_float16)
 {
 	check_precision(CU_F16, 4 * 0x1p-11);
 }
 
-Test(cuda_recurrent, every_form_is_the_references_in_bfloat16)
+Test(cuda_recurrent, every_form_is_near_the_reference_in_bfloat16)
 {
 	check_precision(CU_BF16, 4 * 0x1p-8);
 }
@@ -310,11 +310,12 @@ Test(cuda_recurrent, without_rounding_results_are_equal)
 		make_outputs(&c, 2);
 		run_both(device, &c, "exact");
 		for (int k = 0; k < 2; k++)
-			for (int64_t i = 0; i < npl_tensor_count(&c.want[k]); i++) {
-				const float want = ((float *)c.want[k].data)[i], got = ((float *)c.got[k].data)[i];
-				cr_assert(want >= got && want <= got,
+			for (int64_t i = 0; i < npl_tensor_count(&c.expected[k]); i++) {
+				const float expected = ((float *)c.expected[k].data)[i],
+					    actual = ((float *)c.actual[k].data)[i];
+				cr_assert(expected >= actual && expected <= actual,
 					  "round %d, result %d, element %lld: %g, expected %g", (int)round, k,
-					  (long long)i, (double)got, (double)want);
+					  (long long)i, (double)actual, (double)expected);
 			}
 		free_recurrent(&c);
 	}
@@ -385,8 +386,8 @@ Test(cuda_recurrent, an_activation_follows_y)
 	add_inputs(&c, NPL_OP_RNN, &s, &rng);
 	make_outputs(&c, 2);
 	run_both(device, &c, "Relu");
-	for (int64_t i = 0; i < npl_tensor_count(&c.want[0]); i++)
-		((float *)c.want[0].data)[i] = fmaxf(((float *)c.want[0].data)[i], 0);
+	for (int64_t i = 0; i < npl_tensor_count(&c.expected[0]); i++)
+		((float *)c.expected[0].data)[i] = fmaxf(((float *)c.expected[0].data)[i], 0);
 	cr_assert_lt(worst_of(&c), 4 * 0x1p-22, "%g", worst_of(&c));
 	free_recurrent(&c);
 	cu_close(device);
@@ -426,7 +427,7 @@ Test(cuda_recurrent, networks_of_them_stay_on_the_gpu)
 {
 	static const struct {
 		const char *set;
-		double most;
+		double limit;
 	} cases[] = {{"precision=f32", 1e-5},
 		     {"precision=tf32", 4e-3},
 		     {"precision=f16", 4e-3},
@@ -439,7 +440,7 @@ Test(cuda_recurrent, networks_of_them_stay_on_the_gpu)
 			struct net net = make_net(&graph, &rng);
 			struct npl_device *cuda = open_device_set("cuda", 1, (const char *[]){cases[i].set});
 			struct outcome o = run_net(&net, &cuda, 1, NULL, false);
-			cr_assert_lt(error_of(&net, o.out), cases[i].most, "%s: %g", cases[i].set,
+			cr_assert_lt(error_of(&net, o.out), cases[i].limit, "%s: %g", cases[i].set,
 				     error_of(&net, o.out));
 			check_totals(&o.run, cases[i].set);
 			cr_assert_eq(o.run.link_bytes, (5 * 3 * 6 + 2 * 3 * 4 + 3 * 3) * 4, "%s: %llu", cases[i].set,

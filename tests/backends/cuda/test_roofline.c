@@ -80,7 +80,7 @@ Test(cuda_roofline, names_and_bytes_are_those_of_the_precision)
 		const struct npl_roofline_device *d = &f.roofline.device[0];
 		cr_assert_eq(d->n_roofs, 1);
 		cr_assert_str_eq(npl_roofline_precision(d, 0), cases[i].name);
-		cr_assert(strstr(d->roof[0].how, cases[i].name), "%s", d->roof[0].how);
+		cr_assert(strstr(d->roof[0].explanation, cases[i].name), "%s", d->roof[0].explanation);
 		cr_assert_float_eq(d->roof[0].macs_per_second, 1e9, 1e7);
 		check_bytes(&f, cases[i].bytes);
 		FILE *out = open_memstream(&text, &length);
@@ -109,7 +109,8 @@ Test(cuda_roofline, the_peak_of_a_fast_gpu_is_that_of_large_products)
 	cu_fake.macs_per_second = 450e12;
 	find("cuda.precision=f16", &f);
 	const struct npl_roof *roof = &f.roofline.device[0].roof[0];
-	cr_assert(strstr(roof->how, "products of 8192 x 8192 by 8192 x 8192 float16 matrices"), "%s", roof->how);
+	cr_assert(strstr(roof->explanation, "products of 8192 x 8192 by 8192 x 8192 float16 matrices"), "%s",
+		  roof->explanation);
 	cr_assert_gt(roof->macs_per_second, 440e12);
 	cr_assert_lt(cu_fake.bytes_down, (size_t)100 << 20, "results of 8192^2 stay on the GPU: %zu bytes came down",
 		     cu_fake.bytes_down);

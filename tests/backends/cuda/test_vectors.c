@@ -13,7 +13,7 @@ static struct kernel_case case_of(enum npl_op op, struct npl_attrs *attrs, struc
 				    .n_in = 1,
 				    .n_out = 1,
 				    .in = {x},
-				    .stored = NPL_F32,
+				    .dtype = NPL_F32,
 				    .relative = 32 * 0x1p-24,
 				    .seed = seed};
 }
@@ -54,7 +54,7 @@ static void check_reduce(struct gpu *gpu, enum npl_op op, enum npl_dtype stored,
 				attrs.reduce.axes[attrs.reduce.n_axes++] = d;
 	}
 	struct kernel_case c = case_of(op, &attrs, &x, seed);
-	c.stored = stored;
+	c.dtype = stored;
 	c.absolute = 1e-7 + size * 0x1p-24;
 	c.fused = seed % 6 ? NPL_ACT_NONE : NPL_ACT_RELU;
 	check_kernel(gpu, &c);
@@ -113,7 +113,7 @@ Test(cuda_vectors, softmax)
 			c.op = NPL_OP_HARDMAX;
 		for (int64_t i = 0; i < npl_tensor_count(&x) && seed % 12 == 0; i++) /* equals, and some NaN */
 			((float *)x.data)[i] = test_range(&state, 0, 9) ? (float)test_range(&state, -2, 2) : NAN;
-		c.stored = seed % 4 ? NPL_F32 : seed % 8 ? NPL_F16 : NPL_BF16;
+		c.dtype = seed % 4 ? NPL_F32 : seed % 8 ? NPL_F16 : NPL_BF16;
 		c.absolute = seed % 2 ? 1e-7 : 1e-5;
 		check_kernel(gpu, &c);
 		npl_tensor_free(&x);
@@ -187,7 +187,7 @@ Test(cuda_vectors, normalisations)
 		if (op == NPL_OP_MEANVARIANCENORMALIZATION)
 			for (int64_t i = 0; i < npl_tensor_count(&x) && shape.dim[0] == 1; i++)
 				((float *)x.data)[i] = 0;
-		c.stored = seed % 8 < 4 || c.n_out > 1 ? NPL_F32 : NPL_F16;
+		c.dtype = seed % 8 < 4 || c.n_out > 1 ? NPL_F32 : NPL_F16;
 		c.relative = 64 * 0x1p-24;
 		c.absolute = 2e-5;
 		check_kernel(gpu, &c);
@@ -236,12 +236,12 @@ Test(cuda_vectors, resize)
 		c.in[2] = &s;
 		c.in[3] = &z;
 		c.absolute = 4e-6;
-		c.stored = mode && seed % 4 == 0 ? NPL_F16 : NPL_F32;
-		if (c.stored == NPL_F16) { /* what the shape rule reads stays as it is */
+		c.dtype = mode && seed % 4 == 0 ? NPL_F16 : NPL_F32;
+		if (c.dtype == NPL_F16) { /* what the shape rule reads stays as it is */
 			c.in[1] = NULL;
 			attrs.resize.transform %= NPL_RESIZE_TF_CROP_AND_RESIZE;
 		}
-		if (c.stored == NPL_F16 && !sized)
+		if (c.dtype == NPL_F16 && !sized)
 			for (int d = 0; d < shape.rank; d++)
 				scales[d] = 2;
 		check_kernel(gpu, &c);

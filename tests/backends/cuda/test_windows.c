@@ -46,7 +46,7 @@ static void check_pool(struct gpu *gpu, enum npl_op op, enum npl_dtype stored, u
 				.n_in = 1,
 				.n_out = op == NPL_OP_MAXPOOL && seed % 2 ? 2 : 1,
 				.in = {&x},
-				.stored = stored,
+				.dtype = stored,
 				.relative = 16 * 0x1p-24,
 				.absolute = 0x1p-20,
 				.fused = seed % 5 ? NPL_ACT_NONE : NPL_ACT_RELU,
@@ -99,7 +99,7 @@ Test(cuda_windows, normalisation_by_channels)
 					.attrs = &attrs,
 					.n_in = 5,
 					.n_out = 1,
-					.stored = seed % 3 ? NPL_F32 : NPL_F16,
+					.dtype = seed % 3 ? NPL_F32 : NPL_F16,
 					.relative = 8 * 0x1p-24,
 					.absolute = 8 * 0x1p-24,
 					.fused = seed % 4 ? NPL_ACT_NONE : NPL_ACT_RELU6,
@@ -126,7 +126,7 @@ Test(cuda_windows, response_normalisation)
 					.n_in = 1,
 					.n_out = 1,
 					.in = {&x},
-					.stored = seed % 4 ? NPL_F32 : NPL_BF16,
+					.dtype = seed % 4 ? NPL_F32 : NPL_BF16,
 					.relative = 16 * 0x1p-24,
 					.seed = seed};
 		check_kernel(gpu, &c);
@@ -163,7 +163,7 @@ Test(cuda_windows, transposed_convolution)
 					.n_in = 2 + (int)test_range(&state, 0, 1),
 					.n_out = 1,
 					.in = {&x, &w, &bias},
-					.stored = seed % 5 ? NPL_F32 : NPL_F16,
+					.dtype = seed % 5 ? NPL_F32 : NPL_F16,
 					.absolute = 1e-5,
 					.fused = seed % 3 ? NPL_ACT_NONE : NPL_ACT_RELU,
 					.seed = seed};
@@ -199,9 +199,9 @@ Test(cuda_windows, bias_and_activation)
 		for (int64_t k = 0; k < npl_tensor_count(&x); k++) {
 			const float sum = ((float *)x.data)[k] +
 					  (biased ? ((float *)bias.data)[k / inner % channels] : 0);
-			const double y = activated(fused, (double)sum), got = npl_tensor_real(&seen, k);
-			cr_assert(fabs(got - y) <= 4e-7 * fabs(y) + 1e-7 + 1.001 * stored_step(stored, y),
-				  "%d, %s of %g: %g", i, npl_activation_name(fused), (double)sum, got);
+			const double y = activated(fused, (double)sum), actual = npl_tensor_real(&seen, k);
+			cr_assert(fabs(actual - y) <= 4e-7 * fabs(y) + 1e-7 + 1.001 * stored_step(stored, y),
+				  "%d, %s of %g: %g", i, npl_activation_name(fused), (double)sum, actual);
 		}
 		device_free(&at_x, "bias");
 		device_free(&at_bias, "bias");
@@ -255,12 +255,11 @@ Test(cuda_windows, patches_times_weights)
 						double sum = 0;
 						for (int64_t k = 0; k < row; k++)
 							sum += (double)patch[k] * (k < used ? (double)weights[k] : 1e9);
-						double want = (double)((float *)y.data)[(p / pixels * w_shape.dim[0] +
-											 g * per_group + m) *
-												pixels +
-											p % pixels];
-						cr_assert(fabs(sum - want) <= 1e-5, "seed %llu: %g, expected %g",
-							  (unsigned long long)seed, sum, want);
+						double expected = (double)((float *)y.data)
+							[(p / pixels * w_shape.dim[0] + g * per_group + m) * pixels +
+							 p % pixels];
+						cr_assert(fabs(sum - expected) <= 1e-5, "seed %llu: %g, expected %g",
+							  (unsigned long long)seed, sum, expected);
 					}
 				device_free(&z, "im2col");
 			}
@@ -277,7 +276,7 @@ Test(cuda_windows, patches_of_bytes)
 	struct gpu *gpu = gpu_open();
 	struct npl_err err = {0};
 	uint8_t x[] = {1, 2, 3}, z[3 * 4];
-	static const uint8_t want[] = {77, 1, 2, 77, 1, 2, 3, 77, 2, 3, 77, 77};
+	static const uint8_t expected[] = {77, 1, 2, 77, 1, 2, 3, 77, 2, 3, 77, 77};
 	const struct npl_window window = {.rank = 1,
 					  .kernel = {1, 3, 1},
 					  .stride = {1, 1, 1},
@@ -288,10 +287,10 @@ Test(cuda_windows, patches_of_bytes)
 	const struct cu_value from = {address_of(x), NPL_U8, npl_shape_of(3, 1, 1, 3), false};
 	struct cu_patches patches = {&window, &out, 0, 1, 0, 3, 4, 77, 0};
 	cr_assert_eq(cu_kernel_im2col(gpu->kernels, &from, &patches, address_of(z), NULL, &err), 0, "%s", err.msg);
-	cr_assert_arr_eq(z, want, sizeof want);
+	cr_assert_arr_eq(z, expected, sizeof expected);
 	patches.flip = 0x80;
 	cr_assert_eq(cu_kernel_im2col(gpu->kernels, &from, &patches, address_of(z), NULL, &err), 0, "%s", err.msg);
-	for (size_t i = 0; i < sizeof want; i++)
-		cr_assert_eq(z[i], want[i] == 77 ? 77 : want[i] + 128);
+	for (size_t i = 0; i < sizeof expected; i++)
+		cr_assert_eq(z[i], expected[i] == 77 ? 77 : expected[i] + 128);
 	gpu_close(gpu);
 }

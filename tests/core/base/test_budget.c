@@ -43,9 +43,9 @@ Test(budget, bytes_with_units)
 		     {"9007199254740992Ki", -1}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		int64_t bytes = -1;
-		const bool taken = npl_parse_bytes(cases[i].word, &bytes);
-		cr_assert_eq(taken, cases[i].bytes >= 0, "'%s'", cases[i].word);
-		if (taken)
+		const bool n_taken = npl_parse_bytes(cases[i].word, &bytes);
+		cr_assert_eq(n_taken, cases[i].bytes >= 0, "'%s'", cases[i].word);
+		if (n_taken)
 			cr_assert_eq(bytes, cases[i].bytes, "'%s': %" PRId64, cases[i].word, bytes);
 	}
 }
@@ -69,7 +69,7 @@ Test(budget, control_groups_of_both_versions)
 	cr_assert_eq(npl_cgroups_memory(cli_path(folder, "v1"), folder), 7000000);
 	cr_assert_eq(npl_cgroups_memory(cli_path(folder, "moved"), folder), UINT64_MAX);
 	cr_assert_eq(npl_cgroups_memory(cli_path(folder, "none"), folder), UINT64_MAX);
-	const uint64_t usual = npl_budget_usual();
+	const uint64_t usual = npl_budget_default();
 	cr_assert(usual > 0 && usual < (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE));
 	cli_remove_folder(folder);
 }
@@ -78,14 +78,14 @@ Test(budget, tensors_beyond_the_limit_are_refused)
 {
 	struct npl_err err = {0};
 	struct npl_tensor t = {.name = "x", .dtype = NPL_F32, .shape = npl_shape_of(1, 64 << 20)};
-	npl_budget_allow((uint64_t)128 << 20);
+	npl_budget_set((uint64_t)128 << 20);
 	cr_assert_eq(npl_tensor_alloc(&t, &err), NPL_ENOMEM);
 	cr_assert(strstr(err.msg, "x: out of memory: about ") && strstr(err.msg, " 134217728 allowed"), "%s", err.msg);
 	t.shape.dim[0] = 1 << 20;
 	cr_assert_eq(npl_tensor_alloc(&t, &err), 0, "little is always allowed: %s", err.msg);
 	npl_tensor_free(&t);
-	npl_budget_allow(0);
-	cr_assert_gt(npl_budget_allowed(), (uint64_t)128 << 20);
+	npl_budget_set(0);
+	cr_assert_gt(npl_budget_limit(), (uint64_t)128 << 20);
 }
 
 /* x (1,3) spread over 25 * 2^30 elements by Expand: the file has some hundred bytes. */
@@ -112,13 +112,13 @@ Test(budget, a_small_file_that_needs_100_gigabytes)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	write_greedy(folder);
-	const char *const says = "allowed; a larger --max-memory, a smaller --batch or --timing-only may help";
+	const char *const expected = "allowed; a larger --max-memory, a smaller --batch or --timing-only may help";
 	const struct cli_refusal cases[] = {
-		{5, says, {"compare", "@/greedy.onnx", "--max-memory", "4G", "--devices", "reference,tpu_v1"}},
-		{5, says, {"compare", "@/greedy.onnx", "--max-memory=4G", "--devices", "null"}},
-		{5, says, {"run", "@/greedy.onnx", "--max-memory", "4Gi", "--device", "cpu"}},
-		{5, says, {"run", "@/greedy.onnx", "--max-memory", "4Gi", "--device", "cpu", "--no-accuracy"}},
-		{5, says, {"run", "@/constant.onnx", "--max-memory", "4Gi", "--device", "reference"}},
+		{5, expected, {"compare", "@/greedy.onnx", "--max-memory", "4G", "--devices", "reference,tpu_v1"}},
+		{5, expected, {"compare", "@/greedy.onnx", "--max-memory=4G", "--devices", "null"}},
+		{5, expected, {"run", "@/greedy.onnx", "--max-memory", "4Gi", "--device", "cpu"}},
+		{5, expected, {"run", "@/greedy.onnx", "--max-memory", "4Gi", "--device", "cpu", "--no-accuracy"}},
+		{5, expected, {"run", "@/constant.onnx", "--max-memory", "4Gi", "--device", "reference"}},
 		{5,
 		 "4000000000 allowed",
 		 {"layer", "gemm", "-m", "8192", "-n", "65536", "-k", "65536", "--max-memory", "4G"}},
@@ -129,7 +129,7 @@ Test(budget, a_small_file_that_needs_100_gigabytes)
 		{2, "got '99999999T'", {"compare", "digits", "--max-memory", "99999999T"}},
 	};
 	CLI_CHECK(folder, cases);
-	struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "inspect", "@/greedy.onnx");
+	struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "inspect", "@/greedy.onnx");
 	cr_assert_eq(r.status, 0, "what computes nothing answers: %s", r.err);
 	cli_free(&r);
 	cli_remove_folder(folder);
@@ -154,14 +154,14 @@ Test(budget, many_programs_do_not_keep_an_engine_each)
 	}
 	onnx_put_output(&graph, to);
 	cli_write_model(folder, "turns.onnx", &graph);
-	const struct cli_how how = {.folder = folder, .address_space = (size_t)800 << 20};
+	const struct cli_run_options options = {.folder = folder, .address_space = (size_t)800 << 20};
 	for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
-		struct cli_result r = cli_run(&how, "compare", "@/turns.onnx", "--devices", devices[d], "--quiet");
+		struct cli_result r = cli_run(&options, "compare", "@/turns.onnx", "--devices", devices[d], "--quiet");
 		cr_assert_eq(r.status, 0, "%s: %s", devices[d], r.err);
 		cli_free(&r);
 	}
-	struct cli_result small = cli_run(&(struct cli_how){.folder = folder}, "compare", "@/turns.onnx", "--devices",
-					  "tpu_v1", "--max-memory", "20M");
+	struct cli_result small = cli_run(&(struct cli_run_options){.folder = folder}, "compare", "@/turns.onnx",
+					  "--devices", "tpu_v1", "--max-memory", "20M");
 	cr_assert_eq(small.status, 5, "%s", small.err);
 	cli_free(&small);
 	cli_remove_folder(folder);
@@ -204,11 +204,11 @@ Test(budget, every_command_takes_threads)
 		{"disasm", "--threads=1", "--help"},
 		{"exec", "--threads=1", "--help"}};
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
-		struct cli_result r = cli_run_list(&(struct cli_how){0}, commands[i]);
+		struct cli_result r = cli_run_list(&(struct cli_run_options){0}, commands[i]);
 		cr_assert_eq(r.status, 0, "%s: %d, %s", commands[i][0], r.status, r.err);
 		cli_free(&r);
 	}
-	struct cli_result r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8",
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8",
 				      "--devices", "cpu", "--threads", "1");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(cli_says(r.out, "1 thread,"), "%s", r.out);

@@ -116,7 +116,7 @@ Test(isa, another_word_is_refused)
 	static const char *const bad[] = {"AVX2", "avx3", "sse", "avx2,avx512", " avx2"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		setenv(NPL_MAX_ISA, bad[i], 1);
-		struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits");
+		struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", "digits");
 		cli_check_refusal(&r, 2, "', expected sse2, avx, avx2, avx-vnni, avx512 or avx512-vnni", bad[i]);
 		cli_free(&r);
 	}
@@ -126,8 +126,8 @@ Test(isa, another_word_is_refused)
 static void layers_under(const char *word, char *hashes, size_t size)
 {
 	setenv(NPL_MAX_ISA, word, 1);
-	json_t *root = cli_json(&(struct cli_how){0}, "compare", "digits", "--devices", "tpu_v1,diannao,cpu", "--set",
-				"cpu.precision=int8", "--json", "-");
+	json_t *root = cli_json(&(struct cli_run_options){0}, "compare", "digits", "--devices", "tpu_v1,diannao,cpu",
+				"--set", "cpu.precision=int8", "--json", "-");
 	json_t *limit = cli_at(root, "npulab.max_isa"), *device, *layer;
 	size_t d, i, used = 0;
 	if (*word && takes_away(word))
@@ -162,7 +162,7 @@ Test(isa, libraries_are_told)
 	unsetenv("DNNL_MAX_CPU_ISA");
 	unsetenv("ONEDNN_MAX_CPU_ISA");
 	setenv(NPL_MAX_ISA, "sse2", 1);
-	struct cli_result r = cli_run(&(struct cli_how){0}, "devices", "cpu", "--verbose");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "devices", "cpu", "--verbose");
 	if (strstr(r.out, "unavailable")) {
 		cli_free(&r);
 		cr_skip("there is no OpenBLAS");
@@ -171,7 +171,7 @@ Test(isa, libraries_are_told)
 	cr_assert(cli_says(r.out, "core type Prescott, of kernels for SSE") && !strstr(r.out, "warning"), "%s", r.out);
 	cr_assert(cli_says(r.out, "int8 kernels sse2"), "%s", r.out);
 	cli_free(&r);
-	r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8", "--devices", "cpu");
+	r = cli_run(&(struct cli_run_options){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8", "--devices", "cpu");
 	cr_assert(cli_says(r.out, "limited kernels for sse2 and no further: NPULAB_MAX_ISA is set"), "%s", r.out);
 	cli_free(&r);
 }

@@ -13,7 +13,7 @@ static const struct format {
 	uint16_t infinity;
 } formats[] = {{npl_f16_to_float, npl_f16_of_float, 0x7c00}, {npl_bf16_to_float, npl_bf16_of_float, 0x7f80}};
 
-Test(half, every_pattern_comes_back)
+Test(half, every_pattern_survives_conversion_to_float_and_back)
 {
 	for (size_t f = 0; f < 2; f++)
 		for (uint32_t bits = 0; bits < 0x10000; bits++) {
@@ -44,8 +44,8 @@ Test(half, rounds_to_the_nearest_and_of_two_to_the_even)
 	cr_assert_eq(npl_bf16_of_float(3.4e38f), 0x7f80);
 }
 
-/* From double rounded once: through float32 this one would be a tie and go the other way. */
-Test(half, of_double_rounds_once)
+/* A double is rounded once. Through float32 this one would become a tie and be rounded the other way. */
+Test(half, conversion_from_double_rounds_once)
 {
 	const double x = 1.0 + 0x1p-11 + 0x1p-40;
 	cr_assert_eq(npl_f16_of_double(x), 0x3c01);

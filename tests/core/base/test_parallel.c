@@ -106,29 +106,29 @@ Test(parallel, child_process)
 
 struct holding {
 	atomic_int there;
-	int wanted;
+	int output;
 };
 
-/* Waits for the others: it would for ever if they were fewer. */
+/* Waits for the other threads. It would wait for ever if there were fewer. */
 static void hold(void *context, int64_t i, int worker)
 {
 	struct holding *holding = context;
 	(void)i, (void)worker;
 	atomic_fetch_add(&holding->there, 1);
-	while (atomic_load(&holding->there) < holding->wanted)
+	while (atomic_load(&holding->there) < holding->output)
 		usleep(100);
 }
 
 Test(parallel, as_many_threads_as_allowed)
 {
 	for (int workers = 2; workers <= MOST; workers++) {
-		struct holding holding = {.wanted = workers};
+		struct holding holding = {.output = workers};
 		npl_threads_allow(workers);
 		npl_parallel(workers, workers, hold, &holding);
 	}
 }
 
-/* One by one, by the rule of npulab/random.h. */
+/* Computes the values one by one, by the rule of npulab/random.h. */
 static double by_rule(const struct npl_random_law *law, int64_t i)
 {
 	struct npl_random random = {.state = law->seed};
@@ -152,10 +152,10 @@ Test(parallel, random_values)
 			npl_random_floats(&laws[l], FIRST, N, x);
 			npl_random_doubles(&laws[l], FIRST, N, wide);
 			for (int64_t i = 0; i < N; i++) {
-				const double want = by_rule(&laws[l], FIRST + i);
-				cr_assert(!memcmp(&want, &wide[i], sizeof want) && x[i] == (float)want,
+				const double expected = by_rule(&laws[l], FIRST + i);
+				cr_assert(!memcmp(&expected, &wide[i], sizeof expected) && x[i] == (float)expected,
 					  "element %lld with %d threads: %a and %a, expected %a", (long long)i, threads,
-					  (double)x[i], wide[i], want);
+					  (double)x[i], wide[i], expected);
 			}
 		}
 	free(x);
@@ -182,7 +182,7 @@ Test(parallel, quantised_values)
 	float *value = x.data;
 	for (size_t t = 0; t < sizeof types / sizeof *types; t++)
 		for (int threads = 1; threads <= MOST; threads += 3) {
-			uint64_t saturations = 0, want = 0;
+			uint64_t saturations = 0, expected = 0;
 			for (int64_t i = 0; i < N; i++)
 				value[i] = (float)test_range(&rng, -80000, 80000) /
 					   (types[t].dtype == NPL_I16 ? 2.0f : 200.0f);
@@ -194,10 +194,10 @@ Test(parallel, quantised_values)
 			for (int64_t i = 0; i < N; i++) {
 				const double exact = rint((double)(value[i] / 0.5f)) + types[t].zero;
 				const double inside = fmax(types[t].low, fmin(types[t].high, exact));
-				want += inside < exact || inside > exact;
+				expected += inside < exact || inside > exact;
 				cr_assert_eq(as_integer(&q, i), (int64_t)inside, "%a", (double)value[i]);
 			}
-			cr_assert_eq(saturations, want);
+			cr_assert_eq(saturations, expected);
 			npl_tensor_free(&q);
 			value[N / 2] = NAN;
 			cr_assert_eq(npl_quantise_to(&x, types[t].dtype, quant, &q, &saturations, &err), NPL_EINPUT);

@@ -11,7 +11,7 @@
 #include "core/computer/clock.h"
 #include "npulab/system_load.h"
 
-/* A folder with a loadavg and a stat; NULL: without that file. */
+/* Makes a folder with a loadavg and a stat; NULL leaves that file out. */
 static void write_proc(const char *folder, const char *loadavg, const char *stat)
 {
 	const char *const names[] = {"loadavg", "stat"}, *const texts[] = {loadavg, stat};

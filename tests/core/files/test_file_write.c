@@ -38,9 +38,9 @@ static int put(const char *path, const char *text)
 
 static bool has_text(const char *path, const char *text)
 {
-	char *found = cli_read(path, NULL);
-	const bool same = !strcmp(found, text);
-	free(found);
+	char *match = cli_read(path, NULL);
+	const bool same = !strcmp(match, text);
+	free(match);
 	return same;
 }
 

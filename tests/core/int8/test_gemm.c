@@ -318,10 +318,10 @@ Test(int8_requantise, follows_the_onnx_rule)
 		for (int64_t i = 0; i < count; i++) {
 			bool clip;
 			int32_t q = stated_rule(acc[i], scale[i * step], zero, low, high, &clip);
-			int32_t got = dtype == NPL_I8 ? (int8_t)out[i] : out[i];
+			int32_t actual = dtype == NPL_I8 ? (int8_t)out[i] : out[i];
 			expected_clipped += clip;
-			cr_assert_eq(got, q, "seed %llx round %d: %d * %g + %d gave %d, expected %d",
-				     (unsigned long long)seed, round, acc[i], (double)scale[i * step], zero, got, q);
+			cr_assert_eq(actual, q, "seed %llx round %d: %d * %g + %d gave %d, expected %d",
+				     (unsigned long long)seed, round, acc[i], (double)scale[i * step], zero, actual, q);
 		}
 		cr_assert_eq(clipped, expected_clipped, "seed %llx round %d", (unsigned long long)seed, round);
 		cr_assert_eq(out[count], 0x77, "wrote beyond the end");

@@ -63,7 +63,8 @@ static int32_t finished(const struct test_layer *t, int64_t sum, int64_t channel
 	if (t->y.dtype == NPL_I32)
 		return (int32_t)sum;
 	float w_scale = t->w.quant.channel_scale ? t->w.quant.channel_scale[channel] : t->w.quant.scale;
-	volatile float both = t->x.quant.scale * w_scale, scale = both / y->scale, product = (float)sum * scale;
+	volatile float both_scales = t->x.quant.scale * w_scale, scale = both_scales / y->scale,
+		       product = (float)sum * scale;
 	double q = rint((double)product) + y->zero_point;
 	double low = npl_int8_min(t->y.dtype), high = npl_int8_max(t->y.dtype);
 	return (int32_t)(q < low ? low : q > high ? high : q);
@@ -100,7 +101,7 @@ static void run_shuffled(struct npl_int8_job *work, int workers, uint64_t *rng)
 }
 
 /* Runs the layer and compares all results with the definition. */
-static void check(struct test_layer *t, struct npl_int8_memory *memory, uint64_t *rng, const char *what)
+static void check(struct test_layer *t, struct npl_int8_memory *memory, uint64_t *rng, const char *subject)
 {
 	enum { GUARD = 64 };
 	size_t bytes = npl_tensor_bytes(&t->y);
@@ -110,11 +111,11 @@ static void check(struct test_layer *t, struct npl_int8_memory *memory, uint64_t
 	struct npl_int8_job *work;
 	struct npl_int8_counts counts = {0};
 	struct npl_err err = {0};
-	char why[200];
+	char reason[200];
 	memset(guarded, 0x77, bytes + 2 * GUARD);
 	out.data = guarded + GUARD;
-	cr_assert(npl_int8_layer_ok(&t->layer, why, sizeof why), "seed %llx %s: %s", (unsigned long long)seed, what,
-		  why);
+	cr_assert(npl_int8_layer_ok(&t->layer, reason, sizeof reason), "seed %llx %s: %s", (unsigned long long)seed,
+		  subject, reason);
 	cr_assert_eq(npl_int8_job_open(&t->layer, &out, NULL, workers, memory, &work, &err), 0, "%s", err.msg);
 	run_shuffled(work, workers, rng);
 	cr_assert_eq(npl_int8_job_close(work, &counts, &err), 0, "%s", err.msg);
@@ -131,10 +132,10 @@ static void check(struct test_layer *t, struct npl_int8_memory *memory, uint64_t
 			channel = i % t->y.shape.dim[1];
 			sum = gemm_sum(t, i / t->y.shape.dim[1], channel);
 		}
-		int32_t expected = finished(t, sum, channel), got = result_at(&t->y, out.data, i);
-		cr_assert_eq(got, expected,
+		int32_t expected = finished(t, sum, channel), actual = result_at(&t->y, out.data, i);
+		cr_assert_eq(actual, expected,
 			     "seed %llx %s, kernel %s, %d workers: result %lld is %d, expected %d (sum %lld)",
-			     (unsigned long long)seed, what, npl_int8_kernel(0)->name, workers, (long long)i, got,
+			     (unsigned long long)seed, subject, npl_int8_kernel(0)->name, workers, (long long)i, actual,
 			     expected, (long long)sum);
 	}
 	for (size_t i = 0; i < GUARD; i++)
@@ -202,18 +203,18 @@ Test(int8_layer, convolutions_equal_the_definition)
 			c.stride[d] = c.dilation[d] = 1;
 		}
 		struct test_layer t;
-		char what[160];
+		char subject[160];
 		if (!test_convolution(&t, &c)) {
 			test_layer_free(&t);
 			continue;
 		}
 		dress(&t, c.filters, &rng);
-		snprintf(what, sizeof what,
+		snprintf(subject, sizeof subject,
 			 "round %d: %lldx%lldx%lldx%lld, %lld filters %lldx%lld, %lld groups, stride %lld,%lld", round,
 			 (long long)c.images, (long long)c.channels, (long long)c.height, (long long)c.width,
 			 (long long)c.filters, (long long)c.kernel[0], (long long)c.kernel[1], (long long)c.groups,
 			 (long long)c.stride[0], (long long)c.stride[1]);
-		check(&t, &memory, &rng, what);
+		check(&t, &memory, &rng, subject);
 		test_layer_free(&t);
 		done++;
 	}
@@ -237,12 +238,12 @@ Test(int8_layer, long_sums_of_any_number_of_columns)
 						    .stride = {1, 1},
 						    .dilation = {1, 1}};
 			struct test_layer t;
-			char what[40];
+			char subject[40];
 			npl_int8_prefer(kernel);
 			cr_assert(test_convolution(&t, &c));
 			dress(&t, c.filters, &rng);
-			snprintf(what, sizeof what, "%lld columns", (long long)columns);
-			check(&t, &memory, &rng, what);
+			snprintf(subject, sizeof subject, "%lld columns", (long long)columns);
+			check(&t, &memory, &rng, subject);
 			test_layer_free(&t);
 		}
 	npl_int8_memory_free(&memory);
@@ -255,14 +256,14 @@ Test(int8_layer, products_equal_the_definition)
 	for (int round = 0; round < 150; round++) {
 		npl_int8_prefer(round / 4 % (npl_int8_kernels() + 1));
 		struct test_layer t;
-		char what[80];
+		char subject[80];
 		int64_t rows = test_range(&rng, 1, round % 4 ? 40 : 300), k = test_range(&rng, 1, 300),
 			n = test_range(&rng, 1, round % 4 ? 120 : 300);
 		test_gemm(&t, rows, k, n);
 		dress(&t, n, &rng);
-		snprintf(what, sizeof what, "round %d: %lldx%lldx%lld", round, (long long)rows, (long long)k,
+		snprintf(subject, sizeof subject, "round %d: %lldx%lldx%lld", round, (long long)rows, (long long)k,
 			 (long long)n);
-		check(&t, &memory, &rng, what);
+		check(&t, &memory, &rng, subject);
 		test_layer_free(&t);
 	}
 	npl_int8_memory_free(&memory);
@@ -291,7 +292,7 @@ Test(int8_layer, saturations_are_counted_once_each)
 		for (int64_t i = 0; i < npl_tensor_count(&t.y); i++) {
 			int64_t sum = conv_sum(&t, i / pixels / image.channels, i / pixels % image.channels,
 					       i % pixels / image.size[1], i % pixels % image.size[1]);
-			volatile float both = t.x.quant.scale * t.w.quant.scale, scale = both / 30.0f;
+			volatile float both_scales = t.x.quant.scale * t.w.quant.scale, scale = both_scales / 30.0f;
 			double q = rint((double)((float)sum * scale)) + 100;
 			expected += q < 0 || q > 255;
 		}
@@ -318,16 +319,16 @@ Test(int8_layer, a_layer_that_is_not_ok_says_why)
 				 .stride = {1, 1},
 				 .dilation = {1, 1}};
 	struct test_layer t;
-	char why[200];
+	char reason[200];
 	cr_assert(test_convolution(&t, &good));
-	cr_assert(npl_int8_layer_ok(&t.layer, why, sizeof why), "%s", why);
+	cr_assert(npl_int8_layer_ok(&t.layer, reason, sizeof reason), "%s", reason);
 	const struct test_layer keep = t;
 #define REFUSED(change, word)                                                                                          \
 	do {                                                                                                           \
 		change;                                                                                                \
-		why[0] = 0;                                                                                            \
-		cr_assert(!npl_int8_layer_ok(&t.layer, why, sizeof why), #change);                                     \
-		cr_assert(strstr(why, word), #change ": '%s'", why);                                                   \
+		reason[0] = 0;                                                                                         \
+		cr_assert(!npl_int8_layer_ok(&t.layer, reason, sizeof reason), #change);                               \
+		cr_assert(strstr(reason, word), #change ": '%s'", reason);                                             \
 		t.x = keep.x;                                                                                          \
 		t.w = keep.w;                                                                                          \
 		t.y = keep.y;                                                                                          \

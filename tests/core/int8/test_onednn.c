@@ -69,7 +69,7 @@ static void fill(uint8_t *bytes, int64_t n, uint64_t *rng)
 static int compare_products(uint64_t seed, int rounds)
 {
 	uint64_t rng = seed;
-	int taken = 0;
+	int n_taken = 0;
 	for (int round = 0; round < rounds; round++) {
 		int64_t m = test_range(&rng, 1, 80), n = test_range(&rng, 1, 120), k = test_range(&rng, 1, 600);
 		uint8_t *a = malloc((size_t)(m * k)), *b = malloc((size_t)(n * k));
@@ -86,7 +86,7 @@ static int compare_products(uint64_t seed, int rounds)
 					       across_b ? n : 1};
 		p.a.zero_point = (int32_t)test_range(&rng, npl_int8_min(p.a.dtype), npl_int8_max(p.a.dtype));
 		p.b.zero_point = (int32_t)test_range(&rng, npl_int8_min(p.b.dtype), npl_int8_max(p.b.dtype));
-		taken += npl_int8_onednn_takes(&p);
+		n_taken += npl_int8_onednn_supports(&p);
 		uint64_t overflows = 0;
 		struct npl_err err = {0};
 		cr_assert_eq(npl_int8_gemm(&p, &overflows, &err), 0, "%s", err.msg);
@@ -103,14 +103,14 @@ static int compare_products(uint64_t seed, int rounds)
 		free(c);
 		free(expected);
 	}
-	return taken;
+	return n_taken;
 }
 
 Test(onednn, products_are_exact_where_the_gate_is_open)
 {
-	const char *why = NULL, *text = npl_int8_library(&why);
+	const char *reason = NULL, *text = npl_int8_library(&reason);
 	if (!text)
-		cr_skip("%s", why);
+		cr_skip("%s", reason);
 	cr_assert(!strncmp(text, "oneDNN 2.", 9) && (strstr(text, "VNNI") || strstr(text, "AMX")), "%s", text);
 	cr_assert_gt(compare_products(0x5eed0101, 200), 50);
 }
@@ -119,9 +119,9 @@ Test(onednn, a_processor_without_vnni_closes_the_gate)
 {
 	setenv("DNNL_MAX_CPU_ISA", "AVX2", 1); /* before oneDNN is first asked for anything */
 	loaded();
-	const char *why = NULL;
-	cr_assert_null(npl_int8_library(&why));
-	cr_assert(strstr(why, "VNNI"), "%s", why);
+	const char *reason = NULL;
+	cr_assert_null(npl_int8_library(&reason));
+	cr_assert(strstr(reason, "VNNI"), "%s", reason);
 	cr_assert(!npl_int8_onednn_is_loaded());
 	compare_products(0x5eed0102, 60);
 }
@@ -252,9 +252,9 @@ static int threads_of_this_process(void)
 
 Test(onednn, products_stay_on_the_calling_thread)
 {
-	const char *why = NULL;
-	if (!npl_int8_library(&why))
-		cr_skip("%s", why);
+	const char *reason = NULL;
+	if (!npl_int8_library(&reason))
+		cr_skip("%s", reason);
 	const struct npl_onednn *onednn = npl_int8_onednn(NULL);
 	int threads = onednn->get_max_threads ? onednn->get_max_threads() : 1, before = threads_of_this_process();
 	compare_products(0x5eed0103, 20);

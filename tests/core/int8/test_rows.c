@@ -128,9 +128,10 @@ Test(int8_rows, packing)
 				npl_int8_pack_panel(w, k, columns, 100, (uint8_t)flip, out);
 				for (int64_t i = 0; i < npl_int8_panel_bytes(k); i++) {
 					int64_t row = i / (4 * NPL_INT8_PANEL) * 4 + i % 4, j = i / 4 % NPL_INT8_PANEL;
-					uint8_t want = row < k && j < columns ? w[row * 100 + j] ^ (uint8_t)flip : 0;
-					cr_assert_eq(out[i], want, "%lld rows, %lld columns: byte %lld", (long long)k,
-						     (long long)columns, (long long)i);
+					uint8_t expected = row < k && j < columns ? w[row * 100 + j] ^ (uint8_t)flip
+										  : 0;
+					cr_assert_eq(out[i], expected, "%lld rows, %lld columns: byte %lld",
+						     (long long)k, (long long)columns, (long long)i);
 				}
 			}
 	npl_int8_prefer(0);

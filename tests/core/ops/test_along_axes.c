@@ -12,11 +12,11 @@
 static const enum npl_dtype numbers[] = {NPL_F32, NPL_F64, NPL_I8,  NPL_U8,  NPL_I16,
 					 NPL_U16, NPL_I32, NPL_U32, NPL_I64, NPL_U64};
 
-static struct npl_shape random_shape(uint64_t *seed, int64_t least)
+static struct npl_shape random_shape(uint64_t *seed, int64_t minimum)
 {
 	struct npl_shape shape = {.rank = (int)test_range(seed, 1, 4)};
 	for (int d = 0; d < shape.rank; d++)
-		shape.dim[d] = test_range(seed, least, 5);
+		shape.dim[d] = test_range(seed, minimum, 5);
 	return shape;
 }
 
@@ -99,14 +99,15 @@ static void check_reduce(enum npl_op op, const struct npl_tensor *x, const struc
 		if (integer && op == NPL_OP_REDUCEMEAN)
 			whole = is_signed(x->dtype) ? (uint64_t)((int64_t)whole / n) : whole / (uint64_t)n;
 		size_t bits = 8 * npl_dtype_size(x->dtype);
-		double want = finished(op, sum, n), got = test_real(out, i);
+		double expected = finished(op, sum, n), actual = test_real(out, i);
 		if (integer)
 			cr_assert_eq(test_bits(out, i), whole & UINT64_MAX >> (64 - bits), "%s of %s, round %d",
 				     npl_op_defs[op].name, npl_dtype_name(x->dtype), round);
 		else
-			cr_assert(fabs(got - want) <= (x->dtype == NPL_F32 ? 1e-6 : 1e-13) * (1 + fabs(want)) ||
-					  (isnan(got) && isnan(want)),
-				  "%s, round %d: %g, expected %g", npl_op_defs[op].name, round, got, want);
+			cr_assert(fabs(actual - expected) <=
+						  (x->dtype == NPL_F32 ? 1e-6 : 1e-13) * (1 + fabs(expected)) ||
+					  (isnan(actual) && isnan(expected)),
+				  "%s, round %d: %g, expected %g", npl_op_defs[op].name, round, actual, expected);
 	}
 }
 
@@ -119,7 +120,7 @@ Test(ops_along_axes, reduce)
 		struct npl_tensor x = test_random_tensor(&seed, numbers[test_rng(&seed) % (float_only ? 2 : 10)],
 							 random_shape(&seed, 1));
 		struct npl_attrs attrs = {.opset = 11, .reduce.keep_dims = test_rng(&seed) & 1};
-		struct npl_shape kept = x.shape, want = {.rank = 0};
+		struct npl_shape kept = x.shape, expected = {.rank = 0};
 		unsigned gone = (unsigned)test_rng(&seed) & ((1u << x.shape.rank) - 1);
 		for (int d = x.shape.rank - 1; d >= 0; d--)
 			if (gone & 1u << d)
@@ -128,10 +129,10 @@ Test(ops_along_axes, reduce)
 			bool stays = gone && !(gone & 1u << d);
 			kept.dim[d] = stays ? x.shape.dim[d] : 1;
 			if (stays || attrs.reduce.keep_dims)
-				want.dim[want.rank++] = kept.dim[d];
+				expected.dim[expected.rank++] = kept.dim[d];
 		}
 		struct npl_tensor out = test_run(op, &attrs, (const struct npl_tensor *[]){&x}, 1);
-		cr_assert(npl_shape_equal(&out.shape, &want), "round %d", round);
+		cr_assert(npl_shape_equal(&out.shape, &expected), "round %d", round);
 		check_reduce(op, &x, &kept, &out, round);
 		test_release(&out);
 		npl_tensor_free(&x);
@@ -145,13 +146,13 @@ Test(ops_along_axes, reduce_edges)
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(2, 2, 2), .data = values};
 	struct npl_tensor axes = {.dtype = NPL_I64, .shape = npl_shape_of(1, 1), .data = (int64_t[]){-2}};
 	const struct npl_tensor *in[] = {&x, &axes};
-	for (int which = 0; which < 3; which++) {
-		struct npl_attrs attrs = {.opset = 13, .reduce = {.keep_dims = false, .empty_is_none = which == 2}};
-		axes.shape.dim[0] = which == 0;
+	for (int variant = 0; variant < 3; variant++) {
+		struct npl_attrs attrs = {.opset = 13, .reduce = {.keep_dims = false, .empty_is_none = variant == 2}};
+		axes.shape.dim[0] = variant == 0;
 		struct npl_tensor out = test_run(NPL_OP_REDUCESUM, &attrs, in, 2);
-		const float want[3][4] = {{4, 6}, {10}, {1, 2, 3, 4}};
-		cr_assert_eq(npl_tensor_count(&out), which == 0 ? 2 : which == 1 ? 1 : 4);
-		cr_assert_arr_eq(out.data, want[which], npl_tensor_bytes(&out));
+		const float expected[3][4] = {{4, 6}, {10}, {1, 2, 3, 4}};
+		cr_assert_eq(npl_tensor_count(&out), variant == 0 ? 2 : variant == 1 ? 1 : 4);
+		cr_assert_arr_eq(out.data, expected[variant], npl_tensor_bytes(&out));
 		test_release(&out);
 	}
 	const float neutral[] = {0, NAN, -INFINITY, INFINITY, 1, 0, 0, 0, -INFINITY, -INFINITY};
@@ -237,8 +238,8 @@ Test(ops_along_axes, cumsum)
 	for (int round = 0; round < 200; round++) {
 		uint64_t seed = SEED + 9000 + (uint64_t)round;
 		struct npl_tensor x = test_random_tensor(&seed, numbers[round % 10], random_shape(&seed, 0));
-		int64_t axis = test_range(&seed, 0, x.shape.rank - 1), given = round & 1 ? axis : axis - x.shape.rank;
-		struct npl_tensor a = {.dtype = NPL_I64, .data = &given};
+		int64_t axis = test_range(&seed, 0, x.shape.rank - 1), n_given = round & 1 ? axis : axis - x.shape.rank;
+		struct npl_tensor a = {.dtype = NPL_I64, .data = &n_given};
 		struct npl_attrs attrs = {.opset = 14,
 					  .cumsum = {.exclusive = test_rng(&seed) & 1, .reverse = test_rng(&seed) & 1}};
 		struct npl_tensor out = test_run(NPL_OP_CUMSUM, &attrs, (const struct npl_tensor *[]){&x, &a}, 2);

@@ -15,7 +15,7 @@ Test(ops_cast, powers_of_integers)
 	static const struct {
 		enum npl_dtype base, exponent;
 		double x, y;
-		uint64_t want;
+		uint64_t expected;
 	} cases[] = {
 		{NPL_I64, NPL_I64, 3, 39, 4052555153018976267},
 		{NPL_I64, NPL_F32, 3, 39, 4052555153018976267},
@@ -47,8 +47,8 @@ Test(ops_cast, powers_of_integers)
 		b = test_run(NPL_OP_CAST, &cast, (const struct npl_tensor *[]){&number}, 1);
 		struct npl_tensor out = result_of(NPL_OP_POW, &a, &b);
 		cr_assert_eq(out.dtype, cases[i].base);
-		cr_assert_eq(bits_of(&out, 0), cases[i].want, "case %zu: %g ^ %g is %llx", i, cases[i].x, cases[i].y,
-			     (unsigned long long)bits_of(&out, 0));
+		cr_assert_eq(bits_of(&out, 0), cases[i].expected, "case %zu: %g ^ %g is %llx", i, cases[i].x,
+			     cases[i].y, (unsigned long long)bits_of(&out, 0));
 		if (cases[i].base != cases[i].exponent)
 			refused(NPL_OP_POW, (struct npl_attrs){.opset = 7, .binary.axis = -1}, &a, &b,
 				"came with opset 12");
@@ -63,7 +63,7 @@ Test(ops_cast, powers_of_integers)
 static uint64_t half_nearest(enum npl_dtype to, long double x)
 {
 	uint64_t best = 0;
-	long double least = INFINITY;
+	long double minimum = INFINITY;
 	if (isnan(x))
 		return UINT64_MAX;
 	for (uint64_t bits = 0; bits < 0x8000; bits++) { /* of two equally near ones the even one */
@@ -73,8 +73,8 @@ static uint64_t half_nearest(enum npl_dtype to, long double x)
 		if (isnan(v))
 			break;
 		off = fabsl(size - fabsl(x));
-		if (isinf(x) ? over : off < least || (off == least && !(bits & 1))) {
-			least = off;
+		if (isinf(x) ? over : off < minimum || (off == minimum && !(bits & 1))) {
+			minimum = off;
 			best = bits;
 		}
 		if (over)
@@ -194,7 +194,7 @@ Test(ops_cast, attributes_refused)
 	static const struct {
 		enum npl_op op;
 		struct npl_attr attr;
-		const char *says;
+		const char *expected;
 	} cases[] = {
 		{NPL_OP_CAST, {.name = "to", .type = NPL_ATTR_INT, .i = 8}, "attribute to is STRING, an element type"},
 		{NPL_OP_CAST, {.name = "to", .type = NPL_ATTR_INT, .i = 14}, "attribute to is COMPLEX64"},
@@ -213,6 +213,6 @@ Test(ops_cast, attributes_refused)
 		struct npl_attrs attrs = {.opset = 13};
 		struct npl_err err = {0};
 		cr_assert_eq(npl_op_attrs(cases[i].op, &(struct npl_attr_list){&attr, 1}, &attrs, &err), NPL_EINPUT);
-		cr_assert(strstr(err.msg, cases[i].says), "'%s', expected '%s'", err.msg, cases[i].says);
+		cr_assert(strstr(err.msg, cases[i].expected), "'%s', expected '%s'", err.msg, cases[i].expected);
 	}
 }

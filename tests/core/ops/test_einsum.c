@@ -113,10 +113,10 @@ static void check_equation(const struct equation *e, uint64_t seed)
 		int64_t place[NPL_MAX_RANK];
 		uint64_t whole;
 		test_unravel(&out.shape, i, place);
-		double want = by_loops(e->plain, in, n, size, place, &whole);
+		double expected = by_loops(e->plain, in, n, size, place, &whole);
 		if (dtype == NPL_F32 || dtype == NPL_F64)
-			cr_assert_float_eq(test_real(&out, i), want, 1e-5, "%s: element %d is %g, expected %g", e->text,
-					   (int)i, test_real(&out, i), want);
+			cr_assert_float_eq(test_real(&out, i), expected, 1e-5, "%s: element %d is %g, expected %g",
+					   e->text, (int)i, test_real(&out, i), expected);
 		else
 			cr_assert_eq(test_bits(&out, i), whole & UINT64_MAX >> (64 - 8 * npl_dtype_size(dtype)), "%s",
 				     e->text);
@@ -136,7 +136,7 @@ Test(ops_einsum, equations)
 Test(ops_einsum, refused)
 {
 	static const struct {
-		const char *equation, *says;
+		const char *equation, *expected;
 	} bad[] = {
 		{"ij,jk->il", "in no operand"},
 		{"ij,jk->ii", "stands twice"},
@@ -162,7 +162,7 @@ Test(ops_einsum, refused)
 		struct npl_err err = {0};
 		cr_assert_eq(npl_op_shape(NPL_OP_EINSUM, &attrs, in, 2, &out, 1, &err), NPL_EINPUT, "%s",
 			     bad[k].equation);
-		cr_assert(strstr(err.msg, bad[k].says), "%s: %s", bad[k].equation, err.msg);
+		cr_assert(strstr(err.msg, bad[k].expected), "%s: %s", bad[k].equation, err.msg);
 	}
 }
 

@@ -133,17 +133,18 @@ Test(ops_elementwise, formulas)
 		struct npl_tensor out = result_of(op, &x, NULL);
 		cr_assert(out.dtype == dtype && npl_shape_equal(&out.shape, &x.shape));
 		for (int64_t i = 0; i < 99; i++) {
-			long double want = formulas[f / 4].formula((long double)npl_tensor_real(&x, i)),
-				    got = (long double)npl_tensor_real(&out, i);
-			if (dtype == NPL_F16 && fabsl(want) >= 65520.0L)
-				want = copysignl(INFINITY, want);
+			long double expected = formulas[f / 4].formula((long double)npl_tensor_real(&x, i)),
+				    actual = (long double)npl_tensor_real(&out, i);
+			if (dtype == NPL_F16 && fabsl(expected) >= 65520.0L)
+				expected = copysignl(INFINITY, expected);
 			/* two roundings where the loop computes in the type itself; small results lose to a sum */
-			cr_assert(got == want || (isnan(got) && isnan(want)) ||
-					  fabsl(got - want) <= 3 * types[f % 4].step *
-								       (fabsl(want) + (op == NPL_OP_HARDSWISH ||
-										       op == NPL_OP_HARDSIGMOID)),
+			cr_assert(actual == expected || (isnan(actual) && isnan(expected)) ||
+					  fabsl(actual - expected) <=
+						  3 * types[f % 4].step *
+							  (fabsl(expected) +
+							   (op == NPL_OP_HARDSWISH || op == NPL_OP_HARDSIGMOID)),
 				  "%s of %s %.17Lg is %.17Lg, expected %.17Lg", npl_op_defs[op].name,
-				  npl_dtype_name(dtype), (long double)npl_tensor_real(&x, i), got, want);
+				  npl_dtype_name(dtype), (long double)npl_tensor_real(&x, i), actual, expected);
 		}
 		test_release(&out);
 		npl_tensor_free(&x);
@@ -156,7 +157,7 @@ Test(ops_elementwise, attributes_of_formulas)
 		enum npl_op op;
 		struct npl_attr attr[2];
 		int n;
-		float want[4]; /* of -2, -0.5, 0.5, 2 */
+		float expected[4]; /* of -2, -0.5, 0.5, 2 */
 	} cases[] = {
 		{NPL_OP_LEAKYRELU, {ATTR_FLOAT("alpha", 0.5f)}, 1, {-1, -0.25f, 0.5f, 2}},
 		{NPL_OP_ELU, {ATTR_FLOAT("alpha", 2)}, 1, {-1.72932943f, -0.786938681f, 0.5f, 2}},
@@ -174,7 +175,7 @@ Test(ops_elementwise, attributes_of_formulas)
 		struct npl_attr attr[2] = {cases[i].attr[0], cases[i].attr[1]};
 		struct npl_attrs attrs = attrs_of(cases[i].op, 13, attr, cases[i].n);
 		struct npl_tensor out = test_run(cases[i].op, &attrs, (const struct npl_tensor *[]){&x}, 1);
-		test_equal_floats(out.data, cases[i].want, 4, npl_op_defs[cases[i].op].name, 0);
+		test_equal_floats(out.data, cases[i].expected, 4, npl_op_defs[cases[i].op].name, 0);
 		test_release(&out);
 	}
 	struct npl_attr zero = ATTR_FLOAT("alpha", 0);
@@ -189,12 +190,12 @@ Test(ops_elementwise, not_a_number_and_infinity)
 	cr_assert(out.dtype == NPL_BOOL);
 	cr_assert_arr_eq(out.data, ((const uint8_t[]){1, 0, 0, 0, 0}), 5);
 	test_release(&out);
-	for (int64_t which = 0; which < 4; which++) {
-		struct npl_attr attr[] = {ATTR_INT("detect_negative", which & 1),
-					  ATTR_INT("detect_positive", which >> 1)};
+	for (int64_t variant = 0; variant < 4; variant++) {
+		struct npl_attr attr[] = {ATTR_INT("detect_negative", variant & 1),
+					  ATTR_INT("detect_positive", variant >> 1)};
 		struct npl_attrs attrs = attrs_of(NPL_OP_ISINF, 10, attr, 2);
 		out = test_run(NPL_OP_ISINF, &attrs, (const struct npl_tensor *[]){&x}, 1);
-		cr_assert_arr_eq(out.data, ((const uint8_t[]){0, (uint8_t)(which >> 1), which & 1, 0, 0}), 5);
+		cr_assert_arr_eq(out.data, ((const uint8_t[]){0, (uint8_t)(variant >> 1), variant & 1, 0, 0}), 5);
 		test_release(&out);
 	}
 	static const enum npl_op passing[] = {NPL_OP_LEAKYRELU, NPL_OP_ELU,      NPL_OP_CELU, NPL_OP_HARDSIGMOID,
@@ -268,19 +269,20 @@ Test(ops_elementwise, integers)
 				memcpy((char *)b.data + (size_t)k * npl_dtype_size(dtype), &small,
 				       npl_dtype_size(dtype));
 		}
-		uint64_t least = (uint64_t)1 << (bits - 1);
-		memcpy(a.data, &least, npl_dtype_size(dtype));
+		uint64_t minimum = (uint64_t)1 << (bits - 1);
+		memcpy(a.data, &minimum, npl_dtype_size(dtype));
 		bool unary = npl_op_defs[op].max_in == 1;
 		struct npl_attr attr = op == NPL_OP_MOD ? ATTR_INT("fmod", other)
 							: ATTR_STRING("direction", other ? "LEFT" : "RIGHT");
 		struct npl_attrs attrs = attrs_of(op, 17, &attr, op == NPL_OP_MOD || op == NPL_OP_BITSHIFT);
 		struct npl_tensor out = test_run(op, &attrs, (const struct npl_tensor *[]){&a, &b}, unary ? 1 : 2);
 		for (int64_t k = 0; k < 120; k++) {
-			int128 want = whole_result(op, whole_at(&a, k), whole_at(&b, k % b.shape.dim[0]), bits, other);
+			int128 expected = whole_result(op, whole_at(&a, k), whole_at(&b, k % b.shape.dim[0]), bits,
+						       other);
 			uint64_t mask = out.dtype == NPL_BOOL ? 255
 					: bits == 64          ? UINT64_MAX
 							      : ((uint64_t)1 << bits) - 1;
-			cr_assert_eq(bits_of(&out, k), (uint64_t)want & mask, "%s of %s %lld and %lld",
+			cr_assert_eq(bits_of(&out, k), (uint64_t)expected & mask, "%s of %s %lld and %lld",
 				     npl_op_defs[op].name, npl_dtype_name(dtype), (long long)op_whole(&a, k),
 				     (long long)op_whole(&b, k % b.shape.dim[0]));
 		}
@@ -296,7 +298,7 @@ Test(ops_elementwise, floats_of_two_operands)
 	struct npl_tensor a = vector(NPL_F32, 8, x), b = vector(NPL_F32, 8, y);
 	static const struct {
 		enum npl_op op;
-		float want[8];
+		float expected[8];
 	} cases[] = {
 		{NPL_OP_SUB, {-1, NAN, NAN, NAN, 7.5f, -7.5f, 7, 0}},
 		{NPL_OP_DIV, {0.5f, NAN, NAN, NAN, -2.75f, -2.75f, INFINITY, NAN}},
@@ -311,7 +313,7 @@ Test(ops_elementwise, floats_of_two_operands)
 		struct npl_attr fmod = ATTR_INT("fmod", 1);
 		struct npl_attrs attrs = attrs_of(cases[i].op, 13, &fmod, cases[i].op == NPL_OP_MOD);
 		struct npl_tensor out = test_run(cases[i].op, &attrs, (const struct npl_tensor *[]){&a, &b}, 2);
-		test_equal_floats(out.data, cases[i].want, 8, npl_op_defs[cases[i].op].name, 0);
+		test_equal_floats(out.data, cases[i].expected, 8, npl_op_defs[cases[i].op].name, 0);
 		test_release(&out);
 	}
 	struct npl_tensor out = result_of(NPL_OP_LESS, &a, &b);
@@ -329,7 +331,7 @@ Test(ops_elementwise, logic)
 	struct npl_tensor a = vector(NPL_BOOL, 4, x), b = vector(NPL_BOOL, 4, y);
 	static const struct {
 		enum npl_op op;
-		uint8_t want[4];
+		uint8_t expected[4];
 	} cases[] = {{NPL_OP_AND, {0, 0, 0, 1}},
 		     {NPL_OP_OR, {0, 1, 1, 1}},
 		     {NPL_OP_XOR, {0, 1, 1, 0}},
@@ -338,7 +340,7 @@ Test(ops_elementwise, logic)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_tensor out = result_of(cases[i].op, &a, cases[i].op == NPL_OP_NOT ? NULL : &b);
 		cr_assert(out.dtype == NPL_BOOL);
-		cr_assert_arr_eq(out.data, cases[i].want, 4, "%s", npl_op_defs[cases[i].op].name);
+		cr_assert_arr_eq(out.data, cases[i].expected, 4, "%s", npl_op_defs[cases[i].op].name);
 		test_release(&out);
 	}
 	refused(NPL_OP_LESS, (struct npl_attrs){.opset = 13}, &a, &b, "inputs are bool, expected numbers");
@@ -357,12 +359,12 @@ Test(ops_elementwise, variadic)
 			  c = {.dtype = NPL_F64, .data = (double[]){5}};
 	const struct npl_tensor *in[] = {&a, &b, &c};
 	static const enum npl_op ops[] = {NPL_OP_MIN, NPL_OP_MAX, NPL_OP_MEAN};
-	static const double want[3][6] = {
+	static const double expected[3][6] = {
 		{0, 1, 1, 0, 3, 5}, {5, 5, 9, 8, 8, 9}, {2, 3, 5, 13 / 3.0, 16 / 3.0, 22 / 3.0}};
 	for (int i = 0; i < 3; i++) {
 		struct npl_attrs attrs = {.opset = 8};
 		struct npl_tensor out = test_run(ops[i], &attrs, in, 3), one = test_run(ops[i], &attrs, in, 1);
-		cr_assert_arr_eq(out.data, want[i], sizeof want[i], "%s", npl_op_defs[ops[i]].name);
+		cr_assert_arr_eq(out.data, expected[i], sizeof expected[i], "%s", npl_op_defs[ops[i]].name);
 		cr_assert_arr_eq(one.data, a.data, 16);
 		test_release(&out);
 		test_release(&one);
@@ -396,8 +398,8 @@ Test(ops_elementwise, prelu)
 		struct npl_tensor out = test_run(NPL_OP_PRELU, &attrs,
 						 (const struct npl_tensor *[]){&x, opset == 6 ? &slope : &placed}, 2);
 		for (int64_t i = 0; i < 24; i++) {
-			float v = ((float *)x.data)[i], want = v < 0 ? v * ((float *)slope.data)[i / 4 % 3] : v;
-			test_equal_floats((float *)out.data + i, &want, 1, "PRelu", SEED + 2);
+			float v = ((float *)x.data)[i], expected = v < 0 ? v * ((float *)slope.data)[i / 4 % 3] : v;
+			test_equal_floats((float *)out.data + i, &expected, 1, "PRelu", SEED + 2);
 		}
 		test_release(&out);
 	}

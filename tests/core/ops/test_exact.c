@@ -31,8 +31,8 @@ static const struct function {
 	const char *name;
 	double (*ours)(double);
 	long double (*theirs)(long double);
-	double places;      /* the error allowed */
-	double least, most; /* binary exponents of the arguments */
+	double places;       /* the error allowed */
+	double least, limit; /* binary exponents of the arguments */
 	bool positive;
 } functions[] = {
 	{"exp", op_exp, expl, 2, -60, 9.46, false},
@@ -58,15 +58,15 @@ static const struct function {
 #define N_FUNCTIONS (sizeof functions / sizeof functions[0])
 
 /* The distance in units of the last place of what is right. */
-static double places_off(double got, long double want)
+static double places_off(double actual, long double expected)
 {
-	double nearest = (double)want;
-	if (got == nearest || (isnan(got) && isnan(nearest)))
+	double nearest = (double)expected;
+	if (actual == nearest || (isnan(actual) && isnan(nearest)))
 		return 0;
-	if (!isfinite(nearest) || !isfinite(got))
+	if (!isfinite(nearest) || !isfinite(actual))
 		return INFINITY;
 	double size = fabs(nearest), place = nextafter(size, INFINITY) - size;
-	return (double)(fabsl((long double)got - want) / (long double)place);
+	return (double)(fabsl((long double)actual - expected) / (long double)place);
 }
 
 static double unit(uint64_t *seed)
@@ -87,9 +87,9 @@ Test(exact, functions_of_one_argument)
 	for (size_t k = 0; k < N_FUNCTIONS; k++) {
 		const struct function *f = &functions[k];
 		for (int i = 0; i < 60000; i++) {
-			double exponent = f->least + (f->most - f->least) * unit(&seed);
+			double exponent = f->least + (f->limit - f->least) * unit(&seed);
 			if (i % 2) /* most of what happens is around 1 */
-				exponent = fmin(fmax(8 * unit(&seed) - 4, f->least), f->most);
+				exponent = fmin(fmax(8 * unit(&seed) - 4, f->least), f->limit);
 			double x = exp2(exponent);
 			check(f, !f->positive && test_rng(&seed) & 256 ? -x : x);
 		}
@@ -106,13 +106,13 @@ Test(exact, seams)
 		for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
 			double x = nextafter(nextafter(at[i], 0), 0);
 			for (int step = 0; step < 5; step++, x = nextafter(x, INFINITY)) {
-				if (log2(x) <= f->most && log2(x) >= f->least)
+				if (log2(x) <= f->limit && log2(x) >= f->least)
 					check(f, x);
-				if (log2(x) <= f->most && log2(x) >= f->least && !f->positive)
+				if (log2(x) <= f->limit && log2(x) >= f->least && !f->positive)
 					check(f, -x);
 			}
 		}
-		for (int n = 1; n < 20000 && f->most == 62; n++)
+		for (int n = 1; n < 20000 && f->limit == 62; n++)
 			check(f, n * 0.78539816339744830962);
 	}
 }
@@ -139,13 +139,13 @@ Test(exact, limits)
 		for (size_t i = 0; i < sizeof at / sizeof at[0]; i++) {
 			const struct function *f = &functions[k];
 			double y = f->ours(at[i]);
-			long double want = f->theirs((long double)at[i]);
-			if (f->most == 62 && fabs(at[i]) == 1e300)
+			long double expected = f->theirs((long double)at[i]);
+			if (f->limit == 62 && fabs(at[i]) == 1e300)
 				continue;
-			cr_assert(places_off(y, want) <= f->places, "%s(%g) is %g, expected %Lg", f->name, at[i], y,
-				  want);
+			cr_assert(places_off(y, expected) <= f->places, "%s(%g) is %g, expected %Lg", f->name, at[i], y,
+				  expected);
 			if (!isnan(y))
-				cr_assert_eq(!signbit(y), !signbit(want), "%s(%g)", f->name, at[i]);
+				cr_assert_eq(!signbit(y), !signbit(expected), "%s(%g)", f->name, at[i]);
 		}
 }
 
@@ -177,10 +177,11 @@ Test(exact, arrays_have_the_same_bits)
 				continue;
 			op_exact_all[kernels]->run[functions_of_many[f].function](x, y, n);
 			for (int i = 0; i < n; i++) {
-				double want = functions_of_many[f].one(x[i]);
-				cr_assert(!memcmp(&y[i], &want, sizeof want) || (isnan(y[i]) && isnan(want)),
+				double expected = functions_of_many[f].one(x[i]);
+				cr_assert(!memcmp(&y[i], &expected, sizeof expected) ||
+						  (isnan(y[i]) && isnan(expected)),
 					  "%s, function %zu of %a: %a, alone %a", op_exact_all[kernels]->name, f, x[i],
-					  y[i], want);
+					  y[i], expected);
 			}
 		}
 }
@@ -195,15 +196,16 @@ Test(exact, powers)
 			exponent = rint(exponent);
 		if (i % 7 == 0 && exponent == rint(exponent))
 			base = -base;
-		long double want = powl((long double)base, (long double)exponent);
-		if (fabsl(want) > (long double)DBL_MIN) {
-			double off = places_off(op_power(base, exponent), want);
+		long double expected = powl((long double)base, (long double)exponent);
+		if (fabsl(expected) > (long double)DBL_MIN) {
+			double off = places_off(op_power(base, exponent), expected);
 			cr_assert(off <= 4, "%a ^ %a is %a, expected %La", base, exponent, op_power(base, exponent),
-				  want);
+				  expected);
 			if (exponent == rint(exponent) && fabs(exponent) <= 512)
 				cr_assert(off <= 0.51, "%a ^ %g is off by %g places", base, exponent, off);
 		} else {
-			cr_assert(fabsl((long double)op_power(base, exponent) - want) <= 2 * (long double)DBL_TRUE_MIN);
+			cr_assert(fabsl((long double)op_power(base, exponent) - expected) <=
+				  2 * (long double)DBL_TRUE_MIN);
 		}
 	}
 	for (int n = 0; n <= 22; n++) { /* the powers of ten that a double holds */
@@ -222,10 +224,10 @@ Test(exact, powers_of_special_values)
 	const size_t n = sizeof at / sizeof at[0];
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < n; k++) {
-			double want = pow(at[i], at[k]), got = op_power(at[i], at[k]);
-			cr_assert(places_off(got, (long double)want) <= 4.5, "%g ^ %g is %g, expected %g", at[i], at[k],
-				  got, want);
-			if (!isnan(want))
-				cr_assert_eq(!signbit(got), !signbit(want), "%g ^ %g", at[i], at[k]);
+			double expected = pow(at[i], at[k]), actual = op_power(at[i], at[k]);
+			cr_assert(places_off(actual, (long double)expected) <= 4.5, "%g ^ %g is %g, expected %g", at[i],
+				  at[k], actual, expected);
+			if (!isnan(expected))
+				cr_assert_eq(!signbit(actual), !signbit(expected), "%g ^ %g", at[i], at[k]);
 		}
 }

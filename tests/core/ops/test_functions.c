@@ -24,11 +24,11 @@ static float value_of(enum npl_op op, float x)
 /* Within 0.51 units of the last place. */
 static void check_function(enum npl_op op, float x)
 {
-	long double want = op == NPL_OP_TANH ? tanhl((long double)x) : 1.0L / (1.0L + expl(-(long double)x));
-	float y = value_of(op, x), nearest = (float)want;
+	long double expected = op == NPL_OP_TANH ? tanhl((long double)x) : 1.0L / (1.0L + expl(-(long double)x));
+	float y = value_of(op, x), nearest = (float)expected;
 	long double place = (long double)nextafterf(fabsf(nearest), INFINITY) - (long double)fabsf(nearest);
-	cr_assert(fabsl((long double)y - want) <= 0.51L * place, "%s(%a) is %a, expected %La", npl_op_defs[op].name,
-		  (double)x, (double)y, want);
+	cr_assert(fabsl((long double)y - expected) <= 0.51L * place, "%s(%a) is %a, expected %La", npl_op_defs[op].name,
+		  (double)x, (double)y, expected);
 }
 
 Test(ops_functions, sigmoid_and_tanh)
@@ -100,14 +100,14 @@ Test(ops_functions, clip_with_limits_as_inputs)
 		cr_assert_eq(attrs.clip.min, has[0] ? (float)number_at(&limit[0], 0) : -INFINITY);
 		cr_assert_eq(attrs.clip.max, has[1] ? (float)number_at(&limit[1], 0) : INFINITY);
 		for (int64_t e = 0; e < npl_tensor_count(&x); e++) {
-			double want = number_at(&x, e);
-			if (has[0] && want < number_at(&limit[0], 0))
-				want = number_at(&limit[0], 0);
-			if (has[1] && want > number_at(&limit[1], 0))
-				want = number_at(&limit[1], 0);
-			cr_assert(number_at(&out, e) >= want && number_at(&out, e) <= want,
+			double expected = number_at(&x, e);
+			if (has[0] && expected < number_at(&limit[0], 0))
+				expected = number_at(&limit[0], 0);
+			if (has[1] && expected > number_at(&limit[1], 0))
+				expected = number_at(&limit[1], 0);
+			cr_assert(number_at(&out, e) >= expected && number_at(&out, e) <= expected,
 				  "%s, case %d, element %d: %.17g, expected %.17g", npl_dtype_name(dtype), i, (int)e,
-				  number_at(&out, e), want);
+				  number_at(&out, e), expected);
 		}
 		test_release(&out);
 		npl_tensor_free(&x);
@@ -120,7 +120,7 @@ Test(ops_functions, clip_with_limits_as_inputs)
 Test(ops_functions, clip_forms)
 {
 	float values[] = {-INFINITY, -7, -0.0f, 0.5f, 5.999f, 6, 6.001f, INFINITY, NAN}, low = 0, high = 6;
-	float want[] = {0, 0, -0.0f, 0.5f, 5.999f, 6, 6, 6, NAN};
+	float expected[] = {0, 0, -0.0f, 0.5f, 5.999f, 6, 6, 6, NAN};
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(1, 9), .data = values},
 			  min = {.dtype = NPL_F32, .data = &low}, max = {.dtype = NPL_F32, .data = &high};
 	const struct npl_tensor *in[] = {&x, &min, &max};
@@ -132,7 +132,7 @@ Test(ops_functions, clip_forms)
 		cr_assert_eq(npl_op_attrs(NPL_OP_CLIP, &list, &attrs, &err), 0, "%s", err.msg);
 		struct npl_tensor out = test_run(NPL_OP_CLIP, &attrs, in, form ? 3 : 1);
 		cr_assert(attrs.clip.known && attrs.clip.min == 0 && attrs.clip.max == 6);
-		test_equal_floats(out.data, want, 9, form ? "inputs" : "attributes", 0);
+		test_equal_floats(out.data, expected, 9, form ? "inputs" : "attributes", 0);
 		test_release(&out);
 		min.data = NULL;
 		cr_assert_eq(npl_op_shape(NPL_OP_CLIP, &attrs, in, form ? 3 : 1, &out, 1, &err), 0);

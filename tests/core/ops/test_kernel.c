@@ -42,8 +42,8 @@ static struct npl_shape random_image(uint64_t *seed, const struct npl_window *w,
 {
 	int64_t size[NPL_SPATIAL];
 	for (int d = 0; d < NPL_SPATIAL; d++) {
-		int64_t least = npl_window_extent(w, d) - w->pad_begin[d] - w->pad_end[d];
-		size[d] = test_range(seed, least > 1 ? least : 1, least + 12 > 13 ? least + 12 : 13);
+		int64_t minimum = npl_window_extent(w, d) - w->pad_begin[d] - w->pad_end[d];
+		size[d] = test_range(seed, minimum > 1 ? minimum : 1, minimum + 12 > 13 ? minimum + 12 : 13);
 	}
 	int64_t images = test_range(seed, 1, 2);
 	return w->rank == 2 ? npl_shape_of(4, images, channels, size[0], size[1])
@@ -88,19 +88,19 @@ static void check_conv(uint64_t *seed, int64_t groups, int64_t channels, int64_t
 	struct npl_tensor out = test_run(NPL_OP_CONV, &attrs, in, 3);
 	struct npl_image xi = npl_image_of(&x.shape), yi = npl_image_of(&out.shape);
 	int64_t taps = channels * w->kernel[0] * w->kernel[1], plane = xi.size[0] * xi.size[1];
-	const float *got = out.data;
+	const float *actual = out.data;
 	cr_assert_eq(npl_op_macs(NPL_OP_CONV, &attrs, in, 3, &out), (uint64_t)(npl_tensor_count(&out) * taps));
 	for (int64_t n = 0; n < yi.images; n++)
 		for (int64_t m = 0; m < yi.channels; m++)
 			for (int64_t oy = 0; oy < yi.size[0]; oy++)
-				for (int64_t ox = 0; ox < yi.size[1]; ox++, got++) {
+				for (int64_t ox = 0; ox < yi.size[1]; ox++, actual++) {
 					const float *group = (const float *)x.data +
 							     (n * groups + m / filters) * channels * plane;
 					float first = with_bias ? ((const float *)bias.data)[m] : 0.0f;
 					int64_t row = private_kernels ? (oy * yi.size[1] + ox) * yi.channels + m : m;
-					float want = conv_at(w, &xi, group, (const float *)weight.data + row * taps,
-							     channels, first, oy, ox);
-					test_equal_floats(got, &want, 1, "Conv", start);
+					float expected = conv_at(w, &xi, group, (const float *)weight.data + row * taps,
+								 channels, first, oy, ox);
+					test_equal_floats(actual, &expected, 1, "Conv", start);
 				}
 	test_release(&out);
 	npl_tensor_free(&x);
@@ -194,17 +194,17 @@ Test(ops_kernel, gemm_equals_its_definition)
 			((float *)c.data)[e] = (float)NAN; /* must not be read */
 		const struct npl_tensor *in[] = {&a, &b, with_c ? &c : NULL};
 		struct npl_tensor out = test_run(NPL_OP_GEMM, &attrs, in, 3);
-		const float *pa = a.data, *pb = b.data, *pc = c.data, *got = out.data;
+		const float *pa = a.data, *pb = b.data, *pc = c.data, *actual = out.data;
 		for (int64_t e = 0; e < rows * cols; e++) {
 			int64_t index[NPL_MAX_RANK] = {e / cols, e % cols};
-			float want = 0.0f;
+			float expected = 0.0f;
 			for (int64_t k = 0; k < depth; k++)
-				want += pa[attrs.gemm.trans_a ? k * rows + index[0] : index[0] * depth + k] *
-					pb[attrs.gemm.trans_b ? index[1] * depth + k : k * cols + index[1]];
-			want *= attrs.gemm.alpha;
+				expected += pa[attrs.gemm.trans_a ? k * rows + index[0] : index[0] * depth + k] *
+					    pb[attrs.gemm.trans_b ? index[1] * depth + k : k * cols + index[1]];
+			expected *= attrs.gemm.alpha;
 			if (with_c && attrs.gemm.beta != 0.0f)
-				want += attrs.gemm.beta * pc[test_ravel(&c.shape, &out.shape, index)];
-			test_equal_floats(got + e, &want, 1, "Gemm", SEED + 2);
+				expected += attrs.gemm.beta * pc[test_ravel(&c.shape, &out.shape, index)];
+			test_equal_floats(actual + e, &expected, 1, "Gemm", SEED + 2);
 		}
 		cr_assert_eq(npl_op_macs(NPL_OP_GEMM, &attrs, in, 3, &out), (uint64_t)(rows * cols * depth));
 		test_release(&out);
@@ -256,16 +256,16 @@ Test(ops_kernel, matmul_equals_its_definition)
 		cr_assert_eq(npl_op_macs(NPL_OP_MATMUL, &attrs, in, 2, &out), (uint64_t)(count * depth));
 		for (int64_t e = 0; e < count; e++) {
 			int64_t index[NPL_MAX_RANK], at_a[4], at_b[4];
-			float want = 0.0f;
+			float expected = 0.0f;
 			test_unravel(&full, e, index);
 			memcpy(at_a, index, sizeof at_a);
 			memcpy(at_b, index, sizeof at_b);
 			for (int64_t k = 0; k < depth; k++) {
 				at_a[3] = at_b[2] = k;
-				want += ((const float *)a.data)[test_ravel(&full_a, &full, at_a)] *
-					((const float *)b.data)[test_ravel(&full_b, &full, at_b)];
+				expected += ((const float *)a.data)[test_ravel(&full_a, &full, at_a)] *
+					    ((const float *)b.data)[test_ravel(&full_b, &full, at_b)];
 			}
-			test_equal_floats((const float *)out.data + e, &want, 1, "MatMul", SEED + 3);
+			test_equal_floats((const float *)out.data + e, &expected, 1, "MatMul", SEED + 3);
 		}
 		test_release(&out);
 		npl_tensor_free(&a);
@@ -338,12 +338,12 @@ static void check_pool(uint64_t *seed, enum npl_op op, enum npl_dtype dtype)
 		for (int64_t oy = 0; oy < yi.size[0]; oy++)
 			for (int64_t ox = 0; ox < yi.size[1]; ox++, i++) {
 				struct pooled pooled = pool_at(w, &xi, plane, oy, ox);
-				double want = op == NPL_OP_MAXPOOL ? fmax(pooled.largest, lowest(dtype))
-								   : (double)(float)pooled.mean;
-				cr_assert(element(&out, i) == want,
+				double expected = op == NPL_OP_MAXPOOL ? fmax(pooled.largest, lowest(dtype))
+								       : (double)(float)pooled.mean;
+				cr_assert(element(&out, i) == expected,
 					  "%s of %s, seed %llu: element %lld is %g, expected %g", npl_op_defs[op].name,
 					  npl_dtype_name(dtype), (unsigned long long)start, (long long)i,
-					  element(&out, i), want);
+					  element(&out, i), expected);
 			}
 	}
 	free(plane);

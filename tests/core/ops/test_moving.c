@@ -10,9 +10,9 @@
 
 static const enum npl_dtype types[] = {NPL_F32, NPL_F64, NPL_I8, NPL_U16, NPL_I32, NPL_I64, NPL_U64, NPL_F16, NPL_BF16};
 
-static struct npl_shape random_shape(uint64_t *seed, int least_rank, int most_rank)
+static struct npl_shape random_shape(uint64_t *seed, int min_rank, int max_rank)
 {
-	struct npl_shape shape = {.rank = (int)test_range(seed, least_rank, most_rank)};
+	struct npl_shape shape = {.rank = (int)test_range(seed, min_rank, max_rank)};
 	for (int d = 0; d < shape.rank; d++)
 		shape.dim[d] = test_range(seed, 1, 5);
 	return shape;
@@ -44,10 +44,10 @@ static int64_t index_at(const struct npl_tensor *indices, int64_t i, int64_t siz
 }
 
 static void check_same(const struct npl_tensor *out, int64_t i, const struct npl_tensor *x, const int64_t *index,
-		       const char *what, uint64_t seed)
+		       const char *subject, uint64_t seed)
 {
 	cr_assert_eq(test_bits(out, i), test_bits(x, test_ravel(&x->shape, &x->shape, index)),
-		     "%s, seed %llu: element %lld", what, (unsigned long long)seed, (long long)i);
+		     "%s, seed %llu: element %lld", subject, (unsigned long long)seed, (long long)i);
 }
 
 Test(ops_moving, gather)
@@ -93,25 +93,25 @@ Test(ops_moving, elements)
 				 scatter = {.opset = 13, .scatter.axis = axis};
 		const struct npl_tensor *in[] = {&x, &indices, &updates};
 		struct npl_tensor out = test_run(NPL_OP_GATHERELEMENTS, &gather, in, 2);
-		struct npl_tensor want = test_tensor(x.dtype, x.shape);
-		memcpy(want.data, x.data, npl_tensor_bytes(&x));
+		struct npl_tensor expected = test_tensor(x.dtype, x.shape);
+		memcpy(expected.data, x.data, npl_tensor_bytes(&x));
 		for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
 			int64_t place[NPL_MAX_RANK];
 			test_unravel(&shape, i, place);
 			place[axis] = index_at(&indices, i, x.shape.dim[axis]);
 			check_same(&out, i, &x, place, "GatherElements", SEED + round);
-			test_set_bits(&want, test_ravel(&x.shape, &x.shape, place), test_bits(&updates, i));
+			test_set_bits(&expected, test_ravel(&x.shape, &x.shape, place), test_bits(&updates, i));
 		}
 		test_release(&out);
 		if (!npl_is_half(x.dtype)) { /* those go through float32, where rubbish NaNs may change */
 			out = test_run(test_rng(&seed) & 1 ? NPL_OP_SCATTER : NPL_OP_SCATTERELEMENTS, &scatter, in, 3);
-			cr_assert_arr_eq(out.data, want.data, npl_tensor_bytes(&want), "seed %d", (int)round);
+			cr_assert_arr_eq(out.data, expected.data, npl_tensor_bytes(&expected), "seed %d", (int)round);
 			test_release(&out);
 		}
 		npl_tensor_free(&x);
 		npl_tensor_free(&indices);
 		npl_tensor_free(&updates);
-		npl_tensor_free(&want);
+		npl_tensor_free(&expected);
 	}
 }
 
@@ -126,17 +126,18 @@ Test(ops_moving, tuples)
 		struct npl_shape shape = {.rank = batch + more + 1};
 		for (int d = 0; d < shape.rank; d++)
 			shape.dim[d] = d < batch ? x.shape.dim[d] : d < batch + more ? test_range(&seed, 1, 3) : tuple;
-		int64_t least = 5;
+		int64_t minimum = 5;
 		for (int d = batch; d < batch + tuple; d++)
-			least = x.shape.dim[d] < least ? x.shape.dim[d] : least;
-		struct npl_tensor indices = random_indices(&seed, shape, least);
+			minimum = x.shape.dim[d] < minimum ? x.shape.dim[d] : minimum;
+		struct npl_tensor indices = random_indices(&seed, shape, minimum);
 		const enum npl_scatter_reduction reduction = (unsigned)test_range(&seed, 0, 2);
 		struct npl_attrs gather = {.opset = 16, .gather.batch_dims = batch},
 				 scatter = {.opset = 16, .scatter.reduction = reduction};
 		const struct npl_tensor *in[] = {&x, &indices, NULL};
-		struct npl_tensor out = test_run(NPL_OP_GATHERND, &gather, in, 2), want = test_tensor(x.dtype, x.shape);
+		struct npl_tensor out = test_run(NPL_OP_GATHERND, &gather, in, 2),
+				  expected = test_tensor(x.dtype, x.shape);
 		struct npl_tensor updates = test_random_tensor(&seed, x.dtype, out.shape);
-		memcpy(want.data, x.data, npl_tensor_bytes(&x));
+		memcpy(expected.data, x.data, npl_tensor_bytes(&x));
 		in[2] = &updates;
 		for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
 			int64_t place[NPL_MAX_RANK], from[NPL_MAX_RANK], first = 0;
@@ -149,7 +150,7 @@ Test(ops_moving, tuples)
 						  ? index_at(&indices, first * tuple + d - batch, x.shape.dim[d])
 						  : place[shape.rank - 1 + d - batch - tuple];
 			check_same(&out, i, &x, from, "GatherND", SEED + round);
-			int16_t *y = (int16_t *)want.data + test_ravel(&x.shape, &x.shape, from);
+			int16_t *y = (int16_t *)expected.data + test_ravel(&x.shape, &x.shape, from);
 			int u = ((int16_t *)updates.data)[i];
 			*y = (int16_t)(reduction == NPL_SCATTER_REPLACE ? u
 				       : reduction == NPL_SCATTER_ADD   ? *y + u
@@ -158,13 +159,13 @@ Test(ops_moving, tuples)
 		test_release(&out);
 		if (!batch) {
 			out = test_run(NPL_OP_SCATTERND, &scatter, in, 3);
-			cr_assert_arr_eq(out.data, want.data, npl_tensor_bytes(&want), "seed %d", (int)round);
+			cr_assert_arr_eq(out.data, expected.data, npl_tensor_bytes(&expected), "seed %d", (int)round);
 			test_release(&out);
 		}
 		npl_tensor_free(&x);
 		npl_tensor_free(&indices);
 		npl_tensor_free(&updates);
-		npl_tensor_free(&want);
+		npl_tensor_free(&expected);
 	}
 }
 
@@ -301,11 +302,12 @@ Test(ops_moving, depth_and_space)
 				check_same(&out, i, &x, from, "DepthToSpace", SEED + 5000 + round);
 			}
 			if (!crd) {
-				struct npl_tensor back = test_run(NPL_OP_SPACETODEPTH, &attrs,
-								  (const struct npl_tensor *[]){&out}, 1);
-				cr_assert(npl_shape_equal(&back.shape, &x.shape));
-				cr_assert(!npl_tensor_bytes(&x) || !memcmp(back.data, x.data, npl_tensor_bytes(&x)));
-				test_release(&back);
+				struct npl_tensor restored = test_run(NPL_OP_SPACETODEPTH, &attrs,
+								      (const struct npl_tensor *[]){&out}, 1);
+				cr_assert(npl_shape_equal(&restored.shape, &x.shape));
+				cr_assert(!npl_tensor_bytes(&x) ||
+					  !memcmp(restored.data, x.data, npl_tensor_bytes(&x)));
+				test_release(&restored);
 			}
 			test_release(&out);
 		}
@@ -407,9 +409,9 @@ Test(ops_moving, reverse_sequence)
 		struct npl_attrs attrs = {.opset = 10, .reverse_sequence = {.time_axis = time, .batch_axis = 1 - time}};
 		struct npl_tensor out = test_run(NPL_OP_REVERSESEQUENCE, &attrs,
 						 (const struct npl_tensor *[]){&x, &list}, 2);
-		struct npl_tensor back = test_run(NPL_OP_REVERSESEQUENCE, &attrs,
-						  (const struct npl_tensor *[]){&out, &list}, 2);
-		cr_assert_arr_eq(back.data, x.data, npl_tensor_bytes(&x));
+		struct npl_tensor restored = test_run(NPL_OP_REVERSESEQUENCE, &attrs,
+						      (const struct npl_tensor *[]){&out, &list}, 2);
+		cr_assert_arr_eq(restored.data, x.data, npl_tensor_bytes(&x));
 		for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
 			int64_t p[NPL_MAX_RANK];
 			test_unravel(&x.shape, i, p);
@@ -419,7 +421,7 @@ Test(ops_moving, reverse_sequence)
 			check_same(&out, i, &x, p, "ReverseSequence", SEED + 8000 + round);
 		}
 		test_release(&out);
-		test_release(&back);
+		test_release(&restored);
 		npl_tensor_free(&x);
 	}
 }

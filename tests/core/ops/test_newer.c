@@ -20,7 +20,7 @@ static const struct wrong {
 	int list; /* this input is a list of int64 with the values; 0: none is */
 	int64_t values[8];
 	struct npl_attr attr[2];
-	const char *says;
+	const char *expected;
 } wrong[] = {
 	{NPL_OP_GROUPNORMALIZATION,
 	 18,
@@ -152,14 +152,14 @@ Test(ops_newer, refusals)
 		int rc = npl_op_attrs(w->op, &list, &attrs, &err);
 		if (!rc)
 			rc = npl_op_shape(w->op, &attrs, in, w->n_in, out, 1, &err);
-		cr_expect_eq(rc, NPL_EINPUT, "%s was to refuse: %s", npl_op_defs[w->op].name, w->says);
-		cr_expect(strstr(err.msg, w->says), "%s said '%s', not '%s'", npl_op_defs[w->op].name, err.msg,
-			  w->says);
+		cr_expect_eq(rc, NPL_EINPUT, "%s was to refuse: %s", npl_op_defs[w->op].name, w->expected);
+		cr_expect(strstr(err.msg, w->expected), "%s said '%s', not '%s'", npl_op_defs[w->op].name, err.msg,
+			  w->expected);
 	}
 }
 
 /* What ONNX has and npulab does not compute is refused with the reason, and what came later with the opset. */
-Test(ops_newer, refused_by_name)
+Test(ops_newer, operators_that_are_not_computed_are_refused_by_name)
 {
 	static const char *const pairs[][2] = {
 		{"If", "runs a subgraph"},      {"SequenceMap", "subgraph"},   {"OptionalHasElement", "optional"},
@@ -281,16 +281,16 @@ Test(ops_newer, attention_in_a_graph)
 			products += graph->node[i].op == NPL_OP_MATMUL;
 		}
 		cr_assert_eq(products, 2);
-		struct npl_tensor alone = by_kernel(&c, graph, input), *all = test_run_graph(graph, input, &err);
+		struct npl_tensor single = by_kernel(&c, graph, input), *all = test_run_graph(graph, input, &err);
 		cr_assert(all, "%s", err.msg);
 		const struct npl_tensor *y = &all[graph->output[0]];
-		cr_assert(npl_shape_equal(&y->shape, &alone.shape));
+		cr_assert(npl_shape_equal(&y->shape, &single.shape));
 		for (int64_t e = 0; e < npl_tensor_count(y); e++)
-			cr_assert_float_eq(((float *)y->data)[e], ((float *)alone.data)[e], 2e-6,
+			cr_assert_float_eq(((float *)y->data)[e], ((float *)single.data)[e], 2e-6,
 					   "round %d, element %lld", round, (long long)e);
 		cr_assert_eq(graph->macs, (uint64_t)(c.batch * c.heads * c.rows * (c.past + c.length)) *
 						  (uint64_t)(c.size + c.v_size));
-		test_release(&alone);
+		test_release(&single);
 		test_free_values(graph, all);
 		for (int i = 0; i < graph->n_inputs; i++)
 			npl_tensor_free(&input[i]);

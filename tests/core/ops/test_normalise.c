@@ -16,12 +16,12 @@ static double number_at(const struct npl_tensor *t, int64_t i)
 	return t->dtype == NPL_F64 ? ((double *)t->data)[i] : (double)((float *)t->data)[i];
 }
 
-static void check_near(const struct npl_tensor *out, int64_t i, long double want, const char *what)
+static void check_near(const struct npl_tensor *out, int64_t i, long double expected, const char *subject)
 {
 	double tolerance = out->dtype == NPL_F64 ? 1e-12 : 2e-6;
-	double got = number_at(out, i);
-	cr_assert(fabsl((long double)got - want) <= (long double)tolerance * (2 + fabsl(want)),
-		  "%s: element %lld is %.12g, expected %.12Lg", what, (long long)i, got, want);
+	double actual = number_at(out, i);
+	cr_assert(fabsl((long double)actual - expected) <= (long double)tolerance * (2 + fabsl(expected)),
+		  "%s: element %lld is %.12g, expected %.12Lg", subject, (long long)i, actual, expected);
 }
 
 /* Mean and population variance of the elements that `same` puts with element e. */
@@ -50,9 +50,9 @@ static struct moments moments_where(const struct npl_tensor *x, int64_t e, const
 	return m;
 }
 
-static struct npl_shape random_shape(uint64_t *seed, int least, int most)
+static struct npl_shape random_shape(uint64_t *seed, int minimum, int limit)
 {
-	struct npl_shape shape = {.rank = (int)test_range(seed, least, most)};
+	struct npl_shape shape = {.rank = (int)test_range(seed, minimum, limit)};
 	for (int d = 0; d < shape.rank; d++)
 		shape.dim[d] = test_range(seed, 1, 5);
 	return shape;
@@ -91,26 +91,26 @@ Test(ops_normalise, layer)
 		for (int k = 0; k < 3; k++)
 			cr_assert_eq(npl_tensor_alloc(&out[k], &err), 0);
 		cr_assert_eq(npl_op_run(NPL_OP_LAYERNORMALIZATION, &attrs, in, 3, out, 3, &err), 0);
-		struct npl_tensor alone = test_run(NPL_OP_LAYERNORMALIZATION, &attrs, in, 3);
-		cr_assert_eq(memcmp(alone.data, out[0].data, npl_tensor_bytes(&alone)), 0);
+		struct npl_tensor single = test_run(NPL_OP_LAYERNORMALIZATION, &attrs, in, 3);
+		cr_assert_eq(memcmp(single.data, out[0].data, npl_tensor_bytes(&single)), 0);
 		cr_assert(out[1].dtype == NPL_F32 && out[2].dtype == NPL_F32);
 		for (int64_t e = 0; e < npl_tensor_count(&x); e++) {
 			struct moments m = moments_where(&x, e, axes);
 			int64_t index[NPL_MAX_RANK];
 			test_unravel(&x.shape, e, index);
-			long double deviation = sqrtl(m.variance + (long double)0.01f), want;
-			want = ((long double)number_at(&x, e) - m.mean) / deviation *
-			       (long double)number_at(&scale, test_ravel(&scale.shape, &x.shape, index));
+			long double deviation = sqrtl(m.variance + (long double)0.01f), expected;
+			expected = ((long double)number_at(&x, e) - m.mean) / deviation *
+				   (long double)number_at(&scale, test_ravel(&scale.shape, &x.shape, index));
 			if (with_bias)
-				want += (long double)number_at(&bias, test_ravel(&bias.shape, &x.shape, index));
-			check_near(&out[0], e, want, "LayerNormalization");
+				expected += (long double)number_at(&bias, test_ravel(&bias.shape, &x.shape, index));
+			check_near(&out[0], e, expected, "LayerNormalization");
 			int64_t row = test_ravel(&out[1].shape, &x.shape, index);
 			check_near(&out[1], row, m.mean, "Mean");
 			check_near(&out[2], row, 1 / deviation, "InvStdDev");
 		}
 		for (int k = 0; k < 3; k++)
 			npl_tensor_free(&out[k]);
-		test_release(&alone);
+		test_release(&single);
 		npl_tensor_free(&x);
 		npl_tensor_free(&scale);
 		npl_tensor_free(&bias);
@@ -135,27 +135,27 @@ Test(ops_normalise, layer_of_16_bit_floats)
 				((float *)same[k]->data)[i] = t ? npl_bf16_to_float(*bits) : npl_f16_to_float(*bits);
 			}
 		struct npl_attrs attrs = {.opset = 17, .norm = {.axis = -1, .epsilon = 1e-5f}}, again = attrs;
-		struct npl_tensor out[3] = {{0}}, want[3] = {{0}};
+		struct npl_tensor out[3] = {{0}}, expected[3] = {{0}};
 		const struct npl_tensor *in[] = {&x, &scale}, *in_wide[] = {&wide, &factor};
 		struct npl_err err = {0};
 		cr_assert_eq(npl_op_shape(NPL_OP_LAYERNORMALIZATION, &attrs, in, 2, out, 3, &err), 0, "%s", err.msg);
-		cr_assert_eq(npl_op_shape(NPL_OP_LAYERNORMALIZATION, &again, in_wide, 2, want, 3, &err), 0);
+		cr_assert_eq(npl_op_shape(NPL_OP_LAYERNORMALIZATION, &again, in_wide, 2, expected, 3, &err), 0);
 		cr_assert(out[0].dtype == types[t] && out[1].dtype == NPL_F32 && out[2].dtype == NPL_F32);
 		for (int k = 0; k < 3; k++)
-			cr_assert(!npl_tensor_alloc(&out[k], &err) && !npl_tensor_alloc(&want[k], &err));
+			cr_assert(!npl_tensor_alloc(&out[k], &err) && !npl_tensor_alloc(&expected[k], &err));
 		cr_assert_eq(npl_op_run(NPL_OP_LAYERNORMALIZATION, &attrs, in, 2, out, 3, &err), 0);
-		cr_assert_eq(npl_op_run(NPL_OP_LAYERNORMALIZATION, &again, in_wide, 2, want, 3, &err), 0);
+		cr_assert_eq(npl_op_run(NPL_OP_LAYERNORMALIZATION, &again, in_wide, 2, expected, 3, &err), 0);
 		for (int k = 1; k < 3; k++)
-			cr_assert_eq(memcmp(out[k].data, want[k].data, npl_tensor_bytes(&want[k])), 0, "%s, result %d",
-				     npl_dtype_name(types[t]), k);
+			cr_assert_eq(memcmp(out[k].data, expected[k].data, npl_tensor_bytes(&expected[k])), 0,
+				     "%s, result %d", npl_dtype_name(types[t]), k);
 		for (int64_t i = 0; i < npl_tensor_count(&x); i++) {
-			const float y = ((float *)want[0].data)[i];
+			const float y = ((float *)expected[0].data)[i];
 			cr_assert_eq(((uint16_t *)out[0].data)[i],
 				     t ? npl_bf16_of_float(y) : npl_f16_of_double((double)y));
 		}
 		for (int k = 0; k < 3; k++) {
 			npl_tensor_free(&out[k]);
-			npl_tensor_free(&want[k]);
+			npl_tensor_free(&expected[k]);
 		}
 		for (int k = 0; k < 2; k++) {
 			npl_tensor_free(half[k]);
@@ -313,7 +313,7 @@ Test(ops_normalise, batch_per_element_and_in_training)
 }
 
 static void expect_refusal(enum npl_op op, struct npl_attr attr, int n_attrs, const struct npl_shape *shapes, int n_in,
-			   int n_out, const char *says)
+			   int n_out, const char *expected)
 {
 	struct npl_tensor t[8], out[3] = {{0}};
 	const struct npl_tensor *in[8];
@@ -326,8 +326,8 @@ static void expect_refusal(enum npl_op op, struct npl_attr attr, int n_attrs, co
 	}
 	int rc = npl_op_attrs(op, &list, &attrs, &err);
 	rc = rc ? rc : npl_op_shape(op, &attrs, in, n_in, out, n_out, &err);
-	cr_assert_eq(rc, NPL_EINPUT, "%s was to say: %s", npl_op_defs[op].name, says);
-	cr_assert(strstr(err.msg, says), "%s said '%s', not '%s'", npl_op_defs[op].name, err.msg, says);
+	cr_assert_eq(rc, NPL_EINPUT, "%s was to say: %s", npl_op_defs[op].name, expected);
+	cr_assert(strstr(err.msg, expected), "%s said '%s', not '%s'", npl_op_defs[op].name, err.msg, expected);
 }
 
 Test(ops_normalise, refusals)

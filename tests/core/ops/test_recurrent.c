@@ -240,13 +240,13 @@ static int64_t state_at(const struct net *n, int64_t d, int64_t b)
 	return (n->batch_first ? b * n->directions + d : d * n->batch + b) * n->hidden;
 }
 
-static void expect(const struct npl_tensor *out, int64_t at, const double *want, int64_t n, uint64_t seed,
-		   const char *what)
+static void expect(const struct npl_tensor *out, int64_t at, const double *expected, int64_t n, uint64_t seed,
+		   const char *subject)
 {
 	for (int64_t i = 0; i < n; i++)
-		cr_assert(fabs((double)((float *)out->data)[at + i] - want[i]) <= 2e-5 * (1 + fabs(want[i])),
-			  "%s, seed %llu: element %lld is %g, expected %g", what, (unsigned long long)seed,
-			  (long long)(at + i), (double)((float *)out->data)[at + i], want[i]);
+		cr_assert(fabs((double)((float *)out->data)[at + i] - expected[i]) <= 2e-5 * (1 + fabs(expected[i])),
+			  "%s, seed %llu: element %lld is %g, expected %g", subject, (unsigned long long)seed,
+			  (long long)(at + i), (double)((float *)out->data)[at + i], expected[i]);
 }
 
 static void check_sample(const struct net *n, int64_t d, int64_t b, const struct npl_tensor out[3], uint64_t seed)
@@ -301,9 +301,9 @@ static void check_net(uint64_t *seed, enum npl_op op)
 			check_sample(&n, d, b, out, start);
 	cr_assert_eq(npl_op_macs(op, &attrs, in, n_in, out),
 		     (uint64_t)(n.directions * n.steps * n.batch * n.gates * n.hidden * (n.input + n.hidden)));
-	struct npl_tensor alone = test_run(op, &attrs, in, n_in); /* Y by itself, between guards */
-	cr_assert_eq(memcmp(alone.data, out[0].data, npl_tensor_bytes(&alone)), 0);
-	test_release(&alone);
+	struct npl_tensor single = test_run(op, &attrs, in, n_in); /* Y by itself, between guards */
+	cr_assert_eq(memcmp(single.data, out[0].data, npl_tensor_bytes(&single)), 0);
+	test_release(&single);
 	void *states = malloc(npl_tensor_bytes(&out[1]) + 1); /* Y_h by itself */
 	memcpy(states, out[1].data, npl_tensor_bytes(&out[1]));
 	struct npl_tensor some[2] = {out[0], out[1]};
@@ -330,7 +330,7 @@ Test(ops_recurrent, functions_at_their_ends)
 {
 	static const struct {
 		const char *name;
-		float x, want;
+		float x, expected;
 	} cases[] = {{"Elu", -1e-20f, -1e-20f},  {"Elu", -1000, -1},        {"Softplus", -80, 1.8048513e-35f},
 		     {"Softplus", 200, 200},     {"Softsign", INFINITY, 1}, {"Softsign", -INFINITY, -1},
 		     {"Softplus", -INFINITY, 0}, {"Tanh", 1e30f, 1},        {"Softplus", INFINITY, INFINITY}};
@@ -347,8 +347,8 @@ Test(ops_recurrent, functions_at_their_ends)
 		struct npl_tensor out = test_run(NPL_OP_RNN, &attrs, (const struct npl_tensor *[]){&t[0], &t[1], &t[2]},
 						 3);
 		float y = *(float *)out.data;
-		cr_assert(y == cases[i].want || fabsf(y / cases[i].want - 1) < 1e-6f, "%s(%g) is %g", cases[i].name,
-			  (double)x, (double)y);
+		cr_assert(y == cases[i].expected || fabsf(y / cases[i].expected - 1) < 1e-6f, "%s(%g) is %g",
+			  cases[i].name, (double)x, (double)y);
 		test_release(&out);
 	}
 }
@@ -360,7 +360,7 @@ Test(ops_recurrent, refusals)
 		struct npl_attr attr;
 		int opset, input;
 		struct npl_shape shape; /* of that input instead */
-		const char *says;
+		const char *expected;
 	} cases[] = {
 		{ATTR_INT("hidden_size", 4), 14, 0, {0}, "hidden_size says 4 where the input R is 1x3x3"},
 		{ATTR_STRING("direction", "sideways"), 14, 0, {0}, "direction is 'sideways'"},
@@ -403,8 +403,8 @@ Test(ops_recurrent, refusals)
 		struct npl_err err = {0};
 		int rc = npl_op_attrs(NPL_OP_RNN, &list, &attrs, &err);
 		rc = rc ? rc : npl_op_shape(NPL_OP_RNN, &attrs, in, 6, &out, 1, &err);
-		cr_assert_eq(rc, NPL_EINPUT, "case %zu was to say: %s", i, cases[i].says);
-		cr_assert(strstr(err.msg, cases[i].says), "'%s', expected '%s'", err.msg, cases[i].says);
+		cr_assert_eq(rc, NPL_EINPUT, "case %zu was to say: %s", i, cases[i].expected);
+		cr_assert(strstr(err.msg, cases[i].expected), "'%s', expected '%s'", err.msg, cases[i].expected);
 	}
 	float ones[5] = {1, 1, 1, 1, 1};
 	for (int32_t length = -1; length <= 5; length++) { /* of 4 steps */

@@ -70,7 +70,7 @@ static double weight(const struct setting *s, double x, int64_t at, int64_t n)
 	return s->exclude ? sum / all : sum;
 }
 
-static double expected(const struct setting *s, const struct npl_tensor *x, const struct npl_shape *y, int64_t i)
+static double expected_value(const struct setting *s, const struct npl_tensor *x, const struct npl_shape *y, int64_t i)
 {
 	int64_t to[NPL_MAX_RANK], from[NPL_MAX_RANK];
 	double sum = 0;
@@ -135,10 +135,10 @@ static void check_resize(uint64_t seed, struct setting s, bool by_sizes)
 	for (int d = 0; d < rank; d++)
 		cr_assert_eq(out.shape.dim[d], size[d]);
 	for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
-		double want = expected(&s, &x, &out.shape, i);
-		cr_assert_float_eq(test_real(&out, i), want, 1e-6 * (1 + fabs(want)),
+		double expected = expected_value(&s, &x, &out.shape, i);
+		cr_assert_float_eq(test_real(&out, i), expected, 1e-6 * (1 + fabs(expected)),
 				   "%s %s %s: element %d is %g, expected %g", modes[s.mode], transforms[s.transform],
-				   nearests[s.nearest], (int)i, test_real(&out, i), want);
+				   nearests[s.nearest], (int)i, test_real(&out, i), expected);
 	}
 	test_release(&out);
 	npl_tensor_free(&x);
@@ -233,7 +233,7 @@ Test(ops_resize, refused)
 	const struct {
 		const struct npl_tensor *in[4];
 		int mode, transform;
-		const char *says;
+		const char *expected;
 	} cases[] = {
 		{{&x, NULL, NULL, NULL}, 0, 0, "either scales or sizes"},
 		{{&x, NULL, SCALE(&half), SIZE(&size)}, 0, 0, "either scales or sizes"},
@@ -253,8 +253,8 @@ Test(ops_resize, refused)
 		struct npl_tensor out = {.data = NULL};
 		struct npl_err err = {0};
 		cr_assert_eq(npl_op_shape(NPL_OP_RESIZE, &attrs, cases[k].in, 4, &out, 1, &err), NPL_EINPUT, "%s",
-			     cases[k].says);
-		cr_assert(strstr(err.msg, cases[k].says), "'%s', not '%s'", err.msg, cases[k].says);
+			     cases[k].expected);
+		cr_assert(strstr(err.msg, cases[k].expected), "'%s', not '%s'", err.msg, cases[k].expected);
 	}
 }
 
@@ -326,12 +326,12 @@ Test(ops_resize, uniform)
 			state = z;
 			continue;
 		}
-		double want = -3 + 8 * (((double)(z >> 12) + 0.5) * 0x1p-52);
-		cr_assert_eq(values[i], (float)want);
+		double expected = -3 + 8 * (((double)(z >> 12) + 0.5) * 0x1p-52);
+		cr_assert_eq(values[i], (float)expected);
 		npl_random_floats(&law, i, 1, &one);
 		npl_random_doubles(&law, i, 1, &wide);
-		cr_assert(one == values[i] && wide == want && one >= -3 && one < 5);
-		mean += want / N;
+		cr_assert(one == values[i] && wide == expected && one >= -3 && one < 5);
+		mean += expected / N;
 	}
 	cr_assert_float_eq(mean, 1, 6 * 8 / sqrt(12.0 * N));
 	/* an interval of one float: nothing rounds up to its end */

@@ -51,7 +51,7 @@ static void check(const struct rule *rule, struct npl_attrs *attrs)
 	for (int i = 0; i < list.n; i++)
 		cr_assert(attr[i].used, "%s left the attribute %s unread", def->name, attr[i].name);
 	for (int asked = 0; asked < 2; asked++) {
-		char got[128], want[128];
+		char actual[128], expected[128];
 		int code = npl_op_shape(rule->op, attrs, in, rule->n_in, &out, 1, &err);
 		if (rule->refusal) {
 			cr_assert_eq(code, NPL_EINPUT, "%s was to refuse: %s", def->name, rule->refusal);
@@ -61,7 +61,8 @@ static void check(const struct rule *rule, struct npl_attrs *attrs)
 		}
 		cr_assert_eq(code, 0, "%s: %s", def->name, err.msg);
 		cr_assert(npl_shape_equal(&out.shape, &rule->out), "%s gave %s, expected %s", def->name,
-			  npl_shape_text(&out.shape, got, sizeof got), npl_shape_text(&rule->out, want, sizeof want));
+			  npl_shape_text(&out.shape, actual, sizeof actual),
+			  npl_shape_text(&rule->out, expected, sizeof expected));
 	}
 }
 
@@ -232,13 +233,13 @@ Test(ops_shape, windows_are_completed)
 			     .out = S4(1, 6, 8, 5),
 			     .attr = {ATTR_STRING("auto_pad", "SAME_UPPER"), ATTR_INTS("strides", 1, 2)}},
 	      &attrs);
-	struct npl_window want = {.rank = 2,
-				  .kernel = {4, 2, 1},
-				  .stride = {1, 2, 1},
-				  .dilation = {1, 1, 1},
-				  .pad_begin = {1, 0},
-				  .pad_end = {2, 1}};
-	cr_assert_eq(memcmp(&attrs.conv.window, &want, sizeof want), 0, "SAME_UPPER");
+	struct npl_window expected = {.rank = 2,
+				      .kernel = {4, 2, 1},
+				      .stride = {1, 2, 1},
+				      .dilation = {1, 1, 1},
+				      .pad_begin = {1, 0},
+				      .pad_end = {2, 1}};
+	cr_assert_eq(memcmp(&attrs.conv.window, &expected, sizeof expected), 0, "SAME_UPPER");
 	check(&(struct rule){NPL_OP_CONV,
 			     11,
 			     2,
@@ -246,13 +247,13 @@ Test(ops_shape, windows_are_completed)
 			     .out = S4(1, 6, 8, 5),
 			     .attr = {ATTR_STRING("auto_pad", "SAME_LOWER"), ATTR_INTS("strides", 1, 2)}},
 	      &attrs);
-	want = (struct npl_window){.rank = 2,
-				   .kernel = {4, 2, 1},
-				   .stride = {1, 2, 1},
-				   .dilation = {1, 1, 1},
-				   .pad_begin = {2, 1},
-				   .pad_end = {1, 0}};
-	cr_assert_eq(memcmp(&attrs.conv.window, &want, sizeof want), 0, "SAME_LOWER");
+	expected = (struct npl_window){.rank = 2,
+				       .kernel = {4, 2, 1},
+				       .stride = {1, 2, 1},
+				       .dilation = {1, 1, 1},
+				       .pad_begin = {2, 1},
+				       .pad_end = {1, 0}};
+	cr_assert_eq(memcmp(&attrs.conv.window, &expected, sizeof expected), 0, "SAME_LOWER");
 	check(&(struct rule){NPL_OP_CONV,
 			     11,
 			     2,
@@ -260,16 +261,16 @@ Test(ops_shape, windows_are_completed)
 			     .out = S3(1, 6, 5),
 			     .attr = {ATTR_INTS("strides", 2), ATTR_INTS("pads", 1, 2), ATTR_INTS("dilations", 2)}},
 	      &attrs);
-	want = (struct npl_window){.rank = 1,
-				   .kernel = {1, 3, 1},
-				   .stride = {1, 2, 1},
-				   .dilation = {1, 2, 1},
-				   .pad_begin = {0, 1},
-				   .pad_end = {0, 2}};
-	cr_assert_eq(memcmp(&attrs.conv.window, &want, sizeof want), 0, "one dimension");
+	expected = (struct npl_window){.rank = 1,
+				       .kernel = {1, 3, 1},
+				       .stride = {1, 2, 1},
+				       .dilation = {1, 2, 1},
+				       .pad_begin = {0, 1},
+				       .pad_end = {0, 2}};
+	cr_assert_eq(memcmp(&attrs.conv.window, &expected, sizeof expected), 0, "one dimension");
 	check(&(struct rule){NPL_OP_GLOBALAVERAGEPOOL, 11, 1, {S4(1, 4, 7, 5)}, .out = S4(1, 4, 1, 1)}, &attrs);
-	want = (struct npl_window){.rank = 2, .kernel = {7, 5, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
-	cr_assert_eq(memcmp(&attrs.pool.window, &want, sizeof want), 0, "the whole plane");
+	expected = (struct npl_window){.rank = 2, .kernel = {7, 5, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}};
+	cr_assert_eq(memcmp(&attrs.pool.window, &expected, sizeof expected), 0, "the whole plane");
 	check(&(struct rule){NPL_OP_MAXPOOL,
 			     11,
 			     1,
@@ -278,13 +279,13 @@ Test(ops_shape, windows_are_completed)
 			     .attr = {ATTR_INTS("kernel_shape", 4, 3, 2), ATTR_INTS("strides", 1, 2, 1),
 				      ATTR_STRING("auto_pad", "SAME_LOWER")}},
 	      &attrs);
-	want = (struct npl_window){.rank = 3,
-				   .kernel = {3, 2, 4},
-				   .stride = {2, 1, 1},
-				   .dilation = {1, 1, 1},
-				   .pad_begin = {1, 1, 2},
-				   .pad_end = {1, 0, 1}};
-	cr_assert_eq(memcmp(&attrs.pool.window, &want, sizeof want), 0, "three dimensions");
+	expected = (struct npl_window){.rank = 3,
+				       .kernel = {3, 2, 4},
+				       .stride = {2, 1, 1},
+				       .dilation = {1, 1, 1},
+				       .pad_begin = {1, 1, 2},
+				       .pad_end = {1, 0, 1}};
+	cr_assert_eq(memcmp(&attrs.pool.window, &expected, sizeof expected), 0, "three dimensions");
 }
 
 Test(ops_shape, products)

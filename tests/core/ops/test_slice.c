@@ -6,11 +6,11 @@
 
 #define SEED 0x5eed3001u
 
-static struct npl_shape random_shape(uint64_t *seed, int least_rank, int most_rank, int64_t least)
+static struct npl_shape random_shape(uint64_t *seed, int min_rank, int max_rank, int64_t minimum)
 {
-	struct npl_shape shape = {.rank = (int)test_range(seed, least_rank, most_rank)};
+	struct npl_shape shape = {.rank = (int)test_range(seed, min_rank, max_rank)};
 	for (int i = 0; i < shape.rank; i++)
-		shape.dim[i] = test_range(seed, least, 6);
+		shape.dim[i] = test_range(seed, minimum, 6);
 	return shape;
 }
 
@@ -135,10 +135,11 @@ static void check_line(int64_t size, int64_t start, int64_t end, int64_t step, i
 	struct npl_err err = {0};
 	cr_assert_eq(npl_op_attrs(NPL_OP_SLICE, &list, &attrs, &err), 0, "%s", err.msg);
 	struct npl_tensor out = test_run(NPL_OP_SLICE, &attrs, in, opset < 10 ? 1 : 5);
-	const int taken = walk(start, end, step, size, position);
-	cr_assert_eq(out.shape.dim[0], taken, "%d values from %lld to %lld by %lld, opset %d: %d, expected %d",
-		     (int)size, (long long)start, (long long)end, (long long)step, opset, (int)out.shape.dim[0], taken);
-	for (int e = 0; e < taken; e++)
+	const int n_taken = walk(start, end, step, size, position);
+	cr_assert_eq(out.shape.dim[0], n_taken, "%d values from %lld to %lld by %lld, opset %d: %d, expected %d",
+		     (int)size, (long long)start, (long long)end, (long long)step, opset, (int)out.shape.dim[0],
+		     n_taken);
+	for (int e = 0; e < n_taken; e++)
 		cr_assert_eq(((float *)out.data)[e], (float)position[e]);
 	test_release(&out);
 }

@@ -57,7 +57,7 @@ static int64_t count_of(const int64_t *dim, int n)
 	return count;
 }
 
-Test(strided, each_element_and_each_part)
+Test(strided, every_element_and_part_is_copied)
 {
 	uint64_t seed = SEED;
 	for (int number = 0; number < 400; number++) {
@@ -66,27 +66,29 @@ Test(strided, each_element_and_each_part)
 		const int dims = (int)test_range(&seed, 1, c.rank);
 		const int64_t units = count_of(c.dim, dims);
 		const size_t bytes = (size_t)count_of(c.dim, c.rank) * c.element;
-		unsigned char *x = malloc((size_t)n * c.element), *want = malloc(bytes), *got = malloc(bytes + 1);
-		cr_assert(x && want && got);
+		unsigned char *x = malloc((size_t)n * c.element), *expected = malloc(bytes),
+			      *actual = malloc(bytes + 1);
+		cr_assert(x && expected && actual);
 		for (size_t i = 0; i < (size_t)n * c.element; i++)
 			x[i] = (unsigned char)(test_rng(&seed) >> 32);
-		expect(&c, x, want);
-		got[bytes] = GUARD;
-		op_strided_copy(&c, x, got);
-		cr_assert_arr_eq(got, want, bytes, "copy %d, seed %u", number, SEED);
-		memset(got, GUARD, bytes);
+		expect(&c, x, expected);
+		actual[bytes] = GUARD;
+		op_strided_copy(&c, x, actual);
+		cr_assert_arr_eq(actual, expected, bytes, "copy %d, seed %u", number, SEED);
+		memset(actual, GUARD, bytes);
 		const int64_t begin = test_range(&seed, 0, units), end = test_range(&seed, begin, units);
 		const size_t unit = bytes / (size_t)units;
-		op_strided_copy_part(&c, dims, begin, end, x, got);
+		op_strided_copy_part(&c, dims, begin, end, x, actual);
 		for (size_t i = 0; i < bytes; i++)
-			cr_assert_eq(got[i], i / unit < (size_t)begin || i / unit >= (size_t)end ? GUARD : want[i],
+			cr_assert_eq(actual[i],
+				     i / unit < (size_t)begin || i / unit >= (size_t)end ? GUARD : expected[i],
 				     "part of copy %d, seed %u", number, SEED);
-		op_strided_copy_part(&c, dims, 0, begin, x, got);
-		op_strided_copy_part(&c, dims, end, units, x, got);
-		cr_assert_arr_eq(got, want, bytes, "copy %d in three parts, seed %u", number, SEED);
-		cr_assert_eq(got[bytes], GUARD);
+		op_strided_copy_part(&c, dims, 0, begin, x, actual);
+		op_strided_copy_part(&c, dims, end, units, x, actual);
+		cr_assert_arr_eq(actual, expected, bytes, "copy %d in three parts, seed %u", number, SEED);
+		cr_assert_eq(actual[bytes], GUARD);
 		free(x);
-		free(want);
-		free(got);
+		free(expected);
+		free(actual);
 	}
 }

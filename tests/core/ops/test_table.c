@@ -147,7 +147,7 @@ struct attr_case {
 	enum npl_op op;
 	int opset;
 	struct npl_attr attr;
-	const char *says;
+	const char *expected;
 };
 
 Test(ops_table, attributes_known_unknown_and_refused)
@@ -303,14 +303,14 @@ Test(ops_table, attributes_known_unknown_and_refused)
 		struct npl_attrs attrs = {.opset = cases[i].opset};
 		struct npl_err err = {0};
 		int code = npl_op_attrs(cases[i].op, &list, &attrs, &err);
-		if (cases[i].says && *cases[i].says) {
+		if (cases[i].expected && *cases[i].expected) {
 			cr_assert_eq(code, NPL_EINPUT, "%s %s opset %d was accepted", def->name, attr.name,
 				     cases[i].opset);
-			cr_assert(strstr(err.msg, cases[i].says), "%s %s: '%s'", def->name, attr.name, err.msg);
+			cr_assert(strstr(err.msg, cases[i].expected), "%s %s: '%s'", def->name, attr.name, err.msg);
 			cr_assert_eq(npl_op_attrs(cases[i].op, &list, &attrs, NULL), NPL_EINPUT, "without err");
 		} else {
 			cr_assert_eq(code, 0, "%s %s: %s", def->name, attr.name, err.msg);
-			cr_assert_eq(attr.used, cases[i].says != NULL, "%s %s opset %d", def->name, attr.name,
+			cr_assert_eq(attr.used, cases[i].expected != NULL, "%s %s opset %d", def->name, attr.name,
 				     cases[i].opset);
 		}
 	}

@@ -12,11 +12,11 @@
 
 #define SEED 0x5eed1001u
 
-static void near(float got, long double want, const char *what, int64_t i)
+static void near(float actual, long double expected, const char *subject, int64_t i)
 {
-	long double off = fabsl((long double)got - want);
-	cr_assert(off <= 2e-7L * fabsl(want) + 1e-37L, "%s: element %lld is %.9g, expected %.9Lg", what, (long long)i,
-		  (double)got, want);
+	long double off = fabsl((long double)actual - expected);
+	cr_assert(off <= 2e-7L * fabsl(expected) + 1e-37L, "%s: element %lld is %.9g, expected %.9Lg", subject,
+		  (long long)i, (double)actual, expected);
 }
 
 /* A shape that broadcasts to `full`: leading dimensions dropped, some others 1. */
@@ -28,9 +28,9 @@ static struct npl_shape part_of(uint64_t *seed, const struct npl_shape *full)
 	return shape;
 }
 
-static struct npl_shape random_shape(uint64_t *seed, int least_rank, int most_rank)
+static struct npl_shape random_shape(uint64_t *seed, int min_rank, int max_rank)
 {
-	struct npl_shape shape = {.rank = (int)test_range(seed, least_rank, most_rank)};
+	struct npl_shape shape = {.rank = (int)test_range(seed, min_rank, max_rank)};
 	for (int i = 0; i < shape.rank; i++)
 		shape.dim[i] = test_range(seed, 1, 5);
 	return shape;
@@ -86,11 +86,12 @@ Test(ops_values, add_mul_and_sum_broadcast)
 		for (int64_t e = 0; e < npl_tensor_count(&out); e++) {
 			int64_t index[NPL_MAX_RANK];
 			test_unravel(&full, e, index);
-			uint64_t want = bits_at(&t[0], test_ravel(&t[0].shape, &full, index));
+			uint64_t expected = bits_at(&t[0], test_ravel(&t[0].shape, &full, index));
 			for (int k = 1; k < n_in; k++)
-				want = combined(dtype, want, bits_at(&t[k], test_ravel(&t[k].shape, &full, index)),
-						op != NPL_OP_MUL);
-			cr_assert_eq(bits_at(&out, e), want, "%s of %s, case %d, element %lld, seed %u",
+				expected = combined(dtype, expected,
+						    bits_at(&t[k], test_ravel(&t[k].shape, &full, index)),
+						    op != NPL_OP_MUL);
+			cr_assert_eq(bits_at(&out, e), expected, "%s of %s, case %d, element %lld, seed %u",
 				     npl_op_defs[op].name, npl_dtype_name(dtype), i, (long long)e, SEED);
 		}
 		test_release(&out);
@@ -111,8 +112,8 @@ Test(ops_values, add_before_opset_7_places_b_at_its_axis)
 		for (int64_t e = 0; e < 54; e++) {
 			int64_t index[NPL_MAX_RANK], from = axis < 0 ? 2 : axis;
 			test_unravel(&a.shape, e, index);
-			float want = ((float *)a.data)[e] + ((float *)b.data)[index[from] * 3 + index[from + 1]];
-			test_equal_floats((float *)out.data + e, &want, 1, "legacy Add", SEED + 1);
+			float expected = ((float *)a.data)[e] + ((float *)b.data)[index[from] * 3 + index[from + 1]];
+			test_equal_floats((float *)out.data + e, &expected, 1, "legacy Add", SEED + 1);
 		}
 		test_release(&out);
 		npl_tensor_free(&a);
@@ -145,17 +146,17 @@ static void check_softmax(const struct npl_tensor *x, int opset, int64_t axis, b
 	int64_t n = 1, inner = 1;
 	for (int d = (int)axis; d < x->shape.rank; d++)
 		*(matrix || d == axis ? &n : &inner) *= x->shape.dim[d];
-	const float *from = x->data, *got = out.data;
+	const float *from = x->data, *actual = out.data;
 	for (int64_t e = 0; e < npl_tensor_count(x); e++) {
 		int64_t first = e / (n * inner) * n * inner + e % inner;
-		long double most = -INFINITY, sum = 0, total = 0;
+		long double maximum = -INFINITY, sum = 0, total = 0;
 		for (int64_t i = 0; i < n; i++)
-			most = fmaxl(most, (long double)from[first + i * inner]);
+			maximum = fmaxl(maximum, (long double)from[first + i * inner]);
 		for (int64_t i = 0; i < n; i++) {
-			sum += expl((long double)from[first + i * inner] - most);
-			total += (long double)got[first + i * inner];
+			sum += expl((long double)from[first + i * inner] - maximum);
+			total += (long double)actual[first + i * inner];
 		}
-		near(got[e], expl((long double)from[e] - most) / sum, "Softmax", e);
+		near(actual[e], expl((long double)from[e] - maximum) / sum, "Softmax", e);
 		cr_assert(fabsl(total - 1.0L) < 1e-6L, "a sum of %Lg", total);
 	}
 	test_release(&out);
@@ -184,20 +185,20 @@ Test(ops_values, softmax_sums_in_order)
 		struct npl_tensor y = test_run(NPL_OP_SOFTMAX, &attrs, (const struct npl_tensor *[]){&x}, 1);
 		for (int64_t v = 0; v < outer * inner; v++) {
 			const int64_t first = v / inner * n * inner + v % inner;
-			double most = -INFINITY, sum = 0;
+			double maximum = -INFINITY, sum = 0;
 			for (int64_t k = 0; k < n; k++) {
 				const double value = npl_tensor_real(&x, first + k * inner);
-				most = value > most || isnan(value) ? value : most;
+				maximum = value > maximum || isnan(value) ? value : maximum;
 			}
 			for (int64_t k = 0; k < n; k++)
-				sum += op_exp(npl_tensor_real(&x, first + k * inner) - most);
+				sum += op_exp(npl_tensor_real(&x, first + k * inner) - maximum);
 			for (int64_t k = 0; k < n; k++) {
-				const double e = op_exp(npl_tensor_real(&x, first + k * inner) - most),
-					     got = npl_tensor_real(&y, first + k * inner),
-					     want = x.dtype == NPL_F32 ? (double)(float)((double)(float)e / sum)
-								       : e / sum;
-				cr_assert(got == want || (isnan(got) && isnan(want)), "round %d: %a, expected %a",
-					  round, got, want);
+				const double e = op_exp(npl_tensor_real(&x, first + k * inner) - maximum),
+					     actual = npl_tensor_real(&y, first + k * inner),
+					     expected = x.dtype == NPL_F32 ? (double)(float)((double)(float)e / sum)
+									   : e / sum;
+				cr_assert(actual == expected || (isnan(actual) && isnan(expected)),
+					  "round %d: %a, expected %a", round, actual, expected);
 			}
 		}
 		test_release(&y);
@@ -256,7 +257,7 @@ Test(ops_values, lrn)
 		int64_t plane = 1, channels = shape.dim[1];
 		for (int d = 2; d < shape.rank; d++)
 			plane *= shape.dim[d];
-		const float *from = x.data, *got = out.data;
+		const float *from = x.data, *actual = out.data;
 		for (int64_t e = 0; e < npl_tensor_count(&x); e++) {
 			int64_t c = e / plane % channels, image = e - c * plane;
 			long double sum = 0;
@@ -266,7 +267,7 @@ Test(ops_values, lrn)
 					sum += (long double)from[image + k * plane] *
 					       (long double)from[image + k * plane];
 			long double base = 2.0L + (long double)0.3f / (long double)attrs.lrn.size * sum;
-			near(got[e], (long double)from[e] / powl(base, (long double)attrs.lrn.beta), "LRN", e);
+			near(actual[e], (long double)from[e] / powl(base, (long double)attrs.lrn.beta), "LRN", e);
 		}
 		test_release(&out);
 		npl_tensor_free(&x);
@@ -295,10 +296,11 @@ Test(ops_values, batch_normalisation)
 			int64_t c = rank == 1 ? 0 : e / plane % channels;
 			double scale = (double)((float *)t[1].data)[c], bias = (double)((float *)t[2].data)[c];
 			double mean = (double)((float *)t[3].data)[c], variance = (double)((float *)t[4].data)[c];
-			double want = ((double)((float *)t[0].data)[e] - mean) / sqrt(variance + (double)1e-3f) *
-					      scale +
-				      bias;
-			cr_assert(fabs((double)((float *)out.data)[e] - want) < 1e-6 * (fabs(want) + fabs(bias) + 1),
+			double expected = ((double)((float *)t[0].data)[e] - mean) / sqrt(variance + (double)1e-3f) *
+						  scale +
+					  bias;
+			cr_assert(fabs((double)((float *)out.data)[e] - expected) <
+					  1e-6 * (fabs(expected) + fabs(bias) + 1),
 				  "rank %d", rank);
 		}
 		test_release(&out);
@@ -426,16 +428,16 @@ Test(ops_values, constant_of_shape)
 {
 	struct npl_tensor shape = {.dtype = NPL_I64, .shape = npl_shape_of(1, 2), .data = (int64_t[]){3, 5}};
 	struct npl_tensor one = {.dtype = NPL_I16, .shape = npl_shape_of(1, 1), .data = (int16_t[]){-300}};
-	for (int given = 0; given < 2; given++) {
+	for (int n_given = 0; n_given < 2; n_given++) {
 		struct npl_attr attr = ATTR_TENSOR("value", &one);
-		struct npl_attr_list list = {&attr, given};
+		struct npl_attr_list list = {&attr, n_given};
 		struct npl_attrs attrs = {.opset = 9};
 		cr_assert_eq(npl_op_attrs(NPL_OP_CONSTANTOFSHAPE, &list, &attrs, NULL), 0);
 		struct npl_tensor out = test_run(NPL_OP_CONSTANTOFSHAPE, &attrs, (const struct npl_tensor *[]){&shape},
 						 1);
-		cr_assert_eq(out.dtype, given ? NPL_I16 : NPL_F32);
+		cr_assert_eq(out.dtype, n_given ? NPL_I16 : NPL_F32);
 		for (int64_t e = 0; e < 15; e++)
-			cr_assert_eq(bits_at(&out, e), given ? (uint16_t)-300 : 0);
+			cr_assert_eq(bits_at(&out, e), n_given ? (uint16_t)-300 : 0);
 		test_release(&out);
 	}
 }

@@ -31,9 +31,9 @@ static void put_ints(struct nd *w, const char *name, const int64_t *ints, int64_
 static void random_nd(uint64_t *seed, int rank, struct nd *w)
 {
 	*w = (struct nd){.rank = rank};
-	int64_t most = rank == 3 ? 3 : 4;
+	int64_t maximum = rank == 3 ? 3 : 4;
 	for (int d = 0; d < rank; d++) {
-		w->kernel[d] = test_range(seed, 1, most);
+		w->kernel[d] = test_range(seed, 1, maximum);
 		w->stride[d] = test_range(seed, 1, 3);
 		w->dilation[d] = test_range(seed, 1, 2);
 		w->pads[d] = test_range(seed, 0, w->kernel[d] - 1);
@@ -104,13 +104,13 @@ static void run_nd(enum npl_op op, struct nd *w, struct npl_attrs *attrs, const 
 	out[0] = test_run(op, attrs, in, n_in);
 	if (n_out < 2)
 		return;
-	struct npl_tensor both[2] = {{0}};
-	cr_assert_eq(npl_op_shape(op, attrs, in, n_in, both, 2, &err), 0, "%s", err.msg);
-	cr_assert(!npl_tensor_alloc(&both[0], &err) && !npl_tensor_alloc(&both[1], &err));
-	cr_assert_eq(npl_op_run(op, attrs, in, n_in, both, 2, &err), 0, "%s", err.msg);
-	cr_assert_eq(memcmp(both[0].data, out[0].data, npl_tensor_bytes(&both[0])), 0);
-	out[1] = both[1];
-	npl_tensor_free(&both[0]);
+	struct npl_tensor both_scales[2] = {{0}};
+	cr_assert_eq(npl_op_shape(op, attrs, in, n_in, both_scales, 2, &err), 0, "%s", err.msg);
+	cr_assert(!npl_tensor_alloc(&both_scales[0], &err) && !npl_tensor_alloc(&both_scales[1], &err));
+	cr_assert_eq(npl_op_run(op, attrs, in, n_in, both_scales, 2, &err), 0, "%s", err.msg);
+	cr_assert_eq(memcmp(both_scales[0].data, out[0].data, npl_tensor_bytes(&both_scales[0])), 0);
+	out[1] = both_scales[1];
+	npl_tensor_free(&both_scales[0]);
 }
 
 static void check_conv(uint64_t *seed, int rank)
@@ -129,21 +129,21 @@ static void check_conv(uint64_t *seed, int rank)
 	run_nd(NPL_OP_CONV, &w, &attrs, (const struct npl_tensor *[]){&x, &weight, &bias}, 3, &out, 1);
 	const int64_t *size = &x.shape.dim[2];
 	int64_t index[2 + MOST] = {0}, plane = volume(size, rank), taps = volume(w.kernel, rank);
-	const float *got = out.data;
+	const float *actual = out.data;
 	do {
 		int64_t m = index[1], tap[MOST] = {0};
 		const float *filter = (const float *)weight.data + m * channels * taps;
-		float want = ((const float *)bias.data)[m];
+		float expected = ((const float *)bias.data)[m];
 		for (int64_t c = 0; c < channels; c++) {
 			const float *from = (const float *)x.data +
 					    ((index[0] * groups + m / filters) * channels + c) * plane;
 			do {
 				int64_t at = reads(&w, size, index + 2, tap);
-				want += at < 0 ? *filter * 0.0f : *filter * from[at];
+				expected += at < 0 ? *filter * 0.0f : *filter * from[at];
 				filter++;
 			} while (next(tap, w.kernel, rank));
 		}
-		test_equal_floats(got++, &want, 1, "Conv", start);
+		test_equal_floats(actual++, &expected, 1, "Conv", start);
 	} while (next(index, out.shape.dim, 2 + rank));
 	test_release(&out);
 	npl_tensor_free(&x);
@@ -170,9 +170,9 @@ static void cut(struct nd *w, int d, int64_t total, bool upper)
 static void draw_output(uint64_t *seed, struct nd *w, const int64_t *in, int64_t *padding, int64_t *asked,
 			int64_t *size)
 {
-	int way = (int)test_range(seed, 0, 5);
-	bool upper = way == 1 || way == 4, same = way == 1 || way == 2, shaped = way >= 3 && way < 5;
-	if (way == 1 || way == 2 || way == 4)
+	int method = (int)test_range(seed, 0, 5);
+	bool upper = method == 1 || method == 4, same = method == 1 || method == 2, shaped = method >= 3 && method < 5;
+	if (method == 1 || method == 2 || method == 4)
 		w->attr[w->n++] = ATTR_STRING("auto_pad", upper ? "SAME_UPPER" : "SAME_LOWER");
 	for (int d = 0; d < w->rank; d++) {
 		padding[d] = test_range(seed, 0, w->stride[d] - 1);
@@ -189,14 +189,14 @@ static void draw_output(uint64_t *seed, struct nd *w, const int64_t *in, int64_t
 		w->attr[3] = w->attr[--w->n];
 }
 
-static void check_transposed(uint64_t *seed, int rank, int64_t most)
+static void check_transposed(uint64_t *seed, int rank, int64_t limit)
 {
 	uint64_t start = *seed, macs = 0;
 	struct nd w;
 	int64_t size[MOST], padding[MOST], asked[MOST];
 	random_nd(seed, rank, &w);
-	int64_t groups = test_range(seed, 1, 3), channels = test_range(seed, 1, most),
-		filters = test_range(seed, 1, most);
+	int64_t groups = test_range(seed, 1, 3), channels = test_range(seed, 1, limit),
+		filters = test_range(seed, 1, limit);
 	struct npl_shape kernels = npl_shape_of(2 + rank, groups * channels, filters);
 	memcpy(&kernels.dim[2], w.kernel, sizeof w.kernel);
 	struct npl_tensor x = test_random_tensor(seed, NPL_F32, random_image(seed, &w, groups * channels));
@@ -263,16 +263,17 @@ Test(ops_windows, large_transposed_conv)
 	run_nd(NPL_OP_CONVTRANSPOSE, &w, &attrs, (const struct npl_tensor *[]){&x, &weight}, 2, &out, 1);
 	for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
 		int64_t ox = i % 340, oy = i / 340 % 300, m = i / 340 / 300;
-		double want = 0;
+		double expected = 0;
 		for (int64_t c = 0; c < 3; c++)
 			for (int64_t ky = (oy + 1) % 2; ky < 4; ky += 2)
 				for (int64_t kx = (ox + 1) % 2; kx < 4; kx += 2) {
 					int64_t y = (oy + 1 - ky) / 2, z = (ox + 1 - kx) / 2;
 					if (oy + 1 >= ky && ox + 1 >= kx && y < 150 && z < 170)
-						want += (double)((float *)x.data)[(c * 150 + y) * 170 + z] *
+						expected +=
+							(double)((float *)x.data)[(c * 150 + y) * 170 + z] *
 							(double)((float *)weight.data)[((c * 5 + m) * 4 + ky) * 4 + kx];
 				}
-		cr_assert(fabs((double)((float *)out.data)[i] - want) < 1e-5, "element %lld", (long long)i);
+		cr_assert(fabs((double)((float *)out.data)[i] - expected) < 1e-5, "element %lld", (long long)i);
 	}
 	test_release(&out);
 	npl_tensor_free(&x);
@@ -335,7 +336,7 @@ static double lowest(enum npl_dtype dtype)
 }
 
 /* An offset in a volume, counted with the first dimension fastest. */
-static int64_t by_columns(const int64_t *size, int rank, int64_t at)
+static int64_t column_major_index(const int64_t *size, int rank, int64_t at)
 {
 	int64_t index[MOST] = {0}, to = 0;
 	for (int d = rank - 1; d >= 0; d--) {
@@ -373,18 +374,18 @@ static void check_pool(uint64_t *seed, enum npl_op op, enum npl_dtype dtype, int
 		int64_t channel = index[0] * x.shape.dim[1] + index[1];
 		struct pooled r = pool_at(&w, &x, channel, index + 2, (double)p);
 		int64_t divisor = flag ? r.counted : r.inside;
-		double got = number_at(&out[0], i), want;
-		want = max                   ? (r.at < 0 ? lowest(dtype) : r.greatest)
-		       : op == NPL_OP_LPPOOL ? pow(r.power, 1.0 / (double)p)
-		       : divisor             ? r.sum / (double)divisor
-					     : 0;
-		cr_assert(max ? got == want : fabs(got - want) < 1e-6 * (1 + fabs(want)),
+		double actual = number_at(&out[0], i), expected;
+		expected = max                   ? (r.at < 0 ? lowest(dtype) : r.greatest)
+			   : op == NPL_OP_LPPOOL ? pow(r.power, 1.0 / (double)p)
+			   : divisor             ? r.sum / (double)divisor
+						 : 0;
+		cr_assert(max ? actual == expected : fabs(actual - expected) < 1e-6 * (1 + fabs(expected)),
 			  "%s, seed %llu: element %lld is %g, expected %g", npl_op_defs[op].name,
-			  (unsigned long long)start, (long long)i, got, want);
+			  (unsigned long long)start, (long long)i, actual, expected);
 		if (max) {
 			int64_t at = r.at < 0 ? -1
 					      : channel * volume(size, rank) +
-							(flag ? by_columns(size, rank, r.at) : r.at);
+							(flag ? column_major_index(size, rank, r.at) : r.at);
 			cr_assert_eq(((int64_t *)out[1].data)[i], at, "seed %llu: index %lld",
 				     (unsigned long long)start, (long long)i);
 		}
@@ -446,8 +447,8 @@ Test(ops_windows, global_pooling)
 				cubes += fabs(value * value * value);
 				greatest = fmax(greatest, value);
 			}
-			double want[] = {greatest, cbrt(cubes), sum / (double)plane};
-			cr_assert(fabs((double)((float *)out.data)[c] - want[i / 3 % 3]) < 1e-6);
+			double expected[] = {greatest, cbrt(cubes), sum / (double)plane};
+			cr_assert(fabs((double)((float *)out.data)[c] - expected[i / 3 % 3]) < 1e-6);
 		}
 		test_release(&out);
 		npl_tensor_free(&x);
@@ -482,7 +483,7 @@ Test(ops_windows, global_maxima_of_integers)
 }
 
 /* Maxima of windows that do not overlap, put back: each where it was, zeros elsewhere. */
-Test(ops_windows, unpooled_where_it_was)
+Test(ops_windows, maxunpool_restores_positions)
 {
 	uint64_t seed = SEED + 5;
 	for (int i = 0; i < 60; i++) {
@@ -500,21 +501,21 @@ Test(ops_windows, unpooled_where_it_was)
 		struct npl_tensor larger = test_tensor(NPL_I64, npl_shape_of(1, shape.rank)), out;
 		for (int d = 0; d < shape.rank; d++)
 			((int64_t *)larger.data)[d] = shape.dim[d] + (d >= 2 ? test_range(&seed, 0, 2) : 0);
-		for (int given = 0; given < 2; given++) {
-			const struct npl_tensor *in[] = {&pooled[0], &pooled[1], given ? &larger : NULL};
+		for (int n_given = 0; n_given < 2; n_given++) {
+			const struct npl_tensor *in[] = {&pooled[0], &pooled[1], n_given ? &larger : NULL};
 			run_nd(NPL_OP_MAXUNPOOL, &w, &attrs, in, 3, &out, 1);
 			int64_t index[2 + MOST] = {0};
-			const float *got = out.data;
+			const float *actual = out.data;
 			do {
 				bool corner = true;
 				for (int d = 2; d < shape.rank; d++)
 					corner &= index[d] < shape.dim[d];
 				int64_t at = corner ? test_ravel(&shape, &shape, index) : -1;
-				float want = 0;
+				float expected = 0;
 				for (int64_t k = 0; k < npl_tensor_count(&pooled[0]) && corner; k++)
 					if (((int64_t *)pooled[1].data)[k] == at)
-						want = ((float *)x.data)[at];
-				cr_assert(*got++ == want, "case %d", i);
+						expected = ((float *)x.data)[at];
+				cr_assert(*actual++ == expected, "case %d", i);
 			} while (next(index, out.shape.dim, shape.rank));
 			test_release(&out);
 		}
@@ -547,7 +548,7 @@ Test(ops_windows, devices_and_three_dimensions)
 			struct npl_device *device;
 			const char *set[] = {"precision=int8"};
 			struct npl_device_options options = {.set = set, .n_sets = format && i < 2};
-			char why[200];
+			char reason[200];
 			if (npl_device_open(names[i], &options, &device, &err))
 				continue; /* no such library here */
 			for (size_t k = 0; k < sizeof ops / sizeof *ops; k++) {
@@ -573,10 +574,10 @@ Test(ops_windows, devices_and_three_dimensions)
 							  .n_in = ops[k] == NPL_OP_CONV ? 2 : 1,
 							  .in = {&q[0], &q[1]},
 							  .out = &q[2]};
-				bool takes = npl_device_supports(device, &layer, why, sizeof why);
+				bool takes = npl_device_supports(device, &layer, reason, sizeof reason);
 				cr_assert_eq(takes, of == NPL_FORMAT_F32, "%s, %s in three dimensions", names[i],
 					     npl_op_defs[ops[k]].name);
-				cr_assert(takes || *why);
+				cr_assert(takes || *reason);
 			}
 			npl_device_close(device);
 		}

@@ -133,8 +133,9 @@ Test(q16, every_weight_where_it_saturates)
 		for (int j = 0; j < WEIGHTS; j++)
 			p.w[j] = (int16_t)(first + j);
 		for (int r = 0; r < ROWS; r++) {
-			const int w = abs(first + (r & 1 ? WEIGHTS - 1 : 0)), least = (1 << 25) - (r & 2 ? 512 : -513);
-			const int64_t x = w ? (least + w - 1) / w + (r >> 3 & 3) - 2 : INT16_MAX;
+			const int w = abs(first + (r & 1 ? WEIGHTS - 1 : 0)),
+				  minimum = (1 << 25) - (r & 2 ? 512 : -513);
+			const int64_t x = w ? (minimum + w - 1) / w + (r >> 3 & 3) - 2 : INT16_MAX;
 			const int64_t held = x > INT16_MAX ? INT16_MAX : x;
 			p.x[r * p.stride] = (int16_t)(r & 4 ? -held - (x > INT16_MAX) : held);
 		}

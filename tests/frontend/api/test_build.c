@@ -17,12 +17,12 @@ static struct npl_build *open_build(void)
 }
 
 /* Finishing must fail, with this code and this in its sentence. */
-static void refused(struct npl_build *b, int output, int code, const char *says)
+static void refused(struct npl_build *b, int output, int code, const char *expected)
 {
 	struct npl_graph *graph;
 	struct npl_err err = {0};
-	cr_assert_eq(npl_build_finish(b, NPL_IN(output), &graph, &err), code, "%s: %s", says, err.msg);
-	cr_assert(strstr(err.msg, says), "expected '%s' in: %s", says, err.msg);
+	cr_assert_eq(npl_build_finish(b, NPL_IN(output), &graph, &err), code, "%s: %s", expected, err.msg);
+	cr_assert(strstr(err.msg, expected), "expected '%s' in: %s", expected, err.msg);
 	cr_assert_null(graph);
 }
 
@@ -83,7 +83,7 @@ Test(api_build, same_as_a_file)
 Test(api_build, the_first_error_stays)
 {
 	const struct {
-		const char *says, *op;
+		const char *expected, *op;
 		int n;
 		struct npl_attr_list attrs;
 	} cases[] = {
@@ -99,14 +99,14 @@ Test(api_build, the_first_error_stays)
 		struct npl_build *b = open_build();
 		int x = npl_build_input(b, "x", NPL_F32, npl_shape_of(4, 1, 2, 5, 5));
 		int y = npl_build_op(b, cases[i].op, (struct npl_build_in){&x, cases[i].n}, cases[i].attrs);
-		cr_assert_eq(y, NPL_EINPUT, "%s", cases[i].says);
+		cr_assert_eq(y, NPL_EINPUT, "%s", cases[i].expected);
 		cr_assert_eq(npl_build_op(b, "Add", NPL_IN(x, y), NPL_NO_ATTRS), NPL_EINPUT);
-		cr_assert(strstr(npl_build_error(b)->msg, cases[i].says), "%s", npl_build_error(b)->msg);
-		refused(b, x, NPL_EINPUT, cases[i].says);
+		cr_assert(strstr(npl_build_error(b)->msg, cases[i].expected), "%s", npl_build_error(b)->msg);
+		refused(b, x, NPL_EINPUT, cases[i].expected);
 	}
 }
 
-Test(api_build, what_is_refused)
+Test(api_build, wrong_calls_are_refused)
 {
 	const float data[4] = {0};
 	struct npl_build *b = open_build();
@@ -148,7 +148,7 @@ Test(api_build, what_is_refused)
 }
 
 /* Names reach the reports; what has none gets one of its own. */
-Test(api_build, names)
+Test(api_build, names_reach_the_graph_and_missing_ones_are_made)
 {
 	struct npl_build *b = open_build();
 	struct npl_graph *graph;
@@ -172,7 +172,7 @@ Test(api_build, names)
 }
 
 /* Inputs that do not fit, and calibration on other inputs than those that are run. */
-Test(api_build, running_a_graph)
+Test(api_build, a_built_graph_runs)
 {
 	uint64_t rng = 5;
 	struct npl_build *b = open_build();
@@ -205,7 +205,7 @@ Test(api_build, running_a_graph)
 }
 
 /* As many results as there can be, each where it belongs, on every device; one more is refused by its number alone. */
-Test(api_build, operators_of_many_results)
+Test(api_build, operators_may_have_many_results)
 {
 	static const char *const devices[] = {"reference", "cpu", "tpu_v1", "diannao"};
 	uint64_t rng = 8;
@@ -249,13 +249,13 @@ Test(api_build, operators_of_many_results)
 }
 
 /* Attributes that ONNX gives two values, or numbers from 1 on, take no other, and none is given twice. */
-Test(api_build, values_of_attributes)
+Test(api_build, attributes_of_every_type_are_read)
 {
 	const struct {
 		const char *op;
 		int inputs;
 		struct npl_attr attr[2];
-		const char *says;
+		const char *expected;
 	} cases[] = {
 		{"Gemm", 2, {NPL_INT("transB", 2)}, "attribute transB is 2, expected 0 or 1"},
 		{"Gemm", 2, {NPL_INT("transA", -1)}, "attribute transA is -1, expected 0 or 1"},
@@ -273,6 +273,6 @@ Test(api_build, values_of_attributes)
 		const int y = npl_build_op(b, cases[i].op,
 					   (struct npl_build_in){.value = (int[]){x, x, x}, .n = cases[i].inputs},
 					   (struct npl_attr_list){.attr = attr, .n = attr[1].name ? 2 : 1});
-		refused(b, y, NPL_EINPUT, cases[i].says);
+		refused(b, y, NPL_EINPUT, cases[i].expected);
 	}
 }

@@ -57,7 +57,7 @@ Test(api_eager, errors_come_at_the_call)
 	struct npl_eager_value *was = y;
 	const struct {
 		int code;
-		const char *says, *op;
+		const char *expected, *op;
 		struct npl_args args;
 		struct npl_attr_list attrs;
 	} cases[] = {
@@ -75,7 +75,7 @@ Test(api_eager, errors_come_at_the_call)
 		err = (struct npl_err){0};
 		cr_assert_eq(npl_eager_op(ctx, cases[i].op, cases[i].args, cases[i].attrs, &y, &err), cases[i].code,
 			     "case %zu: %s", i, err.msg);
-		cr_assert(strstr(err.msg, cases[i].says), "case %zu: %s", i, err.msg);
+		cr_assert(strstr(err.msg, cases[i].expected), "case %zu: %s", i, err.msg);
 		cr_assert_eq(y, was);
 	}
 	cr_assert_eq(npl_eager_op(ctx, NULL, NPL_ARGS(x), NPL_NO_ATTRS, &y, &err), NPL_EINPUT);
@@ -87,7 +87,7 @@ Test(api_eager, errors_come_at_the_call)
 	npl_eager_close(other);
 }
 
-Test(api_eager, what_cannot_be_a_tensor)
+Test(api_eager, data_that_is_no_tensor_is_refused)
 {
 	const float data[4] = {0};
 	struct npl_eager *ctx = open_reference();
@@ -204,7 +204,7 @@ Test(api_eager, constants_need_no_run)
 }
 
 /* Several results, optional inputs left out, the same value twice. */
-Test(api_eager, forms_of_calls)
+Test(api_eager, every_form_of_call_gives_the_same)
 {
 	const float data[6] = {1, -2, 3, 4, 50, 6}, limit = 5;
 	struct npl_eager *ctx = open_reference();
@@ -281,7 +281,7 @@ Test(api_eager, closing_with_work_left)
 	npl_eager_close(NULL);
 }
 
-Test(api_eager, recording_has_its_rules)
+Test(api_eager, recording_outside_its_rules_is_refused)
 {
 	const float data[2] = {4, 5};
 	struct npl_eager *ctx = open_reference();

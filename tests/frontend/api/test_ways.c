@@ -185,7 +185,7 @@ Test(api_ways, recordings_run_again)
 }
 
 /* A value that was read is where the next network begins; on float32 devices that changes nothing. */
-Test(api_ways, reading_on_the_way_changes_no_float)
+Test(api_ways, reading_values_early_changes_no_float)
 {
 	for (uint64_t seed = 30; seed < 40; seed++)
 		for (int read = 1; read <= 4; read++) {

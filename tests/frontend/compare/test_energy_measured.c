@@ -101,11 +101,11 @@ Test(energy_measured, layer_is_repeated_for_the_meter)
 	snprintf(set, sizeof set, "cpu.powercap=%s", root);
 	struct npl_layer_spec spec = {.op = NPL_OP_GEMM, .x = npl_shape_of(2, 8, 16), .outputs = 8, .seed = 1};
 	spec.attrs = (struct npl_attrs){.opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
-	struct npl_compare_options how = {
+	struct npl_compare_options options = {
 		.device_names = (const char *[]){"cpu"}, .n_devices = 1, .set = (const char *[]){set}, .n_sets = 1};
 	struct npl_comparison c;
 	struct npl_err err = {0};
-	cr_assert_eq(npl_single_layer(&spec, &how, &c, NULL, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_single_layer(&spec, &options, &c, NULL, &err), 0, "%s", err.msg);
 	check_report(&c.device[0]);
 	cr_assert(
 		isnan(npl_energy_sum(c.device[0].run.layer[0].result.energy, c.device[0].run.layer[0].result.n_energy)),
@@ -119,8 +119,8 @@ Test(energy_measured, network_from_the_command_line)
 	start_ticking();
 	char set[CLI_PATH + 20];
 	snprintf(set, sizeof set, "cpu.powercap=%s", root);
-	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "cpu,tpu_v1", "--set",
-				      set, "--json", "-");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--devices", "cpu,tpu_v1",
+				      "--set", set, "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *json = cli_parse_json(r.out);
 	cli_check_result(json);
@@ -140,8 +140,8 @@ Test(energy_measured, network_from_the_command_line)
 		  json_is_null(cli_at(simulated, "idle_power_before_w")));
 	json_decref(json);
 	cli_free(&r);
-	r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8", "--devices", "cpu", "--set",
-		    set);
+	r = cli_run(&(struct cli_run_options){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8", "--devices", "cpu",
+		    "--set", set);
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(cli_says(r.out, "energy measured:rapl-pkg: RAPL: package-0 and package-1"), "%s", r.out);
 	cr_assert(!strchr(r.out, '~'), "what is measured has no mark: %s", r.out);
@@ -155,8 +155,9 @@ Test(energy_measured, placement_is_not_measured)
 	start_ticking();
 	char set[CLI_PATH + 20];
 	snprintf(set, sizeof set, "cpu.powercap=%s", root);
-	struct cli_result r = cli_run(&(struct cli_how){0}, "run", "digits", "--place", "Conv*=tpu_v1,*=cpu", "--set",
-				      set, "--set", "cpu.tdp_watts=100", "--set", "cpu.tdp_cores=1", "--json", "-");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "run", "digits", "--place", "Conv*=tpu_v1,*=cpu",
+				      "--set", set, "--set", "cpu.tdp_watts=100", "--set", "cpu.tdp_cores=1", "--json",
+				      "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *json = cli_parse_json(r.out);
 	const char *note = cli_text(cli_at(json, "devices.0.totals.energy_note"));
@@ -172,8 +173,9 @@ Test(energy_measured, placement_is_not_measured)
 
 Test(energy_measured, assumed_energy_is_power_times_time_of_each_layer)
 {
-	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "cpu", "--threads", "1",
-				      NOWHERE, "--set", "cpu.tdp_watts=120", "--set", "cpu.tdp_cores=8", "--json", "-");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--devices", "cpu",
+				      "--threads", "1", NOWHERE, "--set", "cpu.tdp_watts=120", "--set",
+				      "cpu.tdp_cores=8", "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *json = cli_parse_json(r.out), *layer;
 	json_t *totals = cli_at(json, "devices.0.totals");
@@ -191,8 +193,8 @@ Test(energy_measured, assumed_energy_is_power_times_time_of_each_layer)
 	cr_assert(json_is_null(cli_at(totals, "metered_j")) && json_is_null(cli_at(totals, "metered_passes")));
 	json_decref(json);
 	cli_free(&r);
-	r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8", "--devices", "cpu", NOWHERE,
-		    "--set", "cpu.tdp_watts=120", "--set", "cpu.tdp_cores=8");
+	r = cli_run(&(struct cli_run_options){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8", "--devices", "cpu",
+		    NOWHERE, "--set", "cpu.tdp_watts=120", "--set", "cpu.tdp_cores=8");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(cli_says(r.out, "energy assumed:tdp: ") && strchr(r.out, '~'), "what is assumed is marked: %s",
 		  r.out);
@@ -202,7 +204,7 @@ Test(energy_measured, assumed_energy_is_power_times_time_of_each_layer)
 /* A machine file tells it as well; without a word the table has the model, or there is nothing and the reason. */
 Test(energy_measured, absent_energy_has_a_reason)
 {
-	struct cli_result r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8",
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8",
 				      "--devices", "cpu", NOWHERE, "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *json = cli_parse_json(r.out), *totals = cli_at(json, "devices.0.totals");
@@ -216,8 +218,8 @@ Test(energy_measured, absent_energy_has_a_reason)
 	cli_folder(folder);
 	cli_write_text(folder, "mine.yaml",
 		       "model: cpu\nname: cpu\npowercap: /nowhere\ntdp_watts: 90\ntdp_cores: 9\nthreads: 1\n");
-	r = cli_run(&(struct cli_how){.folder = folder}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8", "--devices",
-		    "@/mine.yaml", "--json", "-");
+	r = cli_run(&(struct cli_run_options){.folder = folder}, "layer", "gemm", "-m", "8", "-n", "8", "-k", "8",
+		    "--devices", "@/mine.yaml", "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json = cli_parse_json(r.out);
 	cr_assert(cli_near(cli_number(cli_at(json, "devices.0.totals.power_w")), 10, 1e-9));

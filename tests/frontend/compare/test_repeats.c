@@ -39,7 +39,7 @@ Test(repeats, interval_holds_the_median_with_95_percent)
 	}
 }
 
-Test(repeats, few_are_known_within_their_range)
+Test(repeats, few_repeats_have_their_range_as_interval)
 {
 	double seconds[] = {1.1, 0.9, 1.0, 1.05, 0.95};
 	cr_assert_float_eq(npl_median_within(seconds, 5), 0.1, 1e-12);
@@ -48,7 +48,7 @@ Test(repeats, few_are_known_within_their_range)
 	cr_assert(isnan(npl_median_within((double[]){0, 0}, 2)), "nothing is known of what takes no time");
 }
 
-Test(repeats, ends_when_stable_or_spent)
+Test(repeats, repetition_ends_when_stable_or_out_of_time)
 {
 	const struct npl_repeats_rule rule = {
 		.least_runs = 5, .most_runs = 40, .enough_seconds = 0.5, .long_seconds = 4};

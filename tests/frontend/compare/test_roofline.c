@@ -18,50 +18,50 @@ static bool same(double a, double b)
 }
 
 /* The definitions once more: peak p in MAC/s, memory rate b in bytes/s, time t. */
-static void check_point(const struct npl_roofline_device *d, const struct npl_roofline_point *p, const char *what)
+static void check_point(const struct npl_roofline_device *d, const struct npl_roofline_point *p, const char *subject)
 {
-	cr_assert(p->roof >= 0 && p->roof < d->n_roofs, "%s", what);
+	cr_assert(p->roof >= 0 && p->roof < d->n_roofs, "%s", subject);
 	double peak = d->roof[p->roof].macs_per_second, rate = d->memory_bytes_per_second, macs = (double)p->macs;
 	if (!p->macs)
 		cr_assert(isnan(p->macs_per_byte) && isnan(p->ops_per_second) && isnan(p->roof_ops_per_second), "%s",
-			  what);
+			  subject);
 	else if (p->bytes > 0)
-		cr_assert(same(p->macs_per_byte, macs / p->bytes), "%s", what);
+		cr_assert(same(p->macs_per_byte, macs / p->bytes), "%s", subject);
 	else
-		cr_assert(isinf(p->macs_per_byte), "%s", what);
+		cr_assert(isinf(p->macs_per_byte), "%s", subject);
 	double slope = 2 * p->macs_per_byte * rate;
 	if (p->macs && p->bytes > 0)
-		cr_assert(same(p->roof_ops_per_second, slope < 2 * peak ? slope : 2 * peak), "%s", what);
+		cr_assert(same(p->roof_ops_per_second, slope < 2 * peak ? slope : 2 * peak), "%s", subject);
 	if (p->macs && p->seconds > 0) {
-		cr_assert(same(p->ops_per_second, 2 * macs / p->seconds), "%s", what);
-		cr_assert(same(p->share, p->ops_per_second / p->roof_ops_per_second), "%s: %g", what, p->share);
+		cr_assert(same(p->ops_per_second, 2 * macs / p->seconds), "%s", subject);
+		cr_assert(same(p->share, p->ops_per_second / p->roof_ops_per_second), "%s: %g", subject, p->share);
 	} else if (p->bytes > 0 && p->seconds > 0) {
-		cr_assert(same(p->share, p->bytes / rate / p->seconds), "%s", what);
+		cr_assert(same(p->share, p->bytes / rate / p->seconds), "%s", subject);
 	} else {
-		cr_assert(isnan(p->share), "%s", what);
+		cr_assert(isnan(p->share), "%s", subject);
 	}
-	cr_assert_eq(p->memory_bound, p->bytes > 0 && macs / p->bytes < peak / rate, "%s", what);
+	cr_assert_eq(p->memory_bound, p->bytes > 0 && macs / p->bytes < peak / rate, "%s", subject);
 }
 
 static void check_simulated(const struct npl_roofline *r, const struct npl_roofline_device *d, const char *model)
 {
 	struct npl_roofline_point sum = {0};
-	char what[200];
+	char subject[200];
 	for (int i = 0; i < d->n_points; i++) {
 		const struct npl_roofline_point *p = &d->point[i];
-		snprintf(what, sizeof what, "%s on %s, layer %s", model, d->name, r->graph->node[p->node].name);
-		check_point(d, p, what);
-		cr_assert(!(p->share > 1), "%s is above its roof: %g", what, p->share);
+		snprintf(subject, sizeof subject, "%s on %s, layer %s", model, d->name, r->graph->node[p->node].name);
+		check_point(d, p, subject);
+		cr_assert(!(p->share > 1), "%s is above its roof: %g", subject, p->share);
 		cr_assert(r->intensity == NPL_INTENSITY_WEIGHTS || p->crossed_bytes >= p->bytes, "%s: %g of %g bytes",
-			  what, p->crossed_bytes, p->bytes);
+			  subject, p->crossed_bytes, p->bytes);
 		sum.macs += p->macs;
 		sum.bytes += p->bytes;
 	}
-	snprintf(what, sizeof what, "%s on %s", model, d->name);
-	check_point(d, &d->network, what);
-	cr_assert(!(d->network.share > 1), "%s is above its roof: %g", what, d->network.share);
-	cr_assert_eq(d->network.macs, sum.macs, "%s", what);
-	cr_assert(same(d->network.bytes, sum.bytes), "%s", what);
+	snprintf(subject, sizeof subject, "%s on %s", model, d->name);
+	check_point(d, &d->network, subject);
+	cr_assert(!(d->network.share > 1), "%s is above its roof: %g", subject, d->network.share);
+	cr_assert_eq(d->network.macs, sum.macs, "%s", subject);
+	cr_assert(same(d->network.bytes, sum.bytes), "%s", subject);
 }
 
 static void find(const char *model, int64_t batch, const char *const *devices, int n, enum npl_intensity intensity,
@@ -130,8 +130,8 @@ Test(roofline, tpu_has_the_papers_ridge_and_intensities)
 		struct npl_graph *graph;
 		find(apps[i].model, (int64_t)published(apps[i].case_name, "batch"), devices, 1, NPL_INTENSITY_WEIGHTS,
 		     &graph, &r);
-		double ridge = published("TPU", "ridge_point"), found = npl_roofline_ridge(&r.device[0], 0);
-		cr_assert(cli_near(found, ridge, 0.01), "ridge %g, published %g", found, ridge);
+		double ridge = published("TPU", "ridge_point"), actual = npl_roofline_ridge(&r.device[0], 0);
+		cr_assert(cli_near(actual, ridge, 0.01), "ridge %g, published %g", actual, ridge);
 		double ops = published(apps[i].case_name, "published_ops_per_byte");
 		cr_assert(cli_near(r.device[0].network.macs_per_byte, ops, 0.03), "%s: %g MACs per byte, published %g",
 			  apps[i].model, r.device[0].network.macs_per_byte, ops);
@@ -172,13 +172,13 @@ static long long elements(const struct npl_graph *graph, int value)
 	"macs_per_byte:N ops_per_second:N roof_ops_per_second:N share:N lower_roof:S bound:S"
 
 /* Roofs that were measured here, and bytes counted from the shapes; 360 samples in three batches. */
-Test(roofline, real_device_is_measured)
+Test(roofline, roofs_of_a_real_device_are_measured)
 {
 	struct npl_arena arena = {0};
 	struct npl_model_files files;
 	struct npl_graph *graph = shipped_load("digits", &(struct npl_load_options){.batch = 120}, &files, &arena);
-	struct cli_result r = cli_run(&(struct cli_how){0}, "roofline", "digits", "--devices", "cpu", "--threads", "1",
-				      "--json", "-");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "roofline", "digits", "--devices", "cpu",
+				      "--threads", "1", "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *json = cli_parse_json(r.out), *device = cli_at(json, "devices.0"), *layer, *roof;
 	cli_check_keys(json, "schema:s npulab:o model:O intensity:s devices:a", "the result");
@@ -211,9 +211,9 @@ Test(roofline, real_device_is_measured)
 		cr_assert_eq(cli_integer(cli_at(layer, "output_bytes")), 4 * 3 * elements(graph, node->out[0]), "%s",
 			     node->name);
 		double macs = (double)cli_integer(cli_at(layer, "macs")), bytes = cli_number(cli_at(layer, "bytes"));
-		double least = fmax(2 * macs / float_peak, bytes / rate);
+		double minimum = fmax(2 * macs / float_peak, bytes / rate);
 		cr_assert_eq(macs, 3.0 * (double)node->macs);
-		cr_assert(cli_near(cli_number(cli_at(layer, "share")), least / cli_number(cli_at(layer, "seconds")),
+		cr_assert(cli_near(cli_number(cli_at(layer, "share")), minimum / cli_number(cli_at(layer, "seconds")),
 				   1e-9));
 		cr_assert(json_is_null(cli_at(layer, "crossed_bytes")));
 	}
@@ -230,11 +230,11 @@ Test(roofline, layers_in_float32_beside_integers)
 	struct npl_arena arena = {0};
 	struct npl_model_files files;
 	struct npl_graph *graph = shipped_load("lstm_lm", &(struct npl_load_options){0}, &files, &arena);
-	struct cli_result r = cli_run(&(struct cli_how){0}, "roofline", "lstm_lm", "--devices", "cpu", "--threads", "1",
-				      "--set", "cpu.precision=int8", "--json", "-");
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "roofline", "lstm_lm", "--devices", "cpu",
+				      "--threads", "1", "--set", "cpu.precision=int8", "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *json = cli_parse_json(r.out), *layer;
-	double peak[2], least = 0, macs = 0;
+	double peak[2], minimum = 0, macs = 0;
 	size_t i;
 	int floats = 0, integers = 0;
 	for (int k = 0; k < 2; k++) {
@@ -248,7 +248,7 @@ Test(roofline, layers_in_float32_beside_integers)
 		const bool is_float = node->op == NPL_OP_LSTM;
 		long long weights = 0;
 		macs += layer_macs;
-		least += 2 * layer_macs / peak[is_float];
+		minimum += 2 * layer_macs / peak[is_float];
 		if (!is_float && !(layer_macs > 0))
 			continue;
 		for (int k = 1; k < node->n_in; k++)
@@ -264,7 +264,7 @@ Test(roofline, layers_in_float32_beside_integers)
 	const double bytes = cli_number(cli_at(json, "devices.0.network.bytes")),
 		     rate = cli_number(cli_at(json, "devices.0.memory.bytes_per_second")),
 		     roof = cli_number(cli_at(json, "devices.0.network.roof_ops_per_second"));
-	cr_assert(cli_near(roof, 2 * macs / fmax(least, bytes / rate), 1e-9), "%g", roof);
+	cr_assert(cli_near(roof, 2 * macs / fmax(minimum, bytes / rate), 1e-9), "%g", roof);
 	json_decref(json);
 	cli_free(&r);
 	npl_graph_free(graph);
@@ -276,7 +276,7 @@ Test(roofline, reports_agree)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "roofline", "digits", "--devices",
+	struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "roofline", "digits", "--devices",
 				      "tpu_v1,diannao", "--json", "@/r.json", "--csv", "@/r.csv");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	char *text = cli_read(cli_path(folder, "r.json"), NULL);
@@ -299,11 +299,12 @@ Test(roofline, reports_agree)
 					 i < layers ? cli_text(cli_at(layer, "name")) : "");
 			for (size_t k = 0; k < sizeof columns / sizeof *columns; k++) {
 				double value;
-				json_t *want = cli_at(layer, columns[k]);
+				json_t *expected = cli_at(layer, columns[k]);
 				cr_assert_eq(
 					npl_csv_number(&csv, row, npl_csv_column(&csv, columns[k], &err), &value, &err),
 					0);
-				cr_assert(json_is_null(want) ? isnan(value) : same(value, json_number_value(want)),
+				cr_assert(json_is_null(expected) ? isnan(value)
+								 : same(value, json_number_value(expected)),
 					  "%s", columns[k]);
 			}
 			bool in_table = i == layers || strstr(r.out, cli_text(cli_at(layer, "name")));
@@ -321,7 +322,7 @@ Test(roofline, reports_agree)
 
 Test(roofline, roofs_alone_need_no_model)
 {
-	struct cli_result r = cli_run(&(struct cli_how){0}, "roofline", "--devices", "diannao", "--set",
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "roofline", "--devices", "diannao", "--set",
 				      "diannao.memory.preset=ideal", "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *json = cli_parse_json(r.out);
@@ -330,8 +331,8 @@ Test(roofline, roofs_alone_need_no_model)
 		  !json_object_get(cli_at(json, "devices.0"), "layers"));
 	json_decref(json);
 	cli_free(&r);
-	r = cli_run(&(struct cli_how){0}, "roofline", "--devices", "diannao,tpu_v1", "--set", "tpu_v1.array.rows=128",
-		    "--csv", "-");
+	r = cli_run(&(struct cli_run_options){0}, "roofline", "--devices", "diannao,tpu_v1", "--set",
+		    "tpu_v1.array.rows=128", "--csv", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(strstr(r.out, ",tpu_v1,int8,4.58752e+13,"), "half the rows, half the peak: %s", r.out);
 	cli_free(&r);

@@ -25,13 +25,13 @@ static struct npl_comparison run_gemm(int64_t m, int64_t n, int64_t k, bool timi
 		.attrs = {.opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}},
 		.seed = 1,
 	};
-	struct npl_compare_options how = {
+	struct npl_compare_options options = {
 		.device_names = devices, .n_devices = 1, .timing_only = timing_only, .set = set};
 	struct npl_comparison c;
 	struct npl_err err;
-	while (set && set[how.n_sets])
-		how.n_sets++;
-	int rc = npl_single_layer(&spec, &how, &c, NULL, &err);
+	while (set && set[options.n_sets])
+		options.n_sets++;
+	int rc = npl_single_layer(&spec, &options, &c, NULL, &err);
 	cr_assert_eq(rc, 0, "%s", err.msg);
 	return c;
 }
@@ -69,21 +69,21 @@ Test(single_layer, what_crosses_the_link_crosses_it_once)
 		const struct npl_link *link = &report->info.link;
 		uint64_t x = (uint64_t)(m * K), y = (uint64_t)(m * N) * 4;
 		uint64_t in = counter_of(row, "host_bytes_in"), out = counter_of(row, "host_bytes_out");
-		int way = (in > 0) + (out > 0);
+		int method = (in > 0) + (out > 0);
 		cr_assert(in == 0 || in == x, "%d rows: %d bytes in", (int)m, (int)in);
 		cr_assert(out == 0 || out == y, "%d rows: %d bytes out", (int)m, (int)out);
 		cr_assert_eq(row->link_bytes, x + y - in - out, "%d rows: %d bytes as transfers", (int)m,
 			     (int)row->link_bytes);
-		cr_assert_eq(row->transfers, 2 - way);
+		cr_assert_eq(row->transfers, 2 - method);
 		cr_assert_float_eq(row->link_seconds,
 				   row->transfers * 1e-6 + (double)row->link_bytes / link->bytes_per_second, 1e-12);
 		cr_assert(report->run.link_bytes == row->link_bytes && report->run.link_seconds == row->link_seconds);
-		if (way)
+		if (method)
 			cr_assert_float_eq(joules_of(row, "host link"), (double)(in + out) * 70e-12, 1e-15);
 		else
 			cr_assert_eq(joules_of(row, "host link"), -1);
 		cr_assert(report->run.peak_buffer_bytes > 0 && report->run.peak_buffer_bytes <= 25165824);
-		seen[way]++;
+		seen[method]++;
 		npl_comparison_free(&c);
 	}
 	cr_assert(seen[0] > 5 && seen[1] > 0 && seen[2] > 0, "%d, %d, %d", seen[0], seen[1], seen[2]);
@@ -155,7 +155,7 @@ Test(single_layer, private_kernels_by_definition)
 	enum { C = 4, H = 7, W = 6, K = 3, F = 6, G = 2, OH = H - K + 1, OW = W - K + 1, DEPTH = C / G * K * K };
 	static const char *const devices[] = {"reference"};
 	const struct npl_layer_spec spec = private_spec(C, H, W, K, F, G);
-	const struct npl_compare_options how = {.device_names = devices, .n_devices = 1};
+	const struct npl_compare_options options = {.device_names = devices, .n_devices = 1};
 	struct npl_random random = {.state = spec.seed};
 	float x[C * H * W] = {0}, w[OH * OW * F * DEPTH] = {0};
 	struct npl_tensor xs = {.dtype = NPL_F32, .shape = npl_shape_of(1, C * H * W), .data = x},
@@ -164,7 +164,7 @@ Test(single_layer, private_kernels_by_definition)
 	struct npl_err err;
 	npl_draw(&xs, &random);
 	npl_draw(&ws, &random);
-	cr_assert_eq(npl_single_layer(&spec, &how, &c, &y, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_single_layer(&spec, &options, &c, &y, &err), 0, "%s", err.msg);
 	cr_assert_eq(c.graph->macs, (uint64_t)F * OH * OW * DEPTH);
 	cr_assert_eq(c.graph->parameters, (uint64_t)F * OH * OW * DEPTH);
 	for (int m = 0; m < F; m++)
@@ -189,18 +189,18 @@ Test(single_layer, private_kernels_only_where_they_are_known)
 	const struct npl_layer_spec spec = private_spec(4, 7, 6, 3, 6, 1);
 	for (int i = 0; i < 6; i++) {
 		const char *device = i < 3 ? devices[i] : i == 3 ? "cpu" : "reference";
-		const struct npl_compare_options how = {
+		const struct npl_compare_options options = {
 			.device_names = &device, .n_devices = 1, .set = i < 3 ? NULL : &sets[i - 3], .n_sets = i >= 3};
 		struct npl_comparison c;
 		struct npl_err err;
-		cr_assert_eq(npl_single_layer(&spec, &how, &c, NULL, &err), NPL_EDEVICE, "%s", device);
+		cr_assert_eq(npl_single_layer(&spec, &options, &c, NULL, &err), NPL_EDEVICE, "%s", device);
 		cr_assert(strstr(err.msg, "it has no Conv with kernels of its own for every output position"), "%s",
 			  err.msg);
 	}
 }
 
 /* Is the layer taken when it is asked about without data? */
-static bool diannao_takes(struct npl_shape x, struct npl_shape w, struct npl_shape y, int64_t kernel, char *why,
+static bool diannao_takes(struct npl_shape x, struct npl_shape w, struct npl_shape y, int64_t kernel, char *reason,
 			  size_t n)
 {
 	const struct npl_attrs attrs = {
@@ -219,37 +219,37 @@ static bool diannao_takes(struct npl_shape x, struct npl_shape w, struct npl_sha
 	struct npl_device *device;
 	struct npl_err err;
 	cr_assert_eq(npl_device_open("diannao", NULL, &device, &err), 0, "%s", err.msg);
-	bool taken = npl_device_supports(device, &layer, why, n);
+	bool n_taken = npl_device_supports(device, &layer, reason, n);
 	npl_device_close(device);
-	return taken;
+	return n_taken;
 }
 
 /* The largest layer of the DianNao paper has 1.44e12 bytes of weights, and 2^40 elements are the most that a shape can
  * have. */
 Test(single_layer, private_kernels_beyond_any_memory)
 {
-	char why[200];
+	char reason[200];
 	cr_assert(diannao_takes(npl_shape_of(4, 1, 256, 256, 256), npl_shape_of(4, 246 * 246 * 384, 256, 11, 11),
-				npl_shape_of(4, 1, 384, 246, 246), 11, why, sizeof why),
-		  "%s", why);
+				npl_shape_of(4, 1, 384, 246, 246), 11, reason, sizeof reason),
+		  "%s", reason);
 	cr_assert(diannao_takes(npl_shape_of(4, 1, 1024, 1024, 1024), npl_shape_of(4, 1 << 30, 1024, 1, 1),
-				npl_shape_of(4, 1, 1024, 1024, 1024), 1, why, sizeof why),
-		  "%s", why);
+				npl_shape_of(4, 1, 1024, 1024, 1024), 1, reason, sizeof reason),
+		  "%s", reason);
 	cr_assert(!diannao_takes(npl_shape_of(4, 1, 1024, 1024, 1024), npl_shape_of(4, (1 << 30) + 1, 1024, 1, 1),
-				 npl_shape_of(4, 1, 1024, 1024, 1024), 1, why, sizeof why));
-	cr_assert(strstr(why, "more than 2^40 elements"), "%s", why);
+				 npl_shape_of(4, 1, 1024, 1024, 1024), 1, reason, sizeof reason));
+	cr_assert(strstr(reason, "more than 2^40 elements"), "%s", reason);
 	cr_assert(!diannao_takes(npl_shape_of(4, 1, 4, 7, 6), npl_shape_of(4, 5 * 4 * 6 - 1, 4, 3, 3),
-				 npl_shape_of(4, 1, 6, 5, 4), 3, why, sizeof why));
-	cr_assert(strstr(why, "the weights do not fit"), "%s", why);
+				 npl_shape_of(4, 1, 6, 5, 4), 3, reason, sizeof reason));
+	cr_assert(strstr(reason, "the weights do not fit"), "%s", reason);
 	/* through the whole of it: no weight is drawn when only the time is asked for */
 	static const char *const devices[] = {"diannao"};
 	const struct npl_layer_spec spec = private_spec(16, 20, 20, 3, 16, 1);
 	for (int timing_only = 0; timing_only < 2; timing_only++) {
-		const struct npl_compare_options how = {
+		const struct npl_compare_options options = {
 			.device_names = devices, .n_devices = 1, .timing_only = timing_only};
 		struct npl_comparison c;
 		struct npl_err err;
-		cr_assert_eq(npl_single_layer(&spec, &how, &c, NULL, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_single_layer(&spec, &options, &c, NULL, &err), 0, "%s", err.msg);
 		cr_assert_eq(c.device[0].run.layer->result.macs, 18 * 18 * 16 * 16 * 9);
 		/* every weight crosses the port once, so it costs at least their bytes */
 		cr_assert_geq(counter_of(c.device[0].run.layer, "synapse_bytes"), 18 * 18 * 16 * 16 * 9 * 2);

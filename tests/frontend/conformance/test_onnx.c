@@ -18,7 +18,7 @@
 
 /* Cases of our operators that npulab refuses, by the beginning of their names. */
 static const struct {
-	const char *prefix, *says;
+	const char *prefix, *expected;
 } refused[] = {
 	/* opset 1, whose operators have other attributes */
 	{"test_globalaveragepool", "opset 1 is not supported"},
@@ -47,7 +47,7 @@ static bool is_listed(const struct npl_case *c)
 {
 	for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
 		if (!strncmp(c->name, refused[i].prefix, strlen(refused[i].prefix)))
-			return c->status == NPL_CASE_UNSUPPORTED && strstr(c->reason, refused[i].says);
+			return c->status == NPL_CASE_UNSUPPORTED && strstr(c->reason, refused[i].expected);
 	return false;
 }
 
@@ -66,17 +66,17 @@ static void check_missing(const struct npl_case *c)
 
 static void check_counts(const struct npl_conformance *c)
 {
-	int count[NPL_CASE_STATUSES] = {0}, opens = 0, alone = 0;
+	int count[NPL_CASE_STATUSES] = {0}, opens = 0, single = 0;
 	for (int i = 0; i < c->n_cases; i++) {
-		count[c->item[i].status]++;
-		alone += c->item[i].n_missing == 1;
-		cr_assert_eq(c->item[i].reason == NULL, c->item[i].status == NPL_CASE_PASSED);
+		count[c->cases[i].status]++;
+		single += c->cases[i].n_missing == 1;
+		cr_assert_eq(c->cases[i].reason == NULL, c->cases[i].status == NPL_CASE_PASSED);
 	}
 	for (int s = 0; s < NPL_CASE_STATUSES; s++)
 		cr_assert_eq(count[s], c->count[s]);
 	for (int i = 0; i < c->n_missing; i++)
-		opens += c->missing[i].opens;
-	cr_assert_eq(opens, alone);
+		opens += c->missing[i].only_missing;
+	cr_assert_eq(opens, single);
 }
 
 /* The operators of usual CNNs, MLPs, LSTMs and transformers, which npulab promises. */
@@ -123,7 +123,7 @@ static struct npl_conformance run_group(const char *folder, int cases)
 	cr_assert_eq(npl_conformance_run(&folder, 1, NULL, &c, &err), 0, "%s", err.msg);
 	cr_assert_eq(c.n_cases, cases, "%s: %d cases", folder, c.n_cases);
 	for (int i = 0; i < c.n_cases; i++) {
-		const struct npl_case *item = &c.item[i];
+		const struct npl_case *item = &c.cases[i];
 		if (item->n_missing)
 			check_missing(item);
 		else
@@ -142,7 +142,7 @@ Test(conformance_onnx, node)
 	int usual = 0, passed = 0;
 	cr_expect_geq(c.count[NPL_CASE_PASSED], 727);
 	for (int i = 0; i < c.n_cases; i++) {
-		const struct npl_case *item = &c.item[i];
+		const struct npl_case *item = &c.cases[i];
 		if (!is_usual(item))
 			continue;
 		usual++;
@@ -189,7 +189,7 @@ Test(conformance_onnx, cpu)
 	cr_assert_eq(on_cpu.n_cases, plain.n_cases);
 	cr_assert_gt(on_cpu.count[NPL_CASE_PASSED], 0);
 	for (int i = 0; i < plain.n_cases; i++) {
-		const struct npl_case *a = &plain.item[i], *b = &on_cpu.item[i];
+		const struct npl_case *a = &plain.cases[i], *b = &on_cpu.cases[i];
 		cr_assert_eq(b->status == NPL_CASE_PASSED, b->status != NPL_CASE_FAILED && b->nodes_on_device > 0, "%s",
 			     b->path);
 		cr_expect(b->status == NPL_CASE_UNSUPPORTED || b->status == a->status, "%s: %s", b->path, b->reason);
@@ -213,7 +213,7 @@ static void run_integers(const char *name, const struct npl_device_options *opti
 	struct npl_device *device;
 	struct npl_conformance c;
 	struct npl_err err;
-	size_t found = 0;
+	size_t n_found = 0;
 	if (access(folder, R_OK))
 		cr_skip("no %s (package libonnx-testdata)", folder);
 	if (npl_device_open(name, options, &device, &err))
@@ -223,17 +223,17 @@ static void run_integers(const char *name, const struct npl_device_options *opti
 	cr_assert_eq(c.count[NPL_CASE_FAILED], 0);
 	for (int i = 0; i < c.n_cases; i++)
 		for (size_t k = 0; k < sizeof exact / sizeof exact[0]; k++)
-			if (!strcmp(c.item[i].name, exact[k])) {
-				cr_expect_eq(c.item[i].status, NPL_CASE_PASSED, "%s on %s: %s", exact[k], name,
-					     c.item[i].reason);
-				cr_expect_geq(c.item[i].nodes_on_device, 1);
-				found++;
+			if (!strcmp(c.cases[i].name, exact[k])) {
+				cr_expect_eq(c.cases[i].status, NPL_CASE_PASSED, "%s on %s: %s", exact[k], name,
+					     c.cases[i].reason);
+				cr_expect_geq(c.cases[i].nodes_on_device, 1);
+				n_found++;
 			}
-	cr_assert_eq(found, sizeof exact / sizeof exact[0]);
+	cr_assert_eq(n_found, sizeof exact / sizeof exact[0]);
 	for (int i = 0; i < c.n_cases; i++)
-		if (!strcmp(c.item[i].name, "test_relu"))
-			cr_assert(c.item[i].status == NPL_CASE_UNSUPPORTED &&
-				  strstr(c.item[i].reason, "no node between integers"));
+		if (!strcmp(c.cases[i].name, "test_relu"))
+			cr_assert(c.cases[i].status == NPL_CASE_UNSUPPORTED &&
+				  strstr(c.cases[i].reason, "no node between integers"));
 	npl_conformance_free(&c);
 	npl_device_close(device);
 }

@@ -150,7 +150,7 @@ Test(onnx_fold, folded_equals_unfolded)
 
 /* What must not be folded: the product's result has another reader or is an output, the constant is not per channel,
  * the other operand is no constant, or the sum has a larger shape than the product. */
-static void unfoldable(struct onnx_writer *g, int which)
+static void unfoldable(struct onnx_writer *g, int variant)
 {
 	onnx_put_input(g, "x", ONNX_FLOAT, 4, DIMS(1, 2, 3, 3));
 	onnx_put_floats(g, "w", 4, DIMS(2, 2, 1, 1), (float[]){1, 2, 3, 4});
@@ -161,29 +161,29 @@ static void unfoldable(struct onnx_writer *g, int which)
 	onnx_put_floats(g, "larger", 5, DIMS(2, 1, 2, 1, 1), (float[]){1, 2, 3, 4});
 	static const char *const operands[] = {"c channels", "c channels", "c per_column", "c full",
 					       "c x",        "c larger",   "c c",          "d channels"};
-	if (which == 7) /* a Dropout that goes leaves its readers to the convolution */
+	if (variant == 7) /* a Dropout that goes leaves its readers to the convolution */
 		onnx_put_node(g, "Dropout", "drop", "c", "d", NULL);
-	onnx_put_node(g, "Add", "add", operands[which], "y", NULL);
-	if (which == 0)
+	onnx_put_node(g, "Add", "add", operands[variant], "y", NULL);
+	if (variant == 0)
 		onnx_put_output(g, "c");
-	if (which == 1 || which == 7) {
-		onnx_put_node(g, "Relu", "other", which == 1 ? "c" : "d", "z", NULL);
+	if (variant == 1 || variant == 7) {
+		onnx_put_node(g, "Relu", "other", variant == 1 ? "c" : "d", "z", NULL);
 		onnx_put_output(g, "z");
 	}
 	onnx_put_output(g, "y");
 }
 
-Test(onnx_fold, left_alone)
+Test(onnx_fold, nodes_that_must_not_be_folded_are_kept)
 {
 	uint64_t rng = 7;
-	for (int which = 0; which < 8; which++) {
+	for (int variant = 0; variant < 8; variant++) {
 		struct onnx_writer g = {0};
-		unfoldable(&g, which);
+		unfoldable(&g, variant);
 		struct onnx_writer model = onnx_model(&g, 13);
 		struct npl_graph *folded = load(&model, NULL),
 				 *plain = load(&model, &(struct npl_load_options){.no_fold = true});
-		cr_assert_eq(folded->folded_biases, 0, "case %d", which);
-		cr_assert_eq(folded->n_nodes, plain->n_nodes - (which == 7));
+		cr_assert_eq(folded->folded_biases, 0, "case %d", variant);
+		cr_assert_eq(folded->n_nodes, plain->n_nodes - (variant == 7));
 		cr_assert_eq(difference(folded, plain, &rng), 0);
 		npl_graph_free(folded);
 		npl_graph_free(plain);
@@ -222,14 +222,14 @@ Test(onnx_fold, bias_of_rows_in_a_sequence)
 Test(onnx_fold, gemm_with_matrix)
 {
 	uint64_t rng = 3;
-	for (int which = 0; which < 4; which++) {
+	for (int variant = 0; variant < 4; variant++) {
 		struct onnx_writer g = {0};
 		onnx_put_input(&g, "x", ONNX_FLOAT, 2, DIMS(3, 4));
 		put_random(&g, &rng, "w", 2, DIMS(4, 4), 0);
 		put_random(&g, &rng, "matrix", 2, DIMS(3, 4), 0);
 		put_random(&g, &rng, "more", 1, DIMS(4), 0);
-		onnx_put_node(&g, "Gemm", "gemm", which & 1 ? "x w matrix" : "x w x", "c", NULL);
-		if (which & 2)
+		onnx_put_node(&g, "Gemm", "gemm", variant & 1 ? "x w matrix" : "x w x", "c", NULL);
+		if (variant & 2)
 			onnx_put_node(&g, "Add", "add", "c more", "y", NULL);
 		else
 			put_batchnorm(&g, &rng, 1, 4, "c", "y");
@@ -237,7 +237,7 @@ Test(onnx_fold, gemm_with_matrix)
 		struct onnx_writer model = onnx_model(&g, 13);
 		struct npl_graph *folded = load(&model, NULL),
 				 *plain = load(&model, &(struct npl_load_options){.no_fold = true});
-		cr_assert_eq(folded->n_nodes, 2, "case %d", which);
+		cr_assert_eq(folded->n_nodes, 2, "case %d", variant);
 		cr_assert_eq(difference(folded, plain, &rng), 0);
 		npl_graph_free(folded);
 		npl_graph_free(plain);
@@ -362,12 +362,12 @@ Test(onnx_fold, limits)
 Test(onnx_fold, trivial_views)
 {
 	static const char *const edges[][3] = {{"x", "a", "y"}, {"x", "y", NULL}};
-	for (int which = 0; which < 2; which++) {
+	for (int variant = 0; variant < 2; variant++) {
 		struct onnx_writer g = {0};
 		onnx_put_input(&g, "x", ONNX_FLOAT, 2, DIMS(2, 3));
-		if (which == 0)
+		if (variant == 0)
 			onnx_put_node(&g, "Relu", "relu", "x", "a", NULL);
-		onnx_put_node(&g, "Dropout", "drop", edges[which][which ? 0 : 1], "y", NULL);
+		onnx_put_node(&g, "Dropout", "drop", edges[variant][variant ? 0 : 1], "y", NULL);
 		onnx_put_node(&g, "Flatten", "flat", "y", "z", NULL);
 		onnx_put_node(&g, "Relu", "last", "z", "t", NULL);
 		onnx_put_output(&g, "y");
@@ -375,8 +375,8 @@ Test(onnx_fold, trivial_views)
 		struct onnx_writer model = onnx_model(&g, 13);
 		struct npl_graph *graph = load(&model, NULL);
 		/* case 0: relu makes y; case 1: x cannot be both an input and the output y, so the Dropout stays */
-		cr_assert_eq(graph->n_nodes, 2, "case %d: %d", which, graph->n_nodes);
-		cr_assert_eq(graph->node[0].op, which ? NPL_OP_DROPOUT : NPL_OP_RELU);
+		cr_assert_eq(graph->n_nodes, 2, "case %d: %d", variant, graph->n_nodes);
+		cr_assert_eq(graph->node[0].op, variant ? NPL_OP_DROPOUT : NPL_OP_RELU);
 		cr_assert_str_eq(graph->value[graph->output[0]].name, "y");
 		cr_assert_eq(graph->value[graph->output[0]].uses, 2);
 		cr_assert_eq(graph->node[0].out[0], graph->output[0]);
@@ -407,10 +407,10 @@ Test(onnx_fold, batch)
 		for (int64_t batch = 0; batch <= 5; batch++) {
 			struct onnx_writer model = batch_model(declared, 1);
 			struct npl_graph *graph = load(&model, &(struct npl_load_options){.batch = batch});
-			int64_t want = batch ? batch : 1;
-			cr_assert_eq(graph->batch, want);
-			cr_assert_eq(graph->value[graph->input[0]].shape.dim[0], want);
-			cr_assert_eq(graph->value[graph->output[0]].shape.dim[0], want);
+			int64_t expected = batch ? batch : 1;
+			cr_assert_eq(graph->batch, expected);
+			cr_assert_eq(graph->value[graph->input[0]].shape.dim[0], expected);
+			cr_assert_eq(graph->value[graph->output[0]].shape.dim[0], expected);
 			cr_assert_eq(graph->n_nodes, 2);
 			npl_graph_free(graph);
 			onnx_writer_free(&model);
@@ -442,7 +442,7 @@ Test(onnx_fold, known_inputs)
 	struct onnx_writer model = onnx_model(&g, 13);
 	int64_t dims[] = {3, 2, -1};
 	struct npl_tensor known = {.name = "shape", .dtype = NPL_I64, .shape = npl_shape_of(1, 3), .data = dims};
-	struct npl_load_options options = {.n_known = 1, .known = &known};
+	struct npl_load_options options = {.n_constant_inputs = 1, .constant_input = &known};
 	graph = load(&model, &options);
 	cr_assert_eq(graph->n_inputs, 1);
 	cr_assert(npl_shape_equal(&graph->value[graph->output[0]].shape, &npl_shape_of(3, 3, 2, 2)));

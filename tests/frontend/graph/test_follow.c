@@ -23,7 +23,7 @@
 /* Operators without a rule. */
 static const struct {
 	enum npl_op op;
-	const char *because;
+	const char *reason;
 } mixing[] = {
 	{NPL_OP_DYNAMICQUANTIZELINEAR, "one scale for all samples"},
 	{NPL_OP_MAXUNPOOL, "indices count through all samples"},
@@ -48,7 +48,7 @@ static bool is_mixing(enum npl_op op)
 	return found;
 }
 
-Test(follow, every_operator_has_a_rule_or_mixes)
+Test(follow, every_operator_has_a_rule_or_mixes_samples)
 {
 	for (enum npl_op op = NPL_OP_NONE + 1; op < NPL_OPS; op++)
 		cr_expect(follow_has_rule(op) != is_mixing(op), "%s %s", npl_op_defs[op].name,
@@ -113,16 +113,16 @@ static int64_t differing(const struct follow *f, int v, const struct npl_tensor 
 {
 	const int64_t distance = f->distance[v];
 	const size_t size = npl_dtype_size(a->dtype);
-	int64_t found = 0;
+	int64_t n_found = 0;
 	for (int64_t i = 0, n = npl_tensor_count(a); i < n; i++) {
 		const int64_t sample = distance ? i / distance % BATCH : -1;
 		const int64_t to = distance ? i + ((sample + turned) % BATCH - sample) * distance : i;
 		const void *before = (const char *)a->data + (size_t)i * size,
 			   *after = (const char *)b->data + (size_t)to * size;
 		if (sample < 0 || sample != changed)
-			found += memcmp(before, after, size) && !both_nan(a->dtype, before, after);
+			n_found += memcmp(before, after, size) && !both_nan(a->dtype, before, after);
 	}
-	return found;
+	return n_found;
 }
 
 static void free_values(struct net *net, struct npl_tensor *values)
@@ -148,13 +148,13 @@ enum place { KNOWN, MIXED, BEHIND };
 /* Follows the node, unless it reads what is mixed already: its distance is -1. */
 static enum place place_of(struct follow *f, const struct npl_node *node)
 {
-	const char *why;
+	const char *reason;
 	bool fixed = true, behind = false;
 	for (int k = 0; k < node->n_in; k++) {
 		fixed = fixed && (node->in[k] < 0 || !f->distance[node->in[k]]);
 		behind = behind || (node->in[k] >= 0 && f->distance[node->in[k]] < 0);
 	}
-	const bool known = !behind && (fixed || follow_node(f, node, &why));
+	const bool known = !behind && (fixed || follow_node(f, node, &reason));
 	for (int k = 0; k < node->n_out && !known; k++)
 		if (node->out[k] >= 0)
 			f->distance[node->out[k]] = -1;

@@ -140,8 +140,8 @@ Test(models, timing_only)
 		cr_assert_eq(graph->n_outputs, net->outputs);
 		cr_assert(files.source && files.license && strlen(files.description) < 60);
 		cr_assert_eq(npl_device_open("tpu_v1", NULL, &device, &err), 0, "%s", err.msg);
-		struct npl_session_options how = {.n_devices = 1, .device = &device, .timing_only = true};
-		cr_assert_eq(npl_session_open(graph, &how, &session, &err), 0, "%s: %s", net->name, err.msg);
+		struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
+		cr_assert_eq(npl_session_open(graph, &options, &session, &err), 0, "%s: %s", net->name, err.msg);
 		cr_assert_eq(npl_session_run(session, NULL, NULL, &run, &err), 0, "%s: %s", net->name, err.msg);
 		cr_assert_eq(run.macs, graph->macs, "%s", net->name);
 		cr_assert(run.seconds > 0 && isfinite(run.seconds));
@@ -188,9 +188,9 @@ static void check_values(const char *name)
 		cr_assert_eq(npl_evaluate(graph, &in, &y[fold], range, &err), 0, "%s", err.msg);
 		for (int i = 0; i < graph->n_nodes; i++) {
 			struct npl_range r = range[graph->node[i].out[0]];
-			double most = fmax(-(double)r.low, (double)r.high);
-			cr_assert(most > 0.1 && most < 50, "%s: values of '%s' reach %g", name, graph->node[i].name,
-				  most);
+			double maximum = fmax(-(double)r.low, (double)r.high);
+			cr_assert(maximum > 0.1 && maximum < 50, "%s: values of '%s' reach %g", name,
+				  graph->node[i].name, maximum);
 		}
 		npl_tensor_free(&in);
 		npl_samples_free(&samples);
@@ -228,8 +228,8 @@ Test(models, the_script_made_them)
 
 Test(models, listed)
 {
-	json_t *root = cli_json(&(struct cli_how){0}, "models", "--json", "-"), *entry;
-	size_t i, found = 0;
+	json_t *root = cli_json(&(struct cli_run_options){0}, "models", "--json", "-"), *entry;
+	size_t i, n_found = 0;
 	json_array_foreach (cli_at(root, "models"), i, entry) {
 		struct npl_arena arena = {0};
 		struct npl_model_files files;
@@ -241,10 +241,10 @@ Test(models, listed)
 			     name);
 		cr_assert_eq(cli_integer(cli_at(entry, "layers")), graph->n_nodes, "%s", name);
 		for (size_t k = 0; k < NETWORKS; k++)
-			found += !strcmp(name, networks[k].name);
+			n_found += !strcmp(name, networks[k].name);
 		npl_graph_free(graph);
 		npl_arena_free(&arena);
 	}
-	cr_assert_eq(found, NETWORKS);
+	cr_assert_eq(n_found, NETWORKS);
 	json_decref(root);
 }

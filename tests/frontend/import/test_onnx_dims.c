@@ -60,7 +60,7 @@ struct dims_case {
 	const char *dims;            /* --dim, "A=1 B=2" */
 	const char *found, *found_y; /* shapes, or found NULL and */
 	int code;
-	const char *says;
+	const char *expected;
 };
 
 static const struct dims_case dims_cases[] = {
@@ -113,7 +113,7 @@ Test(onnx_dims, sources)
 		options.n_dims = read_dims(c->dims, dims, names);
 		cr_assert_eq(load(&model, &options, &graph, &err), c->code, "case %zu: %s", i, err.msg);
 		if (c->code) {
-			cr_assert(strstr(err.msg, c->says), "expected '%s' in: %s", c->says, err.msg);
+			cr_assert(strstr(err.msg, c->expected), "expected '%s' in: %s", c->expected, err.msg);
 		} else {
 			const struct npl_value *x = &graph->value[graph->input[0]], *y = &graph->value[graph->input[1]];
 			cr_assert_str_eq(npl_shape_text(&x->shape, text, sizeof text), c->found);
@@ -137,14 +137,14 @@ Test(onnx_dims, given)
 	struct npl_err err;
 	char text[64];
 	for (int i = 0; i < 2; i++) {
-		const struct npl_load_options options = {.n_given = 2, .given = i ? in_order : good};
+		const struct npl_load_options options = {.n_input_shapes = 2, .input_shape = i ? in_order : good};
 		cr_assert_eq(load(&model, &options, &graph, &err), 0, "%s", err.msg);
 		cr_assert_str_eq(npl_shape_text(&graph->value[graph->input[0]].shape, text, sizeof text), "3x6");
 		cr_assert_str_eq(npl_shape_text(&graph->value[graph->input[1]].shape, text, sizeof text), "6x4");
 		cr_assert_eq(graph->batch, 3);
 		npl_graph_free(graph);
 	}
-	const struct npl_load_options options = {.n_given = 2, .given = bad};
+	const struct npl_load_options options = {.n_input_shapes = 2, .input_shape = bad};
 	cr_assert_eq(load(&model, &options, &graph, &err), NPL_EINPUT);
 	cr_assert(strstr(err.msg, "the dimension 'S' is 6 in input 'x' and 7 in input 'y'"), "%s", err.msg);
 	onnx_writer_free(&model);
@@ -180,9 +180,9 @@ Test(onnx_dims, command)
 	write_array(folder, "ids.npy", 4, 6, 3);
 	write_array(folder, "mask.npy", 4, 6, 2);
 	write_array(folder, "short.npy", 4, 5, 2);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	/* in any order, by name, the length out of the files, four samples in batches of one */
-	struct cli_result r = cli_run(&how, "run", "@/words.onnx", "--device", "reference", "--input",
+	struct cli_result r = cli_run(&options, "run", "@/words.onnx", "--device", "reference", "--input",
 				      "mask=@/mask.npy", "--input", "ids=@/ids.npy", "--output", "@/y.npy", "--quiet");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
@@ -193,12 +193,12 @@ Test(onnx_dims, command)
 	for (int i = 0; i < 24; i++)
 		cr_assert_float_eq(((float *)y.data)[i], 6, 0);
 	npl_tensor_free(&y);
-	json_t *root = cli_json(&how, "inspect", "@/words.onnx", "--dim", "words=12", "--dim", "batch=3", "--json",
+	json_t *root = cli_json(&options, "inspect", "@/words.onnx", "--dim", "words=12", "--dim", "batch=3", "--json",
 				"-");
 	cr_assert_eq(cli_integer(cli_at(root, "batch")), 3);
 	cr_assert_str_eq(json_string_value(cli_at(json_array_get(cli_at(root, "layers"), 0), "output")), "3x12");
 	json_decref(root);
-	r = cli_run(&how, "run", "@/words.onnx", "--device", "reference", "--dim", "words=7", "--batch", "2",
+	r = cli_run(&options, "run", "@/words.onnx", "--device", "reference", "--dim", "words=7", "--batch", "2",
 		    "--quiet");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
@@ -260,30 +260,30 @@ Test(onnx_dims, warnings)
 		onnx_put_output(&g, others[i].name);
 	}
 	cli_write_model(folder, "odd.onnx", &g);
-	static const char *const says[] = {
+	static const char *const expected[] = {
 		"tensor 'w': 1 of its 4 elements is NaN, 2 infinite",
 		"tensor 'filled': 0 of its 4 elements are NaN, 4 infinite",
 		"tensor 'd': 1 of its 2 elements is NaN, 0 infinite",
 		"tensor 'h': 1 of its 3 elements is NaN, 1 infinite",
 		"tensor 'b16': 1 of its 3 elements is NaN, 1 infinite",
 	};
-	const struct cli_how how = {.folder = folder};
-	struct cli_result r = cli_run(&how, "inspect", "@/odd.onnx", "--json", "-");
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "inspect", "@/odd.onnx", "--json", "-");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *root = json_loads(r.out, 0, NULL);
 	cr_assert_eq(json_array_size(cli_at(root, "warnings")), 5);
 	json_decref(root);
 	for (size_t i = 0; i < 5; i++) {
-		cr_assert(strstr(r.err, says[i]), "expected '%s' in: %s", says[i], r.err);
-		cr_assert(strstr(r.out, says[i]), "expected '%s' in: %s", says[i], r.out);
+		cr_assert(strstr(r.err, expected[i]), "expected '%s' in: %s", expected[i], r.err);
+		cr_assert(strstr(r.out, expected[i]), "expected '%s' in: %s", expected[i], r.out);
 	}
 	cr_assert_null(strstr(r.err, "'good'"));
 	cr_assert(!strncmp(r.err, "npulab: warning: odd: ", 22), "%s", r.err);
 	cli_free(&r);
-	r = cli_run(&how, "inspect", "@/odd.onnx", "--quiet");
+	r = cli_run(&options, "inspect", "@/odd.onnx", "--quiet");
 	cr_assert(r.status == 0 && r.err_bytes == 0, "%s", r.err);
 	cli_free(&r);
-	r = cli_run(&how, "inspect", "digits");
+	r = cli_run(&options, "inspect", "digits");
 	cr_assert(r.status == 0 && r.err_bytes == 0, "%s", r.err);
 	cli_free(&r);
 	cli_remove_folder(folder);

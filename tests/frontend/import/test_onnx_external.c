@@ -141,7 +141,7 @@ Test(onnx_external, tied)
 /* The model's identity is that of all its bytes: those of the file, then of each file that it names, once. */
 Test(onnx_external, hash)
 {
-	char folder[CLI_PATH], want[NPL_SHA256_HEX], before[NPL_SHA256_HEX];
+	char folder[CLI_PATH], expected[NPL_SHA256_HEX], before[NPL_SHA256_HEX];
 	struct npl_file file;
 	struct npl_graph *graph;
 	struct npl_err err;
@@ -164,11 +164,11 @@ Test(onnx_external, hash)
 		npl_sha256_update(&state, file.data, file.bytes);
 		npl_sha256_update(&state, weights, 48);
 		npl_sha256_update(&state, others, sizeof others);
-		npl_sha256_final(&state, want);
+		npl_sha256_final(&state, expected);
 		npl_file_unmap(&file);
-		cr_assert_str_eq(graph->file_sha256, want);
-		cr_assert(!change || strcmp(want, before), "other weights, another model");
-		memcpy(before, want, sizeof before);
+		cr_assert_str_eq(graph->file_sha256, expected);
+		cr_assert(!change || strcmp(expected, before), "other weights, another model");
+		memcpy(before, expected, sizeof before);
 		npl_graph_free(graph);
 	}
 	cli_remove_folder(folder);
@@ -177,7 +177,7 @@ Test(onnx_external, hash)
 Test(onnx_external, refusals)
 {
 	static const struct {
-		const char *location, *offset, *length, *says;
+		const char *location, *offset, *length, *expected;
 	} cases[] = {
 		{"/etc/passwd", NULL, NULL, "absolute"},
 		{"../outside.bin", NULL, NULL, "'..'"},
@@ -220,8 +220,8 @@ Test(onnx_external, refusals)
 		struct npl_err err;
 		put_external(&g, "a", cases[i].location, cases[i].offset, cases[i].length);
 		cr_assert_eq(load(folder, &g, &graph, &err), NPL_EINPUT, "case %zu", i);
-		cr_assert(strstr(err.msg, "net.onnx: tensor 'a'") && strstr(err.msg, cases[i].says),
-			  "expected '%s' in: %s", cases[i].says, err.msg);
+		cr_assert(strstr(err.msg, "net.onnx: tensor 'a'") && strstr(err.msg, cases[i].expected),
+			  "expected '%s' in: %s", cases[i].expected, err.msg);
 		cr_assert_null(graph);
 	}
 	cli_remove_folder(parent);
@@ -272,8 +272,8 @@ Test(onnx_external, beside)
 	put_external(&g, "b", "w.bin", "24", "24");
 	put_sums(&g);
 	cli_write_model(folder, "net.onnx", &g);
-	const struct cli_how how = {.folder = folder, .enter = folder};
-	struct cli_result r = cli_run(&how, "run", "net.onnx", "--device", "reference", "--quiet");
+	const struct cli_run_options options = {.folder = folder, .enter = folder};
+	struct cli_result r = cli_run(&options, "run", "net.onnx", "--device", "reference", "--quiet");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_free(&r);
 	cli_remove_folder(folder);

@@ -108,15 +108,15 @@ static struct npl_graph *expect_nodes(struct onnx_writer model, int n, const cha
 	return graph;
 }
 
-static void expect_refusal(struct onnx_writer model, const char *const says[4])
+static void expect_refusal(struct onnx_writer model, const char *const expected[4])
 {
 	struct npl_graph *graph;
 	struct npl_err err;
 	int rc = load(&model, &graph, &err);
-	cr_assert_eq(rc, NPL_EINPUT, "expected '%s', got %d '%s'", says[0], rc, err.msg);
+	cr_assert_eq(rc, NPL_EINPUT, "expected '%s', got %d '%s'", expected[0], rc, err.msg);
 	cr_assert_eq(strncmp(err.msg, PATH ": ", strlen(PATH) + 2), 0, "no file name: %s", err.msg);
-	for (int i = 0; i < 4 && says[i]; i++)
-		cr_assert(strstr(err.msg, says[i]), "expected '%s' in: %s", says[i], err.msg);
+	for (int i = 0; i < 4 && expected[i]; i++)
+		cr_assert(strstr(err.msg, expected[i]), "expected '%s' in: %s", expected[i], err.msg);
 }
 
 static const struct npl_value *input_of(const struct npl_graph *graph, int node, int k)
@@ -347,7 +347,7 @@ Test(onnx_functions, refusals)
 {
 	static const struct {
 		void (*build)(struct onnx_writer *f);
-		const char *says[4];
+		const char *expected[4];
 	} wrong[] = {
 		{calls_itself, {"node 'call' (F)", "function 'F' of the domain '" DOMAIN "'", "it calls itself"}},
 		{reads_outside,
@@ -367,7 +367,7 @@ Test(onnx_functions, refusals)
 		wrong[i].build(&f);
 		put_ends(&g);
 		put_call(&g, 1, "F", "", "call", "x", "y", NULL);
-		expect_refusal(model_of(&g, 17, 1, &f), wrong[i].says);
+		expect_refusal(model_of(&g, 17, 1, &f), wrong[i].expected);
 	}
 }
 
@@ -375,7 +375,7 @@ Test(onnx_functions, wrong_calls)
 {
 	static const struct {
 		const char *inputs, *outputs, *attribute;
-		const char *says[4];
+		const char *expected[4];
 	} wrong[] = {
 		{"x x", "y", NULL, {"node 'call' (F)", "has 2 inputs, the function 'F' has 1"}},
 		{"x", "y z", NULL, {"node 'call' (F)", "has 2 outputs, the function 'F' has 1"}},
@@ -389,7 +389,7 @@ Test(onnx_functions, wrong_calls)
 		if (wrong[i].attribute)
 			onnx_put_attr_int(&attrs, wrong[i].attribute, 1);
 		put_call(&g, 1, "F", "", "call", wrong[i].inputs, wrong[i].outputs, &attrs);
-		expect_refusal(model_of(&g, 17, 1, &f), wrong[i].says);
+		expect_refusal(model_of(&g, 17, 1, &f), wrong[i].expected);
 	}
 	struct onnx_writer g = {0}, attrs = {0},
 			   twice[2] = {function_of("F", "", "a", "b"), function_of("F", "", "c", "d")};

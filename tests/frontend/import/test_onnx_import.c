@@ -134,7 +134,7 @@ Test(onnx_import, names_and_dead_nodes)
  * for it and copied when they are not; every encoding gives the same values. */
 Test(onnx_import, initialisers)
 {
-	static const float want[3] = {1.5f, -2.0f, 3.25f};
+	static const float expected[3] = {1.5f, -2.0f, 3.25f};
 	for (int form = 0; form < 3; form++)
 		for (int shift = 0; shift < 4; shift++) {
 			struct onnx_writer g = {0}, t = {0}, packed = {0};
@@ -146,9 +146,9 @@ Test(onnx_import, initialisers)
 			onnx_put_int(&t, 2, ONNX_FLOAT);
 			onnx_put_string(&t, 8, "w");
 			for (int i = 0; i < 3; i++) {
-				onnx_put_raw(&packed, &want[i], 4);
+				onnx_put_raw(&packed, &expected[i], 4);
 				if (form == 0)
-					onnx_put_float(&t, 4, want[i]);
+					onnx_put_float(&t, 4, expected[i]);
 			}
 			if (form > 0)
 				onnx_put_bytes(&t, form == 1 ? 4 : 9, packed.data, packed.bytes);
@@ -164,7 +164,7 @@ Test(onnx_import, initialisers)
 			const struct npl_value *w = &graph->value[graph->node[0].in[1]];
 			cr_assert(w->constant && w->producer == -1 && !w->is_fill);
 			cr_assert_eq((uintptr_t)w->data % 4, 0);
-			cr_assert_eq(memcmp(w->data, want, sizeof want), 0);
+			cr_assert_eq(memcmp(w->data, expected, sizeof expected), 0);
 			cr_assert_eq(graph->parameters, 3);
 			npl_graph_free(graph);
 			onnx_writer_free(&model);
@@ -179,7 +179,7 @@ Test(onnx_import, declared_outputs)
 		int type, rank;
 		int64_t dims[3];
 		int64_t batch;
-		const char *says; /* NULL: no warning */
+		const char *expected; /* NULL: no warning */
 	} cases[] = {
 		{ONNX_FLOAT, 2, {2, 4}, 0, NULL},
 		{ONNX_FLOAT, 2, {-1, 4}, 0, NULL},
@@ -205,9 +205,9 @@ Test(onnx_import, declared_outputs)
 		struct onnx_writer model = onnx_model(&g, 13);
 		const struct npl_load_options options = {.batch = cases[i].batch};
 		cr_assert_eq(load_bytes(&model, &options, &graph, &err), 0, "%s", err.msg);
-		cr_assert_eq(graph->n_warnings, cases[i].says != NULL, "case %zu", i);
-		if (cases[i].says)
-			cr_assert_str_eq(graph->warning[0], cases[i].says);
+		cr_assert_eq(graph->n_warnings, cases[i].expected != NULL, "case %zu", i);
+		if (cases[i].expected)
+			cr_assert_str_eq(graph->warning[0], cases[i].expected);
 		npl_graph_free(graph);
 		onnx_writer_free(&model);
 	}
@@ -272,10 +272,10 @@ Test(onnx_import, integer_tensors)
 			cr_assert_eq(graph->folded_constants, 1);
 			const unsigned char *data = npl_value_data(graph, &graph->value[graph->output[0]], &err);
 			for (int i = 0; i < 2; i++) {
-				int64_t found = 0;
-				memcpy(&found, data + i * kinds[k].size, (size_t)kinds[k].size);
+				int64_t n_found = 0;
+				memcpy(&n_found, data + i * kinds[k].size, (size_t)kinds[k].size);
 				int unused_bits = 64 - 8 * kinds[k].size;
-				cr_assert_eq(found, (int64_t)((uint64_t)v[i] << unused_bits >> unused_bits));
+				cr_assert_eq(n_found, (int64_t)((uint64_t)v[i] << unused_bits >> unused_bits));
 			}
 			npl_graph_free(graph);
 			onnx_writer_free(&model);

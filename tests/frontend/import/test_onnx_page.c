@@ -23,7 +23,7 @@ struct odd {
 	const char *attr;
 	int64_t value;
 	int weight; /* the type of a constant w of one byte, where the operator meets it so; 0: none */
-	const char *says[2];
+	const char *expected[2];
 };
 
 #define BLOCKS(op_, inputs_)                                                                                           \
@@ -145,9 +145,9 @@ Test(onnx_page, what_is_refused)
 	for (size_t i = 0; i < ROWS; i++) {
 		cr_expect_eq(load(&table[i], &err), NPL_EINPUT, "%s, opset %d: %s", table[i].op, table[i].opset,
 			     err.msg);
-		for (int k = 0; k < 2 && table[i].says[k]; k++)
-			cr_expect(strstr(err.msg, table[i].says[k]), "%s: expected '%s' in: %s", table[i].op,
-				  table[i].says[k], err.msg);
+		for (int k = 0; k < 2 && table[i].expected[k]; k++)
+			cr_expect(strstr(err.msg, table[i].expected[k]), "%s: expected '%s' in: %s", table[i].op,
+				  table[i].expected[k], err.msg);
 	}
 }
 
@@ -164,16 +164,16 @@ Test(onnx_page, refusals_are_tried)
 		on_page += strncmp(end - 6, " | - |", 6) != 0;
 	}
 	for (size_t i = 0; i < ROWS; i++) {
-		char begin[64], wanted[128];
+		char begin[64], output[128];
 		if (!table[i].refused)
 			continue;
 		tried++;
 		snprintf(begin, sizeof begin, "\n| %s |", table[i].op);
-		snprintf(wanted, sizeof wanted, " | %s |\n", table[i].refused);
+		snprintf(output, sizeof output, " | %s |\n", table[i].refused);
 		const char *there = strstr(page, begin), *end = there ? strchr(there + 1, '\n') : NULL;
-		const size_t n = strlen(wanted);
-		cr_expect(end && !strncmp(end + 1 - n, wanted, n), "the page's row of %s does not end with%s",
-			  table[i].op, wanted);
+		const size_t n = strlen(output);
+		cr_expect(end && !strncmp(end + 1 - n, output, n), "the page's row of %s does not end with%s",
+			  table[i].op, output);
 	}
 	cr_expect_eq(on_page, tried, "the page has %zu refusals, %zu are tried here", on_page, tried);
 	free(page);
@@ -221,14 +221,14 @@ Test(onnx_page, operators_that_are_not_listed)
 	struct npl_err err;
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
 		cr_expect_eq(load(&others[i], &err), NPL_EINPUT, "%s", others[i].op);
-		for (int k = 0; k < 2 && others[i].says[k]; k++)
-			cr_expect(strstr(err.msg, others[i].says[k]), "%s: %s", others[i].op, err.msg);
+		for (int k = 0; k < 2 && others[i].expected[k]; k++)
+			cr_expect(strstr(err.msg, others[i].expected[k]), "%s: %s", others[i].op, err.msg);
 	}
 	for (enum npl_op op = NPL_OP_NONE + 1; op < NPL_OPS; op++)
-		cr_expect(!graph_is_unwritten(npl_op_defs[op].name) && !graph_why_not(npl_op_defs[op].name),
+		cr_expect(!graph_is_unwritten(npl_op_defs[op].name) && !graph_refusal_reason(npl_op_defs[op].name),
 			  "%s is refused by name and stands in ops.def", npl_op_defs[op].name);
 	/* The page lists those that are not implemented, and no others; its lines are put together. */
-	char *page = read_page(), wanted[500] = "not implemented: ";
+	char *page = read_page(), output[500] = "not implemented: ";
 	size_t n = 0, length;
 	for (const char *c = page; *c; c++)
 		if (!isspace((unsigned char)*c) || (n && page[n - 1] != ' '))
@@ -236,8 +236,8 @@ Test(onnx_page, operators_that_are_not_listed)
 	page[n] = 0;
 	const char *at = graph_unwritten;
 	for (const char *word; (word = npl_next_word(&at, &length));)
-		snprintf(wanted + strlen(wanted), sizeof wanted - strlen(wanted), "%.*s%s", (int)length, word,
+		snprintf(output + strlen(output), sizeof output - strlen(output), "%.*s%s", (int)length, word,
 			 *at ? ", " : ".");
-	cr_expect(strstr(page, wanted), "docs/onnx.md does not say '%s'", wanted);
+	cr_expect(strstr(page, output), "docs/onnx.md does not say '%s'", output);
 	free(page);
 }

@@ -23,25 +23,25 @@ static struct npl_graph *load(const char *path, const struct npl_load_options *o
 }
 
 /* Empty when equal within the tolerances, else what differs. Integers must be equal. */
-static const char *compare(const struct npl_tensor *found, const struct npl_tensor *want, double relative,
-			   double absolute, char *why, size_t n)
+static const char *compare(const struct npl_tensor *found, const struct npl_tensor *expected, double relative,
+			   double absolute, char *reason, size_t n)
 {
 	char a[128], b[128];
-	if (found->dtype != want->dtype || !npl_shape_equal(&found->shape, &want->shape)) {
-		snprintf(why, n, "%s %s, expected %s %s", npl_dtype_name(found->dtype),
-			 npl_shape_text(&found->shape, a, sizeof a), npl_dtype_name(want->dtype),
-			 npl_shape_text(&want->shape, b, sizeof b));
-		return why;
+	if (found->dtype != expected->dtype || !npl_shape_equal(&found->shape, &expected->shape)) {
+		snprintf(reason, n, "%s %s, expected %s %s", npl_dtype_name(found->dtype),
+			 npl_shape_text(&found->shape, a, sizeof a), npl_dtype_name(expected->dtype),
+			 npl_shape_text(&expected->shape, b, sizeof b));
+		return reason;
 	}
 	if (found->dtype != NPL_F32) {
-		snprintf(why, n, "values differ");
-		return memcmp(found->data, want->data, npl_tensor_bytes(want)) ? why : "";
+		snprintf(reason, n, "values differ");
+		return memcmp(found->data, expected->data, npl_tensor_bytes(expected)) ? reason : "";
 	}
-	for (int64_t i = 0; i < npl_tensor_count(want); i++) {
-		double f = ((float *)found->data)[i], w = ((float *)want->data)[i];
+	for (int64_t i = 0; i < npl_tensor_count(expected); i++) {
+		double f = ((float *)found->data)[i], w = ((float *)expected->data)[i];
 		if (!(fabs(f - w) <= absolute + relative * fabs(w))) {
-			snprintf(why, n, "element %lld is %.9g, expected %.9g", (long long)i, f, w);
-			return why;
+			snprintf(reason, n, "element %lld is %.9g, expected %.9g", (long long)i, f, w);
+			return reason;
 		}
 	}
 	return "";
@@ -57,7 +57,7 @@ Test(onnx_real, mnist)
 					       &(struct npl_load_options){.no_fold = set & 1});
 		struct npl_tensor x, y;
 		struct npl_err err;
-		char path[256], why[256];
+		char path[256], reason[256];
 		cr_assert_eq(graph->n_nodes, set & 1 ? 11 : 8);
 		cr_assert_eq(graph->folded_biases, set & 1 ? 0 : 3);
 		snprintf(path, sizeof path, MODELS "/mnist-8/test_data_set_%d/input_0.pb", set / 2);
@@ -66,7 +66,7 @@ Test(onnx_real, mnist)
 		cr_assert_eq(npl_tensor_load(path, &y, &err), 0, "%s", err.msg);
 		struct npl_tensor *values = test_run_graph(graph, &x, &err);
 		cr_assert(values, "%s", err.msg);
-		cr_assert_str_empty(compare(&values[graph->output[0]], &y, 1e-4, 1e-4, why, sizeof why));
+		cr_assert_str_empty(compare(&values[graph->output[0]], &y, 1e-4, 1e-4, reason, sizeof reason));
 		test_free_values(graph, values);
 		npl_tensor_free(&x);
 		npl_tensor_free(&y);
@@ -125,7 +125,7 @@ Test(onnx_real, topologies)
 	for (size_t i = 0; i < sizeof light / sizeof light[0]; i++)
 		for (int64_t batch = 1; batch <= 16; batch *= 4) {
 			char path[256];
-			struct npl_tensor want;
+			struct npl_tensor expected;
 			struct npl_err err;
 			snprintf(path, sizeof path, MODELS "/light/%s.onnx", light[i].name);
 			struct npl_graph *graph = load(path, &(struct npl_load_options){.batch = batch});
@@ -140,10 +140,10 @@ Test(onnx_real, topologies)
 			cr_assert_lt(graph->arena.bytes,
 				     8 << 20); /* the weights stay fills: hundreds of megabytes otherwise */
 			snprintf(path, sizeof path, MODELS "/light/%s_output_0.pb", light[i].name);
-			cr_assert_eq(npl_tensor_load(path, &want, &err), 0, "%s", err.msg);
-			want.shape.dim[0] = batch;
-			cr_assert(npl_shape_equal(&graph->value[graph->output[0]].shape, &want.shape));
-			npl_tensor_free(&want);
+			cr_assert_eq(npl_tensor_load(path, &expected, &err), 0, "%s", err.msg);
+			expected.shape.dim[0] = batch;
+			cr_assert(npl_shape_equal(&graph->value[graph->output[0]].shape, &expected.shape));
+			npl_tensor_free(&expected);
 			npl_graph_free(graph);
 		}
 }

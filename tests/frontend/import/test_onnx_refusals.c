@@ -355,7 +355,7 @@ static void name_is_a_number(struct onnx_writer *g)
 
 static const struct {
 	void (*build)(struct onnx_writer *);
-	const char *says[3];
+	const char *expected[3];
 } refusals[] = {
 	{no_output, {"no output"}},
 	{output_of_nobody, {"output 'ghost' is made by no node"}},
@@ -407,18 +407,18 @@ static const struct {
 };
 
 static void expect_refusal(const struct onnx_writer *model, const struct npl_load_options *options,
-			   const char *const says[3])
+			   const char *const expected[3])
 {
 	struct npl_graph *graph;
 	struct npl_err err;
 	int rc = load_bytes(model, options, &graph, &err);
-	cr_assert_eq(rc, NPL_EINPUT, "expected a refusal with '%s', got %d '%s'", says[0], rc, err.msg);
+	cr_assert_eq(rc, NPL_EINPUT, "expected a refusal with '%s', got %d '%s'", expected[0], rc, err.msg);
 	cr_assert_eq(err.code, NPL_EINPUT);
 	cr_assert_null(graph);
 	cr_assert_eq(strncmp(err.msg, PATH ": ", strlen(PATH) + 2), 0, "no file name: %s", err.msg);
 	cr_assert_null(strchr(err.msg, '\n'));
-	for (int i = 0; i < 3 && says[i]; i++)
-		cr_assert(strstr(err.msg, says[i]), "expected '%s' in: %s", says[i], err.msg);
+	for (int i = 0; i < 3 && expected[i]; i++)
+		cr_assert(strstr(err.msg, expected[i]), "expected '%s' in: %s", expected[i], err.msg);
 }
 
 /* Each wrong graph is refused, naming the file and the culprit. */
@@ -428,7 +428,7 @@ Test(onnx_refusals, refusals)
 		struct onnx_writer g = {0};
 		refusals[i].build(&g);
 		struct onnx_writer model = onnx_model(&g, 13);
-		expect_refusal(&model, NULL, refusals[i].says);
+		expect_refusal(&model, NULL, refusals[i].expected);
 		onnx_writer_free(&model);
 	}
 }
@@ -474,7 +474,7 @@ Test(onnx_refusals, versions_of_an_operator)
 	static const struct {
 		const char *op;
 		int opset;
-		const char *says[3];
+		const char *expected[3];
 	} wrong[] = {
 		{"HardSwish", 13, {"node 'odd' (HardSwish)", "came with opset 14", "export it with opset 14 or later"}},
 		{"Erf", 6, {"node 'odd' (Erf)", "came with opset 9 and the model is of opset 6"}},
@@ -486,13 +486,13 @@ Test(onnx_refusals, versions_of_an_operator)
 		relu_graph(&g);
 		onnx_put_node(&g, wrong[i].op, "odd", "y", "z", NULL);
 		struct onnx_writer model = onnx_model(&g, wrong[i].opset);
-		expect_refusal(&model, NULL, wrong[i].says);
+		expect_refusal(&model, NULL, wrong[i].expected);
 		onnx_writer_free(&model);
 	}
 }
 
 /* Operators of others, and tensors of types that there are none of, are refused by name, with what would work. */
-Test(onnx_refusals, what_others_have)
+Test(onnx_refusals, foreign_operators_and_types_are_refused_by_name)
 {
 	static const char *const domains[] = {"com.microsoft", "ai.onnx.ml"};
 	static const struct {

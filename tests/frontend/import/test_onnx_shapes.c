@@ -64,11 +64,11 @@ Test(onnx_shapes, exported_view)
 			onnx_put_output(&g, "y");
 			struct onnx_writer model = onnx_model(&g, 11);
 			struct npl_graph *graph = load(&model, batch);
-			int64_t want = batch ? batch : exported < 0 ? 1 : exported;
+			int64_t expected = batch ? batch : exported < 0 ? 1 : exported;
 			const struct npl_shape *y = &graph->value[graph->output[0]].shape;
 			cr_assert_eq(graph->n_nodes, 2);
 			cr_assert_eq(graph->node[1].op, NPL_OP_RESHAPE);
-			cr_assert(y->rank == 3 && y->dim[0] == want && y->dim[1] == 10 && y->dim[2] == 7);
+			cr_assert(y->rank == 3 && y->dim[0] == expected && y->dim[1] == 10 && y->dim[2] == 7);
 			npl_graph_free(graph);
 			onnx_writer_free(&model);
 		}

@@ -54,9 +54,10 @@ static struct npl_conformance run_cases(const struct families *f, struct npl_dev
 	cr_assert_eq(npl_conformance_run(f->path, f->n, &how, &c, &err), 0, "%s", err.msg);
 	cr_assert_eq(c.n_cases, f->cases);
 	for (int i = 0; i < c.n_cases; i++)
-		cr_expect(c.item[i].status == NPL_CASE_PASSED || (device && c.item[i].status == NPL_CASE_UNSUPPORTED &&
-								  c.item[i].nodes_on_device == 0),
-			  "%s: %s", c.item[i].name, c.item[i].reason);
+		cr_expect(c.cases[i].status == NPL_CASE_PASSED ||
+				  (device && c.cases[i].status == NPL_CASE_UNSUPPORTED &&
+				   c.cases[i].nodes_on_device == 0),
+			  "%s: %s", c.cases[i].name, c.cases[i].reason);
 	fprintf(stderr, "%s: %d of %d cases in %d families passed\n", device ? "cpu" : "reference",
 		c.count[NPL_CASE_PASSED], c.n_cases, f->n);
 	return c;

@@ -52,8 +52,8 @@ static void check_network(const char *folder, const char *path)
 /* The hash of the output of every device, one after the other. */
 static void hashes_of(const char *folder, const char *path, char text[1024])
 {
-	const struct cli_how how = {.folder = folder};
-	struct cli_result r = cli_run(&how, "compare", path, "--devices", "reference,tpu_v1,diannao", "--json",
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "compare", path, "--devices", "reference,tpu_v1,diannao", "--json",
 				      "@/costs.json");
 	cr_assert_eq(r.status, 0, "%s: %s", path, r.err);
 	cli_free(&r);
@@ -84,7 +84,7 @@ static void check_networks(const char *prefix, const char *const *name, size_t n
 	cli_remove_folder(folder);
 }
 
-Test(opset_upgrade, same_network)
+Test(opset_upgrade, the_same_network_in_later_opsets_gives_the_same)
 {
 	static const char *const shipped[] = {
 		"alexnet", "bert_base", "cnn0", "cnn1", "digits",       "gpt2_small_decode", "lenet5", "lstm0",

@@ -65,7 +65,7 @@ Test(tensor_file, round_trip)
 	snprintf(npy, sizeof npy, "%s/t.npy", dir);
 	snprintf(pb, sizeof pb, "%s/t.pb", dir);
 	for (int i = 0; i < 300; i++) {
-		struct npl_tensor t = random_tensor(&rng), back;
+		struct npl_tensor t = random_tensor(&rng), restored;
 		struct npl_err err;
 		struct onnx_writer proto = onnx_tensor_of("t", onnx_type[t.dtype], t.shape.rank, t.shape.dim, t.data,
 							  npl_tensor_bytes(&t));
@@ -74,12 +74,13 @@ Test(tensor_file, round_trip)
 		const bool in_npy = t.dtype != NPL_BF16;
 		cr_assert_eq(npl_tensor_save_npy(npy, &t, &err), in_npy ? 0 : NPL_EINPUT, "%s", err.msg);
 		for (int k = in_npy ? 0 : 1; k < 2; k++) {
-			cr_assert_eq(npl_tensor_load(k ? pb : npy, &back, &err), 0, "case %d: %s", i, err.msg);
-			cr_assert_eq(back.dtype, t.dtype);
-			cr_assert(npl_shape_equal(&back.shape, &t.shape));
-			cr_assert_eq(memcmp(back.data, t.data, npl_tensor_bytes(&t)), 0);
-			cr_assert((uintptr_t)back.data % 64 == 0 && back.owned && !back.name && back.quant.scale == 0);
-			npl_tensor_free(&back);
+			cr_assert_eq(npl_tensor_load(k ? pb : npy, &restored, &err), 0, "case %d: %s", i, err.msg);
+			cr_assert_eq(restored.dtype, t.dtype);
+			cr_assert(npl_shape_equal(&restored.shape, &t.shape));
+			cr_assert_eq(memcmp(restored.data, t.data, npl_tensor_bytes(&t)), 0);
+			cr_assert((uintptr_t)restored.data % 64 == 0 && restored.owned && !restored.name &&
+				  restored.quant.scale == 0);
+			npl_tensor_free(&restored);
 		}
 		npl_tensor_free(&t);
 		onnx_writer_free(&proto);
@@ -98,7 +99,7 @@ Test(tensor_file, numpy_bytes)
 {
 	static const float values[4] = {1.5f, -2, 0, 3};
 	char dir[64], path[96], bytes[512];
-	struct npl_tensor t = {.dtype = NPL_F32, .shape = npl_shape_of(2, 2, 2), .data = (void *)values}, back;
+	struct npl_tensor t = {.dtype = NPL_F32, .shape = npl_shape_of(2, 2, 2), .data = (void *)values}, restored;
 	struct npl_err err;
 	struct npl_file file;
 	cr_assert_eq(sizeof numpy_header - 1, 128);
@@ -116,9 +117,10 @@ Test(tensor_file, numpy_bytes)
 	bytes[6] = 2;
 	memcpy(bytes + 8, &(uint32_t){(uint32_t)n}, 4);
 	memcpy(bytes + 12 + n, values, sizeof values);
-	cr_assert_eq(npl_tensor_load_npy_memory(bytes, 12 + (size_t)n + sizeof values, &back, &err), 0, "%s", err.msg);
-	cr_assert(back.shape.rank == 1 && !memcmp(back.data, values, sizeof values));
-	npl_tensor_free(&back);
+	cr_assert_eq(npl_tensor_load_npy_memory(bytes, 12 + (size_t)n + sizeof values, &restored, &err), 0, "%s",
+		     err.msg);
+	cr_assert(restored.shape.rank == 1 && !memcmp(restored.data, values, sizeof values));
+	npl_tensor_free(&restored);
 	unlink(path);
 	rmdir(dir);
 }
@@ -147,7 +149,7 @@ Test(tensor_file, npy_headers)
 	static const struct {
 		const char *text;
 		size_t data;
-		const char *says; /* NULL: accepted */
+		const char *expected; /* NULL: accepted */
 	} cases[] = {
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (), }", 4, NULL},
 		{"{'descr': '<f4', 'fortran_order': False, 'shape': (3,)}", 12, NULL},
@@ -185,8 +187,8 @@ Test(tensor_file, npy_headers)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct npl_err err;
 		int rc = load_text(cases[i].text, cases[i].data, &err);
-		cr_assert_eq(rc, cases[i].says ? NPL_EINPUT : 0, "%s: %d %s", cases[i].text, rc, err.msg);
-		cr_assert(!rc || strstr(err.msg, cases[i].says), "%s: %s", cases[i].text, err.msg);
+		cr_assert_eq(rc, cases[i].expected ? NPL_EINPUT : 0, "%s: %d %s", cases[i].text, rc, err.msg);
+		cr_assert(!rc || strstr(err.msg, cases[i].expected), "%s: %s", cases[i].text, err.msg);
 	}
 	char bytes[] = "\x93NUMPY\x02\x00\xff\xff\xff\x7f{'descr': ";
 	struct npl_tensor t;
@@ -224,12 +226,12 @@ Test(tensor_file, truncated)
 	onnx_writer_free(&pb);
 }
 
-static void expect_failure(const char *path, const char *says)
+static void expect_failure(const char *path, const char *expected)
 {
 	struct npl_tensor t;
 	struct npl_err err;
 	cr_assert_eq(npl_tensor_load(path, &t, &err), NPL_EINPUT);
-	cr_assert(!strncmp(err.msg, path, strlen(path)) && strstr(err.msg, says), "%s", err.msg);
+	cr_assert(!strncmp(err.msg, path, strlen(path)) && strstr(err.msg, expected), "%s", err.msg);
 	cr_assert(!t.data && !t.owned);
 }
 
@@ -265,7 +267,7 @@ Test(tensor_file, bad_paths)
 Test(tensor_file, failed_write)
 {
 	char dir[64], path[96];
-	struct npl_tensor small = {.dtype = NPL_U8, .shape = npl_shape_of(1, 4), .data = (void *)"abcd"}, back;
+	struct npl_tensor small = {.dtype = NPL_U8, .shape = npl_shape_of(1, 4), .data = (void *)"abcd"}, restored;
 	struct npl_tensor large = {.dtype = NPL_F64, .shape = npl_shape_of(1, 100000)};
 	struct npl_err err;
 	struct rlimit limit = {.rlim_cur = 4096, .rlim_max = RLIM_INFINITY};
@@ -283,9 +285,9 @@ Test(tensor_file, failed_write)
 	cr_assert_eq(rc, NPL_EOUTPUT);
 	cr_assert(strstr(err.msg, strerror(EFBIG)), "%s", err.msg);
 	cr_assert_eq(entries(dir), 1);
-	cr_assert_eq(npl_tensor_load(path, &back, &err), 0, "%s", err.msg);
-	cr_assert_eq(memcmp(back.data, "abcd", 4), 0);
-	npl_tensor_free(&back);
+	cr_assert_eq(npl_tensor_load(path, &restored, &err), 0, "%s", err.msg);
+	cr_assert_eq(memcmp(restored.data, "abcd", 4), 0);
+	npl_tensor_free(&restored);
 	npl_tensor_free(&large);
 	unlink(path);
 	rmdir(dir);

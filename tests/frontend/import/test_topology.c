@@ -186,8 +186,8 @@ Test(topology, sparsity_is_ignored_with_a_word)
 Test(topology, names_of_columns)
 {
 	static const struct {
-		const char *header; /* of convolutions with 8 columns, or of products with 4 */
-		const char *says;   /* in its warning; NULL: there is none */
+		const char *header;   /* of convolutions with 8 columns, or of products with 4 */
+		const char *expected; /* in its warning; NULL: there is none */
 	} cases[] = {
 		{"layer, ifmap height,ifmap width,filter height,filter width,channel,num filters,stride", NULL},
 		{"name,H,W,Filter H,Filter W,Input channels,Output channels,Strides,,,Eh,Ew,e2", NULL},
@@ -228,9 +228,9 @@ Test(topology, names_of_columns)
 		cli_write_text(folder, "net.csv", text);
 		int rc = npl_graph_load(cli_path(folder, "net.csv"), NULL, &graph, &err);
 		cr_assert_eq(rc, 0, "%s: %s", cases[i].header, err.msg);
-		cr_assert_eq(graph->n_warnings, cases[i].says != NULL, "%s", cases[i].header);
-		cr_assert(!cases[i].says || strstr(graph->warning[0], cases[i].says), "expected '%s' in: %s",
-			  cases[i].says, graph->warning[0]);
+		cr_assert_eq(graph->n_warnings, cases[i].expected != NULL, "%s", cases[i].header);
+		cr_assert(!cases[i].expected || strstr(graph->warning[0], cases[i].expected), "expected '%s' in: %s",
+			  cases[i].expected, graph->warning[0]);
 		cr_assert_eq(graph->macs, gemm ? 3 * 5 * 4u : 7 * 6 * 3 * 3 * 16 * 4u);
 		npl_graph_free(graph);
 	}
@@ -268,7 +268,7 @@ Test(topology, columns_behind)
 Test(topology, refusals)
 {
 	static const struct {
-		const char *says, *text;
+		const char *expected, *text;
 	} cases[] = {
 		{"the file is empty", ""},
 		{"there is no row of column names", "# nothing\n"},
@@ -312,7 +312,7 @@ Test(topology, refusals)
 		cli_write_text(folder, "net.csv", cases[i].text);
 		cr_assert_eq(npl_graph_load(cli_path(folder, "net.csv"), NULL, &graph, &err), NPL_EINPUT, "%s",
 			     cases[i].text);
-		cr_assert(strstr(err.msg, cases[i].says), "expected '%s' in: %s", cases[i].says, err.msg);
+		cr_assert(strstr(err.msg, cases[i].expected), "expected '%s' in: %s", cases[i].expected, err.msg);
 		cr_assert(strstr(err.msg, folder), "%s", err.msg);
 		cr_assert_null(graph);
 	}
@@ -328,9 +328,9 @@ Test(topology, compared_on_devices)
 	cli_folder(folder);
 	cli_write_text(folder, "small.csv",
 		       HEADER "a, 14, 14, 3, 3, 8, 16, 2,\nDPb, 10, 10, 3, 3, 16, 1, 1,\nc, 9, 9, 1, 1, 16, 8, 2,\n");
-	const struct cli_how how = {.folder = folder};
-	json_t *values = cli_json(&how, "compare", "@/small.csv", "--devices", "tpu_v1,cpu", "--json", "-");
-	json_t *timing = cli_json(&how, "compare", "@/small.csv", "--devices", "tpu_v1", "--timing-only", "--json",
+	const struct cli_run_options options = {.folder = folder};
+	json_t *values = cli_json(&options, "compare", "@/small.csv", "--devices", "tpu_v1,cpu", "--json", "-");
+	json_t *timing = cli_json(&options, "compare", "@/small.csv", "--devices", "tpu_v1", "--timing-only", "--json",
 				  "-");
 	cr_assert_str_eq(cli_text(cli_at(values, "model.name")), "small");
 	cr_assert_eq(cli_integer(cli_at(values, "model.macs")),

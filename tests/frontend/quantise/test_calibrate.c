@@ -34,10 +34,10 @@ static void draw(uint64_t *rng, int rare, float *x)
 
 static struct npl_calibration *calibrate(struct net *net, const char *text, float (*batch)[ELEMENTS], int n)
 {
-	struct npl_calibrate how;
+	struct npl_calibration_options how;
 	struct npl_calibration *c;
 	struct npl_err err;
-	cr_assert_eq(npl_calibrate_parse(text, &how, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_calibration_parse(text, &how, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_calibration_open(net->graph, &how, &c, &err), 0, "%s", err.msg);
 	for (int pass = 0; pass < npl_calibration_passes(c); pass++)
 		for (int b = 0; b < n; b++) {
@@ -52,18 +52,18 @@ static struct npl_calibration *calibrate(struct net *net, const char *text, floa
 
 static double squared_error(const float *x, int n, struct npl_range range)
 {
-	struct npl_tensor real = {.dtype = NPL_F32, .shape = npl_shape_of(1, n), .data = (void *)x}, q, back;
+	struct npl_tensor real = {.dtype = NPL_F32, .shape = npl_shape_of(1, n), .data = (void *)x}, q, restored;
 	struct npl_err err;
 	double sum = 0;
 	uint64_t saturations = 0;
 	cr_assert_eq(npl_quantise_counting(&real, NPL_FORMAT_INT8, npl_quant_of_range(NPL_FORMAT_INT8, range), &q,
 					   &saturations, &err),
 		     0);
-	cr_assert_eq(npl_dequantise(&q, &back, &err), 0);
+	cr_assert_eq(npl_dequantise(&q, &restored, &err), 0);
 	for (int i = 0; i < n; i++)
-		sum += pow((double)((float *)back.data)[i] - (double)x[i], 2);
+		sum += pow((double)((float *)restored.data)[i] - (double)x[i], 2);
 	npl_tensor_free(&q);
-	npl_tensor_free(&back);
+	npl_tensor_free(&restored);
 	return sum;
 }
 
@@ -85,12 +85,12 @@ Test(calibrate, percentiles_leave_out_what_they_say_and_no_more)
 	draw(&rng, 100, x[1]);
 	static const char *const text[] = {"minmax",     "percentile=100", "percentile=99.9",
 					   "percentile", "percentile=99",  "percentile=90"};
-	static const double most[] = {0, 0, 0.001, 0.0001, 0.01, 0.1};
+	static const double maximum[] = {0, 0, 0.001, 0.0001, 0.01, 0.1};
 	struct npl_range last = {.low = -1e9f, .high = 1e9f};
 	for (int i = 0; i < 6; i++) {
 		struct npl_calibration *c = calibrate(&net, text[i], x, 2);
 		const struct npl_range range = npl_calibration_ranges(c, NPL_FORMAT_INT8)[v];
-		cr_assert_leq(outside(x[0], 2 * ELEMENTS, range), most[i], "%s", text[i]);
+		cr_assert_leq(outside(x[0], 2 * ELEMENTS, range), maximum[i], "%s", text[i]);
 		if (i != 3) {
 			cr_assert(range.low >= last.low && range.high <= last.high, "%s", text[i]);
 			last = range;
@@ -118,14 +118,15 @@ Test(calibrate, least_squares_are_nearly_the_best_there_is)
 		struct npl_calibration *mse = calibrate(&net, "mse", x, 2), *all = calibrate(&net, "minmax", x, 2);
 		const struct npl_range best = npl_calibration_ranges(mse, NPL_FORMAT_INT8)[v],
 				       whole = npl_calibration_ranges(all, NPL_FORMAT_INT8)[v];
-		double found = squared_error(x[0], 2 * ELEMENTS, best), least = INFINITY;
+		double actual = squared_error(x[0], 2 * ELEMENTS, best), minimum = INFINITY;
 		for (int i = 0; i < 24; i++)
 			for (int k = 0; k < 24; k++) {
 				const struct npl_range tried = {.low = whole.low * (float)(24 - i) / 24,
 								.high = whole.high * (float)(24 - k) / 24};
-				least = fmin(least, squared_error(x[0], 2 * ELEMENTS, tried));
+				minimum = fmin(minimum, squared_error(x[0], 2 * ELEMENTS, tried));
 			}
-		cr_assert_leq(found, 1.05 * least, "one in %d: %g, the best of those tried %g", rare, found, least);
+		cr_assert_leq(actual, 1.05 * minimum, "one in %d: %g, the best of those tried %g", rare, actual,
+			      minimum);
 		cr_assert(npl_calibration_ranges(mse, NPL_FORMAT_INT8)[net.graph->output[0]].low >= 0,
 			  "behind Relu there is nothing below 0");
 		npl_calibration_close(mse);
@@ -163,11 +164,11 @@ Test(calibrate, methods_by_name)
 	static const char *const bad[] = {
 		"",     "max", "percentile=", "percentile=50", "percentile=101", "percentile=9x", "percentile=nan",
 		"mse=3"};
-	struct npl_calibrate how;
+	struct npl_calibration_options how;
 	struct npl_err err;
 	char text[40];
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
-		cr_assert_eq(npl_calibrate_parse(bad[i], &how, &err), NPL_EUSAGE, "%s", bad[i]);
-	cr_assert_eq(npl_calibrate_parse("percentile", &how, &err), 0);
-	cr_assert_str_eq(npl_calibrate_text(&how, text, sizeof text), "99.99th percentile");
+		cr_assert_eq(npl_calibration_parse(bad[i], &how, &err), NPL_EUSAGE, "%s", bad[i]);
+	cr_assert_eq(npl_calibration_parse("percentile", &how, &err), 0);
+	cr_assert_str_eq(npl_calibration_text(&how, text, sizeof text), "99.99th percentile");
 }

@@ -91,9 +91,9 @@ static struct found find_placed(const char *nodes, const char *outputs, const in
 	struct found f = {0};
 	struct npl_err err;
 	struct onnx_writer g = beginning();
-	char text[1024], op[32], result[32], *line, *rest = text;
+	char text[1024], op[32], result[32], *line, *tail = text;
 	snprintf(text, sizeof text, "%s", nodes);
-	while ((line = strtok_r(rest, "\n", &rest))) {
+	while ((line = strtok_r(tail, "\n", &tail))) {
 		struct onnx_writer attrs = {0};
 		int at = 0;
 		cr_assert_eq(sscanf(line, "%31s %31s %n", op, result, &at), 2, "%s", line);
@@ -108,7 +108,7 @@ static struct found find_placed(const char *nodes, const char *outputs, const in
 		onnx_put_node(&g, op, result, line + at, result, &attrs);
 	}
 	snprintf(text, sizeof text, "%s", outputs);
-	for (rest = text; (line = strtok_r(rest, " ", &rest));)
+	for (tail = text; (line = strtok_r(tail, " ", &tail));)
 		onnx_put_output(&g, line);
 	f.model = onnx_model(&g, 13);
 	int rc = npl_graph_load_memory("net.onnx", f.model.data, f.model.bytes, NULL, GRAPH_LIMITS, &f.graph, &err);
@@ -175,7 +175,7 @@ Test(model_quant, one_value_quantised_more_than_once)
 	check("DequantizeLinear d b s z\nQuantizeLinear q d s z\nQuantizeLinear p d t z", "q p", "d=b(0.5,7) -d +q");
 }
 
-Test(model_quant, only_one_of_both)
+Test(model_quant, lone_quantise_and_dequantise_nodes_are_taken)
 {
 	check("Relu y x\nQuantizeLinear q y s z", "q", "y=q(0.5,7)! +q");
 	check("QuantizeLinear q x s", "q", "x=q(0.5,0)! +q");
@@ -185,7 +185,7 @@ Test(model_quant, only_one_of_both)
 	release(&f);
 }
 
-Test(model_quant, who_reads_floats)
+Test(model_quant, readers_of_floats_get_floats)
 {
 	check("DequantizeLinear d b s z\nRelu y d\nAbs a d", "y a", "d=b(0.5,7) -d");
 	check("DequantizeLinear d b s z\nQuantizeLinear q d s z", "q", "d=b(0.5,7)! -d +q");
@@ -202,7 +202,7 @@ Test(model_quant, joined_and_multiplied_values_have_each_their_own)
 }
 
 /* A scale for each channel, one that is computed. */
-Test(model_quant, what_is_an_operator_like_any_other)
+Test(model_quant, scales_by_channel_or_computed_run_as_operators)
 {
 	check("DequantizeLinear d b ss\nRelu y d", "y", "");
 	check("ReduceMax m x\nQuantizeLinear q x m z", "q", "");
@@ -251,11 +251,11 @@ Test(model_quant, what_the_model_gives_and_wants_as_integers)
 	for (size_t k = 0; k < sizeof name / sizeof *name; k++)
 		cr_expect_eq(npl_model_quant_is_given(&f.quants, value_of(&f, name[k])), given[k], "%s", name[k]);
 	static const char *const made[] = {"m", "g", "o", "y"};
-	static const bool wanted[] = {true, false, true, true};
+	static const bool output[] = {true, false, true, true};
 	for (size_t k = 0; k < sizeof made / sizeof *made; k++) {
 		const int v = value_of(&f, made[k]);
 		const struct npl_node *node = &f.graph->node[f.graph->value[v].producer];
-		cr_expect_eq(npl_model_quant_is_wanted(&f.quants, node, v), wanted[k], "%s", made[k]);
+		cr_expect_eq(npl_model_quant_is_wanted(&f.quants, node, v), output[k], "%s", made[k]);
 	}
 	release(&f);
 }

@@ -20,7 +20,7 @@ static void put_constant(struct onnx_writer *g, const char *name, int type, int 
 }
 
 /* QuantizeLinear, QLinearMatMul with this scale for input, weights or result (which), DequantizeLinear. */
-static void write_model(const char *folder, int which, float odd)
+static void write_model(const char *folder, int variant, float odd)
 {
 	static const char *const product[] = {"q odd z w one wz one z", "q one z w odd wz one z",
 					      "q one z w one wz odd z"};
@@ -37,7 +37,7 @@ static void write_model(const char *folder, int which, float odd)
 	put_constant(&g, "wz", ONNX_INT8, 0, &weight_zero, 1);
 	put_constant(&g, "w", ONNX_INT8, 2, weights, sizeof weights);
 	onnx_put_node(&g, "QuantizeLinear", "quantise", "x one z", "q", NULL);
-	onnx_put_node(&g, "QLinearMatMul", "product", product[which], "m", NULL);
+	onnx_put_node(&g, "QLinearMatMul", "product", product[variant], "m", NULL);
 	onnx_put_node(&g, "DequantizeLinear", "back", "m one z", "y", NULL);
 	onnx_put_output(&g, "y");
 	cli_write_model(folder, "odd.onnx", &g);
@@ -48,12 +48,12 @@ Test(odd_scales, every_device_gives_what_the_operator_gives)
 	static const float odd[] = {-0.05f, 0, -0.0f, 1e-40f, 3e38f, INFINITY, NAN};
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
-	for (int which = 0; which < 3; which++)
+	const struct cli_run_options options = {.folder = folder};
+	for (int variant = 0; variant < 3; variant++)
 		for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-			write_model(folder, which, odd[i]);
+			write_model(folder, variant, odd[i]);
 			for (int rtl = 0; rtl < 2; rtl++) {
-				struct cli_result r = cli_run(&how, "compare", "@/odd.onnx", "--devices",
+				struct cli_result r = cli_run(&options, "compare", "@/odd.onnx", "--devices",
 							      "reference,cpu,tpu_v1,diannao", "--engine",
 							      rtl ? "rtl" : "fast", "--set", "cpu.precision=int8",
 							      "--json", "@/r.json");
@@ -66,14 +66,15 @@ Test(odd_scales, every_device_gives_what_the_operator_gives)
 					const char *made = cli_text(cli_at(device, "output_sha256"));
 					expected = expected ? expected : made;
 					cr_assert_str_eq(made, expected, "%s with the scale %g (%d)",
-							 cli_text(cli_at(device, "name")), (double)odd[i], which);
+							 cli_text(cli_at(device, "name")), (double)odd[i], variant);
 				}
 				json_decref(root);
 				free(text);
 				cli_free(&r);
 			}
 		}
-	struct cli_result r = cli_run(&how, "run", "@/odd.onnx", "--device", "tpu_v1", "--log-placement", "--quiet");
+	struct cli_result r = cli_run(&options, "run", "@/odd.onnx", "--device", "tpu_v1", "--log-placement",
+				      "--quiet");
 	cr_assert(
 		cli_says(r.err, "its output scale 'odd' is nan, and the rule on integers takes finite numbers above 0"),
 		"%s", r.err);
@@ -90,7 +91,7 @@ Test(odd_scales, a_bias_of_the_scale_0_is_0)
 	const int32_t bias[N] = {5, -5, 0x3f800000};
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	struct onnx_writer g = {0}, b = onnx_tensor_of("b", ONNX_INT32, 1, (int64_t[]){N}, bias, sizeof bias);
 	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){1, 2});
 	onnx_put_message(&g, 5, &b);
@@ -101,8 +102,8 @@ Test(odd_scales, a_bias_of_the_scale_0_is_0)
 	onnx_put_output(&g, "y");
 	cli_write_model(folder, "bias.onnx", &g);
 	for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
-		struct cli_result r = cli_run(&how, "run", "@/bias.onnx", "--device", devices[d], "--quiet", "--output",
-					      "@/y.npy");
+		struct cli_result r = cli_run(&options, "run", "@/bias.onnx", "--device", devices[d], "--quiet",
+					      "--output", "@/y.npy");
 		if (r.status == 4) { /* cpu without OpenBLAS */
 			cli_free(&r);
 			continue;
@@ -126,7 +127,7 @@ Test(odd_scales, a_clip_without_a_number_for_a_limit)
 	const uint8_t zero = 64;
 	char folder[CLI_PATH], *first = NULL;
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
+	const struct cli_run_options options = {.folder = folder};
 	struct onnx_writer g = {0};
 	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){4, K});
 	put_constant(&g, "six", ONNX_FLOAT, 0, &six, sizeof six);
@@ -141,7 +142,7 @@ Test(odd_scales, a_clip_without_a_number_for_a_limit)
 	onnx_put_output(&g, "y");
 	cli_write_model(folder, "clip.onnx", &g);
 	for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
-		struct cli_result r = cli_run(&how, "compare", "@/clip.onnx", "--devices", devices[d], "--set",
+		struct cli_result r = cli_run(&options, "compare", "@/clip.onnx", "--devices", devices[d], "--set",
 					      d == 1 ? "cpu.precision=int8" : "host.cores=1", "--json", "-");
 		if (r.status == 4) { /* cpu without OpenBLAS */
 			cli_free(&r);

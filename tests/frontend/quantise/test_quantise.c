@@ -93,19 +93,19 @@ Test(quantise, round_trip)
 		x[0] = 0;
 		x[1] = range.low;
 		x[2] = range.high;
-		struct npl_tensor quantised = quantise(x, VALUES, format, q), back;
+		struct npl_tensor quantised = quantise(x, VALUES, format, q), restored;
 		struct npl_err err;
-		cr_assert_eq(npl_dequantise(&quantised, &back, &err), 0, "%s", err.msg);
+		cr_assert_eq(npl_dequantise(&quantised, &restored, &err), 0, "%s", err.msg);
 		cr_assert_eq(value_at(&quantised, 0), q.zero_point, "seed %llx, range %d: zero", SEED, i);
-		cr_assert_eq(((float *)back.data)[0], 0, "seed %llx, range %d: zero", SEED, i);
+		cr_assert_eq(((float *)restored.data)[0], 0, "seed %llx, range %d: zero", SEED, i);
 		for (int k = 0; k < VALUES; k++) {
-			double error = fabs((double)((float *)back.data)[k] - (double)x[k]);
+			double error = fabs((double)((float *)restored.data)[k] - (double)x[k]);
 			cr_assert(error <= 0.5 * (double)q.scale * (1 + 1e-4),
 				  "seed %llx, range %d: %g became %g, scale %g", SEED, i, (double)x[k],
-				  (double)((float *)back.data)[k], (double)q.scale);
+				  (double)((float *)restored.data)[k], (double)q.scale);
 		}
 		npl_tensor_free(&quantised);
-		npl_tensor_free(&back);
+		npl_tensor_free(&restored);
 	}
 }
 
@@ -278,7 +278,7 @@ Test(quantise, what_is_no_number)
 Test(quantise, bias)
 {
 	float data[] = {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 100, 3e9f, -3e9f, 2147483648.0f, -2147483648.0f};
-	static const int32_t want[] = {0, 2, 2, 0, -2, 100, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN};
+	static const int32_t expected[] = {0, 2, 2, 0, -2, 100, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN};
 	enum { N = sizeof data / sizeof *data };
 	struct npl_tensor b = floats(data, N), out;
 	struct npl_quant x = {.scale = 2}, w = {.scale = 0.5f};
@@ -288,7 +288,7 @@ Test(quantise, bias)
 	cr_assert_eq(out.dtype, NPL_I32);
 	cr_assert_eq(saturations, 3, "-2^31 fits, 2^31 does not"); /* 3e9, -3e9, 2^31 */
 	for (int i = 0; i < N; i++)
-		cr_assert_eq(((int32_t *)out.data)[i], want[i], "%g became %d", (double)data[i],
+		cr_assert_eq(((int32_t *)out.data)[i], expected[i], "%g became %d", (double)data[i],
 			     ((int32_t *)out.data)[i]);
 	npl_tensor_free(&out);
 	/* by channel: each bias at its own channel's scale, within half a step of the product of the scales */
@@ -304,9 +304,9 @@ Test(quantise, bias)
 		b = floats(values, 8);
 		cr_assert_eq(npl_quantise_bias(&b, &x, &w, &out, &saturations, &err), 0, "%s", err.msg);
 		for (int c = 0; c < 8; c++) {
-			double step = (double)x.scale * (double)scales[c], back = ((int32_t *)out.data)[c] * step;
-			cr_assert(fabs(back - (double)values[c]) <= 0.5 * step * (1 + 1e-9),
-				  "seed %llx: bias %g became %g", SEED, (double)values[c], back);
+			double step = (double)x.scale * (double)scales[c], restored = ((int32_t *)out.data)[c] * step;
+			cr_assert(fabs(restored - (double)values[c]) <= 0.5 * step * (1 + 1e-9),
+				  "seed %llx: bias %g became %g", SEED, (double)values[c], restored);
 		}
 		npl_tensor_free(&out);
 	}

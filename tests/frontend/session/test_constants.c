@@ -148,7 +148,8 @@ static double result_at(const struct model *m, bool constant_first, int row, int
 }
 
 /* The model's result by real numbers, with x as the model quantises it. */
-static void check(const struct net *net, struct model *m, uint64_t seed, const struct npl_tensor *out, const char *what)
+static void check(const struct net *net, struct model *m, uint64_t seed, const struct npl_tensor *out,
+		  const char *subject)
 {
 	const bool concat = !strcmp(m->op, "Concat"), first = seed % 2 && strcmp(m->op, "MatMul") != 0;
 	const int columns = concat ? JOINED : COLUMNS;
@@ -158,11 +159,12 @@ static void check(const struct net *net, struct model *m, uint64_t seed, const s
 	}
 	for (int i = 0; i < ROWS * columns; i++) {
 		const double z = result_at(m, first, i / columns, i % columns) / (double)m->y.scale[0];
-		const int32_t want = saturated(&m->y, rint(z) + m->y.zero),
-			      got = m->y.is_signed ? ((const int8_t *)out->data)[i] : ((const uint8_t *)out->data)[i];
-		cr_assert_eq(got, want, "%s, seed %d, %s%s%s%s, result %d: %d, expected %d", what, (int)seed, m->op,
-			     m->turn ? " behind " : "", m->turn ? m->turn : "",
-			     m->c.per_column ? ", a scale per column" : "", i, got, want);
+		const int32_t expected = saturated(&m->y, rint(z) + m->y.zero),
+			      actual = m->y.is_signed ? ((const int8_t *)out->data)[i]
+						      : ((const uint8_t *)out->data)[i];
+		cr_assert_eq(actual, expected, "%s, seed %d, %s%s%s%s, result %d: %d, expected %d", subject, (int)seed,
+			     m->op, m->turn ? " behind " : "", m->turn ? m->turn : "",
+			     m->c.per_column ? ", a scale per column" : "", i, actual, expected);
 	}
 }
 
@@ -179,18 +181,18 @@ Test(session_constants, keep_the_models_integers)
 		struct npl_device *device = open_device_set(machines[k].name, machines[k].set ? 1 : 0,
 							    &machines[k].set);
 		int on_device = 0;
-		char what[80];
-		snprintf(what, sizeof what, "%s %s", machines[k].name, machines[k].set ? machines[k].set : "");
+		char subject[80];
+		snprintf(subject, sizeof subject, "%s %s", machines[k].name, machines[k].set ? machines[k].set : "");
 		for (uint64_t seed = 1; seed <= 240; seed++) {
 			struct model m;
 			struct net net = make_model(seed, &m);
 			struct outcome o = run_net(&net, &device, 1, NULL, false);
-			check(&net, &m, seed, &o.out[0], what);
+			check(&net, &m, seed, &o.out[0], subject);
 			on_device += strcmp(row_of(&net, &o, "op")->ran_on, "host") != 0;
 			free_outcome(&net, &o);
 			free_net(&net);
 		}
-		cr_assert_gt(on_device, 60, "%s: %d", what, on_device);
+		cr_assert_gt(on_device, 60, "%s: %d", subject, on_device);
 		npl_device_close(device);
 	}
 }

@@ -96,9 +96,9 @@ Test(session_floats, integers_and_floats_follow_each_other)
 		cr_assert_eq(row_of(&net, &o, "conv2")->output_dtype, NPL_U8, "again in integers");
 		cr_assert_eq(row_of(&net, &o, "shifted")->output_dtype, NPL_F32);
 		cr_assert_null(row_of(&net, &o, "conv2")->note);
-		struct outcome again = run_net(&net, &device, 1, NULL, false);
-		check_same_outputs(&net, o.out, again.out, "a second run");
-		free_outcome(&net, &again);
+		struct outcome repeated = run_net(&net, &device, 1, NULL, false);
+		check_same_outputs(&net, o.out, repeated.out, "a second run");
+		free_outcome(&net, &repeated);
 		free_outcome(&net, &o);
 		free_net(&net);
 	}

@@ -61,33 +61,34 @@ static struct net make_conv1(const struct conv1 *c, uint64_t seed, bool flat)
 	return make_net(&g, &rng);
 }
 
-/* One run of the line against the float reference and against the same convolution over pictures. */
+/* Runs the one-dimensional convolution, and compares it with the float reference and with the same convolution over
+ * pictures. */
 static void check_conv1(const struct conv1 *c, struct net *line, struct net *picture, const char *name, double least_db,
-			const char *what)
+			const char *subject)
 {
 	struct npl_device *device = open_device(name);
 	struct outcome a = run_net(line, &device, 1, NULL, false), b = run_net(picture, &device, 1, NULL, false);
 	const struct npl_layer_run *row = &a.run.layer[0], *other = &b.run.layer[0];
 	struct npl_accuracy accuracy;
-	cr_assert_str_eq(row->ran_on, name, "%s: ran on %s, as %s", what, row->ran_on, row->note);
+	cr_assert_str_eq(row->ran_on, name, "%s: ran on %s, as %s", subject, row->ran_on, row->note);
 	cr_assert_eq(row->result.macs,
 		     (uint64_t)(c->samples * c->filters * output_length(c) * (c->channels / c->groups) * c->kernel),
-		     "%s: %d MACs", what, (int)row->result.macs);
+		     "%s: %d MACs", subject, (int)row->result.macs);
 	npl_accuracy_of(line->reference, a.out, 1, c->samples, NULL, &accuracy);
 	bool exact = accuracy.max_abs_error == 0;
-	cr_assert(exact || accuracy.sqnr_db > least_db, "%s: %g dB, error %g", what, accuracy.sqnr_db,
+	cr_assert(exact || accuracy.sqnr_db > least_db, "%s: %g dB, error %g", subject, accuracy.sqnr_db,
 		  accuracy.max_abs_error);
 	struct npl_shape shape = npl_shape_of(3, c->samples, c->filters, output_length(c));
-	cr_assert(npl_shape_equal(&a.out[0].shape, &shape), "%s: another shape", what);
+	cr_assert(npl_shape_equal(&a.out[0].shape, &shape), "%s: another shape", subject);
 	cr_assert(npl_tensor_bytes(&a.out[0]) == npl_tensor_bytes(&b.out[0]) &&
 			  !memcmp(a.out[0].data, b.out[0].data, npl_tensor_bytes(&a.out[0])),
-		  "%s: not what the convolution over pictures of height 1 gives", what);
+		  "%s: not what the convolution over pictures of height 1 gives", subject);
 	cr_assert(row->result.cycles == other->result.cycles &&
 			  !memcmp(row->result.counter, other->result.counter, sizeof row->result.counter),
-		  "%s: %d cycles, as a picture %d", what, (int)row->result.cycles, (int)other->result.cycles);
+		  "%s: %d cycles, as a picture %d", subject, (int)row->result.cycles, (int)other->result.cycles);
 	if (c->relu)
 		cr_assert_eq(a.run.layer[1].role, b.run.layer[1].role);
-	check_totals(&a.run, what);
+	check_totals(&a.run, subject);
 	free_outcome(line, &a);
 	free_outcome(picture, &b);
 	npl_device_close(device);
@@ -105,14 +106,14 @@ Test(session_formats, one_dimensional_convolutions)
 		uint64_t seed = test_rng(&rng) | 1;
 		struct net line = make_conv1(&c, seed, false), picture = make_conv1(&c, seed, true);
 		for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
-			char what[200];
-			snprintf(what, sizeof what,
+			char subject[200];
+			snprintf(subject, sizeof subject,
 				 "%s, convolution %d: %dx%dx%d, %d filters of %d, groups %d, stride "
 				 "%d, dilation %d, pads %d %d",
 				 devices[d].name, i, (int)c.samples, (int)c.channels, (int)c.length, (int)c.filters,
 				 (int)c.kernel, (int)c.groups, (int)c.stride, (int)c.dilation, (int)c.pad[0],
 				 (int)c.pad[1]);
-			check_conv1(&c, &line, &picture, devices[d].name, devices[d].least_db, what);
+			check_conv1(&c, &line, &picture, devices[d].name, devices[d].least_db, subject);
 		}
 		free_net(&line);
 		free_net(&picture);
@@ -180,22 +181,22 @@ Test(session_formats, final_fused_relu)
 }
 
 /* u8 covers the calibrated range; 16-bit steps are the least power of two that keeps it below 16. */
-static void check_quant(const struct npl_layer_run *row, struct npl_range range, const char *what)
+static void check_quant(const struct npl_layer_run *row, struct npl_range range, const char *subject)
 {
 	double low = fmin(range.low, 0), high = fmax(range.high, 0), scale = (double)row->output_quant.scale;
 	int32_t zero = row->output_quant.zero_point;
 	cr_assert(row->output_quant.channel_scale == NULL);
 	if (row->output_dtype == NPL_U8) {
-		cr_assert(fabs(255 * scale - (high - low)) <= 0.01 * (high - low), "%s: %g for %g", what, 255 * scale,
-			  high - low);
+		cr_assert(fabs(255 * scale - (high - low)) <= 0.01 * (high - low), "%s: %g for %g", subject,
+			  255 * scale, high - low);
 		cr_assert(fabs((255 - zero) * scale - high) <= scale && fabs(zero * scale + low) <= scale,
-			  "%s: zero at %d", what, (int)zero);
+			  "%s: zero at %d", subject, (int)zero);
 		return;
 	}
 	double steps = fmax(high, -low) / scale;
-	cr_assert(row->output_dtype == NPL_I16 && zero == 0, "%s: %s", what, npl_dtype_name(row->output_dtype));
-	cr_assert(log2(scale) == rint(log2(scale)) && steps < 16384 && steps >= 8192, "%s: %g steps of %g", what, steps,
-		  scale);
+	cr_assert(row->output_dtype == NPL_I16 && zero == 0, "%s: %s", subject, npl_dtype_name(row->output_dtype));
+	cr_assert(log2(scale) == rint(log2(scale)) && steps < 16384 && steps >= 8192, "%s: %g steps of %g", subject,
+		  steps, scale);
 }
 
 /* Rows on a machine tell type, scale and zero point of what they made; rows on the host made floats, and those that it
@@ -214,17 +215,17 @@ Test(session_formats, rows_tell_what_their_integers_stand_for)
 			int machine = 0;
 			for (int i = 0; i < SEQUENCE; i++) {
 				const struct npl_layer_run *row = &o.run.layer[i];
-				char what[80];
-				snprintf(what, sizeof what, "%s, seed %d, layer %d", names[d], (int)seed, i);
+				char subject[80];
+				snprintf(subject, sizeof subject, "%s, seed %d, layer %d", names[d], (int)seed, i);
 				if (row->role != NPL_RAN)
 					continue;
 				if (strcmp(row->ran_on, "host") && !row->host_part) {
-					cr_assert(ranges[i], "%s: not expected there", what);
-					check_quant(row, net.range[find_value(net.graph, ranges[i])], what);
+					cr_assert(ranges[i], "%s: not expected there", subject);
+					check_quant(row, net.range[find_value(net.graph, ranges[i])], subject);
 					machine++;
 				} else {
 					cr_assert(row->output_dtype == NPL_F32 && row->output_quant.scale == 0, "%s",
-						  what);
+						  subject);
 				}
 			}
 			cr_assert_eq(machine, 3, "%s: %d layers on the machine", names[d], machine);
@@ -244,12 +245,12 @@ Test(session_formats, infinities_saturate)
 		struct npl_device *device = open_device(names[i / 2 % 2]);
 		enum npl_format format = npl_device_get_info(device)->format;
 		struct npl_quant quant = npl_quant_of_range(format, net.range[find_value(net.graph, "x")]);
-		int least = format == NPL_FORMAT_INT8 ? 0 : -32768, most = format == NPL_FORMAT_INT8 ? 255 : 32767;
+		int minimum = format == NPL_FORMAT_INT8 ? 0 : -32768, maximum = format == NPL_FORMAT_INT8 ? 255 : 32767;
 		float *x = net.in[0].data, *at[2];
 		at[0] = x + test_range(&rng, 0, 40);
 		at[1] = at[0] + test_range(&rng, 1, 50);
-		*at[0] = (float)(most - quant.zero_point) * quant.scale;
-		*at[1] = (float)(least - quant.zero_point) * quant.scale;
+		*at[0] = (float)(maximum - quant.zero_point) * quant.scale;
+		*at[1] = (float)(minimum - quant.zero_point) * quant.scale;
 		struct outcome end = run_net(&net, &device, 1, NULL, false);
 		*at[0] = INFINITY;
 		*at[1] = -INFINITY;
@@ -265,14 +266,14 @@ Test(session_formats, infinities_saturate)
 }
 
 /* x (2,6) -> op with weights of which one is bad -> y; the bias too where the operator has one. */
-static struct net make_bad(const char *op, const char *where, float bad)
+static struct net make_bad(const char *op, const char *position, float bad)
 {
 	struct onnx_writer g = {0};
 	uint64_t rng = 77;
 	bool is_conv = !strcmp(op, "Conv");
 	int64_t dims[4] = {is_conv ? 4 : 6, is_conv ? 6 : 4, 1, 1}, bias = 4;
 	float *w = random_floats(&rng, 24), *b = random_floats(&rng, 4);
-	*(strcmp(where, "the_weight") ? b + 2 : w + 17) = bad;
+	*(strcmp(position, "the_weight") ? b + 2 : w + 17) = bad;
 	onnx_put_input(&g, "x", ONNX_FLOAT, is_conv ? 4 : 2, (int64_t[]){2, 6, 1, 1});
 	onnx_put_floats(&g, "the_weight", is_conv ? 4 : 2, dims, w);
 	onnx_put_floats(&g, "the_bias", 1, &bias, b);
@@ -356,17 +357,17 @@ Test(session_formats, values_that_are_no_numbers)
 }
 
 /* A row of outputs that holds a NaN has no greatest: neither agreement nor accuracy is known. */
-Test(session_formats, no_top1_of_a_nan)
+Test(session_formats, a_nan_has_no_top1)
 {
 	for (int i = 0; i < 4; i++) {
-		float want[] = {1, 2, 3, 9, 5, 4}, got[] = {1, 2, 3, 5, 9, 4};
+		float expected[] = {1, 2, 3, 9, 5, 4}, actual[] = {1, 2, 3, 5, 9, 4};
 		int64_t classes[] = {2, 0};
-		struct npl_tensor ref = {.dtype = NPL_F32, .shape = npl_shape_of(2, 2, 3), .data = want}, out = ref,
+		struct npl_tensor ref = {.dtype = NPL_F32, .shape = npl_shape_of(2, 2, 3), .data = expected}, out = ref,
 				  labels = {.dtype = NPL_I64, .shape = npl_shape_of(1, 2), .data = classes};
 		struct npl_accuracy accuracy;
-		out.data = got;
-		want[0] = i & 1 ? NAN : 1; /* not the greatest, in either place */
-		got[5] = i & 2 ? NAN : 4;
+		out.data = actual;
+		expected[0] = i & 1 ? NAN : 1; /* not the greatest, in either place */
+		actual[5] = i & 2 ? NAN : 4;
 		npl_accuracy_of(&ref, &out, 1, 2, &labels, &accuracy);
 		cr_assert(i ? isnan(accuracy.top1_agreement) : accuracy.top1_agreement == 0.5, "case %d: %g", i,
 			  accuracy.top1_agreement);
@@ -380,11 +381,11 @@ Test(session_formats, no_top1_of_a_nan)
 }
 
 /* How many of the values lie outside -most - 1 to most at this scale. */
-static uint64_t count_outside(const float *values, int64_t n, double scale, double most)
+static uint64_t count_outside(const float *values, int64_t n, double scale, double limit)
 {
 	uint64_t outside = 0;
 	for (int64_t i = 0; i < n; i++)
-		outside += rint((double)values[i] / scale) > most || rint((double)values[i] / scale) < -most - 1;
+		outside += rint((double)values[i] / scale) > limit || rint((double)values[i] / scale) < -limit - 1;
 	return outside;
 }
 
@@ -419,10 +420,10 @@ Test(session, q16_plain_or_scaled)
 	const uint64_t outside = count_outside(x, (int64_t)ROWS * K, 0x1p-10, INT16_MAX) +
 				 count_outside(w, (int64_t)K * N, 0x1p-10, INT16_MAX) +
 				 count_outside(b, N, 0x1p-20, INT32_MAX);
-	struct npl_session_options how = {.n_devices = 1, .device = &device};
-	struct outcome scaled = run_with(&net, how, "scaled");
-	how.q16_plain = true;
-	struct outcome plain = run_with(&net, how, "plain");
+	struct npl_session_options options = {.n_devices = 1, .device = &device};
+	struct outcome scaled = run_with(&net, options, "scaled");
+	options.q16_plain = true;
+	struct outcome plain = run_with(&net, options, "plain");
 	for (int i = 0; i < 2; i++) {
 		cr_assert_str_eq(plain.run.layer[i].ran_on, "diannao");
 		cr_assert_eq(plain.run.layer[i].output_quant.scale, 0x1p-10f);

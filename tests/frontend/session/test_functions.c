@@ -46,21 +46,21 @@ static void check_functions(uint64_t seed, int op, float size, bool alone)
 	struct net net = make_functions(&rng, ops[op].name, size, alone);
 	struct npl_device *device = open_device("diannao");
 	struct outcome o = run_net(&net, &device, 1, NULL, false), timed = run_net(&net, &device, 1, NULL, true);
-	char what[100];
-	snprintf(what, sizeof what, "%s, size %g, %s, seed %d", ops[op].name, (double)size, alone ? "alone" : "fused",
-		 (int)seed);
+	char subject[100];
+	snprintf(subject, sizeof subject, "%s, size %g, %s, seed %d", ops[op].name, (double)size,
+		 alone ? "alone" : "fused", (int)seed);
 	for (int i = 0; i < o.run.n_layers; i++)
-		cr_assert_str_eq(o.run.layer[i].ran_on, "diannao", "%s: %s: %s", what, net.graph->node[i].name,
+		cr_assert_str_eq(o.run.layer[i].ran_on, "diannao", "%s: %s: %s", subject, net.graph->node[i].name,
 				 o.run.layer[i].note);
-	cr_assert_eq(row_of(&net, &o, "first")->role, alone ? NPL_RAN : NPL_FUSED, "%s", what);
-	cr_assert_eq(row_of(&net, &o, "second")->role, NPL_FUSED, "%s", what);
+	cr_assert_eq(row_of(&net, &o, "first")->role, alone ? NPL_RAN : NPL_FUSED, "%s", subject);
+	cr_assert_eq(row_of(&net, &o, "second")->role, NPL_FUSED, "%s", subject);
 	float scale = row_of(&net, &o, alone ? "first" : "conv")->output_quant.scale;
 	if (op >= 2)
-		cr_assert(scale <= 0x1p-10f && row_of(&net, &o, "gemm")->output_quant.scale <= 0x1p-10f, "%s", what);
-	cr_assert_eq(o.run.saturations, 0, "%s: %d", what, (int)o.run.saturations);
-	cr_assert_eq(o.run.cycles, timed.run.cycles, "%s", what);
-	cr_assert(error_of(&net, o.out) < ops[op].most_error, "%s: error %g", what, error_of(&net, o.out));
-	check_totals(&o.run, what);
+		cr_assert(scale <= 0x1p-10f && row_of(&net, &o, "gemm")->output_quant.scale <= 0x1p-10f, "%s", subject);
+	cr_assert_eq(o.run.saturations, 0, "%s: %d", subject, (int)o.run.saturations);
+	cr_assert_eq(o.run.cycles, timed.run.cycles, "%s", subject);
+	cr_assert(error_of(&net, o.out) < ops[op].most_error, "%s: error %g", subject, error_of(&net, o.out));
+	check_totals(&o.run, subject);
 	free_outcome(&net, &timed);
 	free_outcome(&net, &o);
 	npl_device_close(device);
@@ -71,9 +71,9 @@ Test(session_functions, run_on_diannao)
 {
 	for (uint64_t seed = 1; seed <= 10; seed++)
 		for (int op = 0; op < 4; op++)
-			for (int alone = 0; alone < 2; alone++) {
-				check_functions(seed, op, 0.05f, alone);
-				check_functions(seed, op, 1, alone);
+			for (int single = 0; single < 2; single++) {
+				check_functions(seed, op, 0.05f, single);
+				check_functions(seed, op, 1, single);
 			}
 }
 

@@ -153,7 +153,7 @@ Test(session_integer, joined_values_share_a_scale)
 
 /* What a device does not fuse runs on its own or on the host; the result is near in any case. Clip(1, 2) has a scale of
  * its own: its results need not lie within its input's range. */
-Test(session_integer, what_is_not_fused)
+Test(session_integer, activations_that_a_device_does_not_fuse_run_apart)
 {
 	static const char *const functions[] = {"Sigmoid", "Tanh", "Clip", "Clip"};
 	static const char *const names[] = {"reference", "tpu_v1", "diannao", "cpu"};

@@ -61,96 +61,97 @@ static uint64_t sum_within(const struct npl_run *run)
 }
 
 /* Layers that are done in another's pass; views and those fused by the plan do nothing either. */
-static int check_idle_row(const struct npl_layer_run *row, const char *what, int i)
+static int check_idle_row(const struct npl_layer_run *row, const char *subject, int i)
 {
-	cr_assert(row->result.cycles == 0 && row->result.seconds == 0 && row->result.macs == 0, "%s, row %d", what, i);
-	cr_assert(!row->counter_def && row->n_counters == 0, "%s, row %d has counters", what, i);
+	cr_assert(row->result.cycles == 0 && row->result.seconds == 0 && row->result.macs == 0, "%s, row %d", subject,
+		  i);
+	cr_assert(!row->counter_def && row->n_counters == 0, "%s, row %d has counters", subject, i);
 	for (int k = 0; k < NPL_MAX_COUNTERS; k++)
-		cr_assert_eq(row->result.counter[k], 0, "%s, row %d, counter %d", what, i, k);
+		cr_assert_eq(row->result.counter[k], 0, "%s, row %d, counter %d", subject, i, k);
 	for (int k = 0; k < NPL_MEM_LEVELS; k++)
-		cr_assert_eq(row->result.bytes[k], 0, "%s, row %d, memory %d", what, i, k);
+		cr_assert_eq(row->result.bytes[k], 0, "%s, row %d, memory %d", subject, i, k);
 	for (int e = 0; e < row->result.n_energy;
 	     e++) { /* what it gathers or gives out is charged to it all the same */
 		const char *component = row->result.energy[e].component;
-		cr_assert(row->host_seconds > 0 || row->link_bytes, "%s, row %d has energy", what, i);
+		cr_assert(row->host_seconds > 0 || row->link_bytes, "%s, row %d has energy", subject, i);
 		cr_assert(!strcmp(component, "host") || !strcmp(component, "host link") ||
 				  !strcmp(component, "static, waiting"),
-			  "%s, row %d has energy of %s", what, i, component);
+			  "%s, row %d has energy of %s", subject, i, component);
 	}
-	cr_assert(row->role != NPL_FUSED || strstr(row->note, "in the same pass as "), "%s, row %d", what, i);
+	cr_assert(row->role != NPL_FUSED || strstr(row->note, "in the same pass as "), "%s, row %d", subject, i);
 	return 1;
 }
 
 /* Rows, totals and what the link costs. Returns how many rows are fused beyond the plan. */
-static int check_run(const struct outcome *o, const char *what)
+static int check_run(const struct outcome *o, const char *subject)
 {
 	int fused = 0;
-	check_totals(&o->run, what);
+	check_totals(&o->run, subject);
 	for (int i = 0; i < o->run.n_layers; i++) {
 		const struct npl_layer_run *row = &o->run.layer[i];
 		bool by_plan = o->session->step[i].role != NPL_RAN;
 		double joules = joules_of(row->result.energy, row->result.n_energy, "host link");
 		double expected = (double)(row->link_bytes + within(row)) * PJ_PER_BYTE * 1e-12;
 		if (row->role != NPL_RAN)
-			fused += check_idle_row(row, what, i) && !by_plan;
+			fused += check_idle_row(row, subject, i) && !by_plan;
 		else
-			cr_assert(!strcmp(row->ran_on, "host") || row->n_counters > 0, "%s, row %d", what, i);
-		cr_assert(near(joules, expected), "%s, row %d: %g J of the link, expected %g", what, i, joules,
+			cr_assert(!strcmp(row->ran_on, "host") || row->n_counters > 0, "%s, row %d", subject, i);
+		cr_assert(near(joules, expected), "%s, row %d: %g J of the link, expected %g", subject, i, joules,
 			  expected);
-		cr_assert_eq(row->transfers > 0, row->link_bytes > 0, "%s, row %d", what, i);
+		cr_assert_eq(row->transfers > 0, row->link_bytes > 0, "%s, row %d", subject, i);
 	}
 	return fused;
 }
 
 /* Outputs, and the results of layers that both runs have hashed. Returns how many. */
-static int check_values(const struct net *net, const struct outcome *a, const struct outcome *b, const char *what)
+static int check_values(const struct net *net, const struct outcome *a, const struct outcome *b, const char *subject)
 {
 	int compared = 0;
-	check_same_outputs(net, a->out, b->out, what);
+	check_same_outputs(net, a->out, b->out, subject);
 	for (int i = 0; i < a->run.n_layers; i++) {
 		const struct npl_layer_run *x = &a->run.layer[i], *y = &b->run.layer[i];
 		cr_assert(x->output_dtype == y->output_dtype && near(x->output_quant.scale, y->output_quant.scale) &&
 				  x->output_quant.zero_point == y->output_quant.zero_point,
-			  "%s, row %d has another format", what, i);
+			  "%s, row %d has another format", subject, i);
 		if (!*x->output_sha256 || !*y->output_sha256)
 			continue;
-		cr_assert_str_eq(x->output_sha256, y->output_sha256, "%s, %s: another result", what,
+		cr_assert_str_eq(x->output_sha256, y->output_sha256, "%s, %s: another result", subject,
 				 net->graph->node[i].name);
 		compared++;
 	}
 	return compared;
 }
 
-static void check_figures(const struct npl_run *a, const struct npl_run *b, bool values, const char *what)
+static void check_figures(const struct npl_run *a, const struct npl_run *b, bool values, const char *subject)
 {
 	for (int i = 0; i < a->n_layers; i++) {
 		const struct npl_layer_run *x = &a->layer[i], *y = &b->layer[i];
 		cr_assert(x->role == y->role && x->result.cycles == y->result.cycles &&
 				  x->result.macs == y->result.macs && x->link_bytes == y->link_bytes &&
 				  x->transfers == y->transfers,
-			  "%s, row %d: %d and %d cycles", what, i, (int)x->result.cycles, (int)y->result.cycles);
+			  "%s, row %d: %d and %d cycles", subject, i, (int)x->result.cycles, (int)y->result.cycles);
 		cr_assert(!memcmp(x->result.counter, y->result.counter, sizeof x->result.counter) &&
 				  !memcmp(x->result.bytes, y->result.bytes, sizeof x->result.bytes),
-			  "%s, row %d", what, i);
-		cr_assert(near(npl_row_seconds(x), npl_row_seconds(y)), "%s, row %d", what, i);
+			  "%s, row %d", subject, i);
+		cr_assert(near(npl_row_seconds(x), npl_row_seconds(y)), "%s, row %d", subject, i);
 		cr_assert(near(joules_of(x->result.energy, x->result.n_energy, "static"),
 			       joules_of(y->result.energy, y->result.n_energy, "static")),
-			  "%s, row %d", what, i);
+			  "%s, row %d", subject, i);
 		cr_assert(!values || (x->result.saturations == y->result.saturations &&
 				      x->result.overflows == y->result.overflows),
-			  "%s, row %d", what, i);
+			  "%s, row %d", subject, i);
 	}
-	cr_assert(a->cycles == b->cycles && a->peak_buffer_bytes == b->peak_buffer_bytes, "%s", what);
+	cr_assert(a->cycles == b->cycles && a->peak_buffer_bytes == b->peak_buffer_bytes, "%s", subject);
 	double joules[2] = {npl_energy_sum(a->energy, a->n_energy), npl_energy_sum(b->energy, b->n_energy)};
-	cr_assert(near(joules[0], joules[1]) || (a->n_energy == 0 && b->n_energy == 0), "%s", what);
+	cr_assert(near(joules[0], joules[1]) || (a->n_energy == 0 && b->n_energy == 0), "%s", subject);
 }
 
 static int most_layers(const struct npl_session *s)
 {
-	int most = 0;
+	int maximum = 0;
 	for (int c = 0; c < s->n_layer_groups; c++)
-		most = s->group[c].n > most ? s->group[c].n : most;
-	return most;
+		maximum = s->group[c].n > maximum ? s->group[c].n : maximum;
+	return maximum;
 }
 
 /* Places for devices 0 and 1, from a plan for device 0: an activation stays with what it is done after, the host's
@@ -197,13 +198,13 @@ struct counted {
 
 /* Alone, spread out, by the rule: the same results. */
 static void hold_against_others(struct net *net, struct machines *m, const int *place, uint64_t *rng,
-				const struct outcome *o, struct counted *n, const char *what)
+				const struct outcome *o, struct counted *n, const char *subject)
 {
 	int spread[DRAWN_MOST];
 	char name[80];
 	for (int k = 0; k < 2; k++) {
 		spread_out(net, o->session, place, k ? rng : NULL, spread);
-		snprintf(name, sizeof name, "%s, %s", what, k ? "by chance on two" : "each alone");
+		snprintf(name, sizeof name, "%s, %s", subject, k ? "by chance on two" : "each alone");
 		struct outcome other = run_with(
 			net, (struct npl_session_options){.n_devices = 2, .device = m->device, .place = spread}, name);
 		check_run(&other, name);
@@ -216,7 +217,7 @@ static void hold_against_others(struct net *net, struct machines *m, const int *
 		n->compared += check_values(net, o, &other, name);
 		free_outcome(net, &other);
 	}
-	snprintf(name, sizeof name, "%s, by the rule", what);
+	snprintf(name, sizeof name, "%s, by the rule", subject);
 	struct outcome rule = run_with(
 		net, (struct npl_session_options){.n_devices = 1, .device = &m->rule, .place = place}, name);
 	bool same = true; /* what the machine refuses is the host's, in float */
@@ -228,23 +229,24 @@ static void hold_against_others(struct net *net, struct machines *m, const int *
 
 /* Again, on the other engine and without values: the same figures. */
 static void hold_against_itself(struct net *net, struct machines *m, const int *place, struct outcome *o,
-				const char *what)
+				const char *subject)
 {
 	char name[80];
-	struct outcome again = {0};
+	struct outcome repeated = {0};
 	struct npl_err err;
-	snprintf(name, sizeof name, "%s, again", what);
-	cr_assert_eq(npl_session_run(o->session, net->in, again.out, &again.run, &err), 0, "%s: %s", name, err.msg);
-	check_values(net, o, &again, name);
-	check_figures(&o->run, &again.run, true, name);
-	free_outcome(net, &again);
-	snprintf(name, sizeof name, "%s, rtl", what);
+	snprintf(name, sizeof name, "%s, again", subject);
+	cr_assert_eq(npl_session_run(o->session, net->in, repeated.out, &repeated.run, &err), 0, "%s: %s", name,
+		     err.msg);
+	check_values(net, o, &repeated, name);
+	check_figures(&o->run, &repeated.run, true, name);
+	free_outcome(net, &repeated);
+	snprintf(name, sizeof name, "%s, rtl", subject);
 	struct outcome rtl = run_with(
 		net, (struct npl_session_options){.n_devices = 1, .device = &m->rtl, .place = place}, name);
 	check_values(net, o, &rtl, name);
 	check_figures(&o->run, &rtl.run, true, name);
 	free_outcome(net, &rtl);
-	snprintf(name, sizeof name, "%s, without values", what);
+	snprintf(name, sizeof name, "%s, without values", subject);
 	struct outcome timed = run_with(
 		net,
 		(struct npl_session_options){.n_devices = 1, .device = m->device, .place = place, .timing_only = true},
@@ -256,7 +258,7 @@ static void hold_against_itself(struct net *net, struct machines *m, const int *
 
 /* With inputs, outputs or both within the cycles, and layer after layer: the same values; nothing is charged twice. */
 static void hold_against_moves(struct net *net, struct machines *m, const int *place, const struct outcome *o,
-			       struct counted *n, const char *what)
+			       struct counted *n, const char *subject)
 {
 	uint64_t before[2] = {sum_within(&o->run), o->run.link_bytes}, moved[4][2];
 	bool one_layer_group = true;
@@ -265,7 +267,7 @@ static void hold_against_moves(struct net *net, struct machines *m, const int *p
 	one_layer_group = one_layer_group && o->session->n_layer_groups == 1;
 	for (int k = 1; k < 4; k++) {
 		char name[80];
-		snprintf(name, sizeof name, "%s, moving%s%s", what, k & 1 ? " inputs" : "", k & 2 ? " outputs" : "");
+		snprintf(name, sizeof name, "%s, moving%s%s", subject, k & 1 ? " inputs" : "", k & 2 ? " outputs" : "");
 		struct outcome other = run_with(net,
 						(struct npl_session_options){.n_devices = 1,
 									     .device = m->device,
@@ -281,11 +283,11 @@ static void hold_against_moves(struct net *net, struct machines *m, const int *p
 	}
 	n->moved += moved[3][0] > before[0];
 	n->spilled += before[0] > 0;
-	cr_assert_eq(moved[3][1], 0, "%s: %d bytes as transfers too", what, (int)moved[3][1]);
-	cr_assert(!m->roomy || !before[0], "%s: %d bytes within the cycles", what, (int)before[0]);
+	cr_assert_eq(moved[3][1], 0, "%s: %d bytes as transfers too", subject, (int)moved[3][1]);
+	cr_assert(!m->roomy || !before[0], "%s: %d bytes within the cycles", subject, (int)before[0]);
 	if (!one_layer_group || !m->roomy)
 		return;
-	cr_assert_eq(moved[1][1] + moved[2][1], before[1], "%s: %d and %d bytes, %d before", what, (int)moved[1][1],
+	cr_assert_eq(moved[1][1] + moved[2][1], before[1], "%s: %d and %d bytes, %d before", subject, (int)moved[1][1],
 		     (int)moved[2][1], (int)before[1]);
 }
 
@@ -293,18 +295,18 @@ static void check_net(struct net *net, struct machines *m, uint64_t seed, struct
 {
 	uint64_t rng = seed * 31 + 7;
 	int hosts[DRAWN_MOST], *place = test_range(&rng, 0, 3) ? NULL : hosts;
-	char what[40];
-	snprintf(what, sizeof what, "seed %d", (int)seed);
-	cr_assert_leq(net->graph->n_nodes, DRAWN_MOST, "%s", what);
+	char subject[40];
+	snprintf(subject, sizeof subject, "seed %d", (int)seed);
+	cr_assert_leq(net->graph->n_nodes, DRAWN_MOST, "%s", subject);
 	for (int i = 0; i < net->graph->n_nodes; i++)
 		hosts[i] = test_range(&rng, 0, 3) ? 0 : NPL_ON_HOST;
 	struct outcome o = run_with(
-		net, (struct npl_session_options){.n_devices = 1, .device = m->device, .place = place}, what);
-	n->fused += check_run(&o, what);
+		net, (struct npl_session_options){.n_devices = 1, .device = m->device, .place = place}, subject);
+	n->fused += check_run(&o, subject);
 	n->together += most_layers(o.session) > 1;
-	hold_against_others(net, m, place, &rng, &o, n, what);
-	hold_against_itself(net, m, place, &o, what);
-	hold_against_moves(net, m, place, &o, n, what);
+	hold_against_others(net, m, place, &rng, &o, n, subject);
+	hold_against_itself(net, m, place, &o, subject);
+	hold_against_moves(net, m, place, &o, n, subject);
 	free_outcome(net, &o);
 }
 
@@ -334,14 +336,14 @@ Test(session_layer_group, equals_cpu)
 	int compared = 0;
 	for (uint64_t seed = 1; seed <= 100; seed++) {
 		struct net net = make_random_net(seed, true);
-		char what[40];
-		snprintf(what, sizeof what, "seed %d, cpu", (int)seed);
+		char subject[40];
+		snprintf(subject, sizeof subject, "seed %d, cpu", (int)seed);
 		struct outcome o = run_net(&net, device, 1, NULL, false),
 			       cpu = run_net(&net, device + 1, 1, NULL, false);
 		for (int i = 0; i < net.graph->n_nodes; i++)
 			cr_assert(strcmp(o.run.layer[i].ran_on, "host") && strcmp(cpu.run.layer[i].ran_on, "host"),
-				  "%s, %s: %s", what, net.graph->node[i].name, o.run.layer[i].note);
-		compared += check_values(&net, &o, &cpu, what);
+				  "%s, %s: %s", subject, net.graph->node[i].name, o.run.layer[i].note);
+		compared += check_values(&net, &o, &cpu, subject);
 		free_outcome(&net, &o);
 		free_outcome(&net, &cpu);
 		free_net(&net);
@@ -394,13 +396,13 @@ Test(session_layer_group, views)
 		struct outcome rule = run_net(&net, device + 2, 1, NULL, false);
 		int spread[8];
 		spread_out(&net, o.session, NULL, NULL, spread);
-		struct outcome alone = run_net(&net, device, 2, spread, false);
+		struct outcome single = run_net(&net, device, 2, spread, false);
 		check_run(&o, "views");
-		check_run(&alone, "views, alone");
+		check_run(&single, "views, alone");
 		cr_assert(o.session->n_layer_groups == 1 && most_layers(o.session) >= 3 &&
-			  alone.session->n_layer_groups == 3);
+			  single.session->n_layer_groups == 3);
 		cr_assert_geq(check_values(&net, &o, &rule, "views, by the rule"), 2);
-		cr_assert_eq(check_values(&net, &alone, &rule, "views, alone, by the rule"), 3);
+		cr_assert_eq(check_values(&net, &single, &rule, "views, alone, by the rule"), 3);
 		for (int i = 0; i < 3; i++) {
 			const struct npl_layer_run *row = row_of(&net, &o, views[i]);
 			bool is_output = i > 0; /* one that takes the value out pays for that */
@@ -410,7 +412,7 @@ Test(session_layer_group, views)
 		cr_assert_eq(row_of(&net, &o, "pool")->role, NPL_FUSED);
 		cr_assert_str_eq(row_of(&net, &o, "pool")->note, "in the same pass as conv");
 		cr_assert_eq(o.run.link_bytes, X + P + Y, "%d bytes", (int)o.run.link_bytes);
-		cr_assert_lt(o.run.cycles, alone.run.cycles);
+		cr_assert_lt(o.run.cycles, single.run.cycles);
 		cr_assert(o.run.peak_buffer_bytes > P && o.run.peak_buffer_bytes <= 1000000);
 		cr_assert_eq(rule.run.peak_buffer_bytes, 0, "not known");
 		for (int64_t i = 0; i < X; i++) /* other inputs, the same time */
@@ -423,7 +425,7 @@ Test(session_layer_group, views)
 		free_outcome(&net, &other);
 		free_outcome(&net, &o);
 		free_outcome(&net, &rule);
-		free_outcome(&net, &alone);
+		free_outcome(&net, &single);
 		free_net(&net);
 	}
 	for (int i = 0; i < 3; i++)
@@ -467,14 +469,14 @@ Test(session_layer_group, bytes_cross_once)
 	struct net net = make_join(&rng);
 	struct outcome first = run_net(&net, &device, 1, NULL, false);
 	for (int k = 0; k < 4; k++) {
-		char what[40];
-		snprintf(what, sizeof what, "case %d", k);
+		char subject[40];
+		snprintf(subject, sizeof subject, "case %d", k);
 		struct outcome o = run_with(&net,
 					    (struct npl_session_options){.n_devices = 1,
 									 .device = &device,
 									 .inputs_over_link = cases[k].in,
 									 .outputs_over_link = cases[k].out},
-					    what);
+					    subject);
 		uint64_t in = 0, out = 0;
 		int transfers = 0;
 		for (int i = 0; i < o.run.n_layers; i++) {
@@ -482,16 +484,16 @@ Test(session_layer_group, bytes_cross_once)
 			out += counter_of(&o.run.layer[i], "host_bytes_out");
 			transfers += o.run.layer[i].transfers;
 		}
-		check_run(&o, what);
-		check_values(&net, &first, &o, what);
-		cr_assert(in == cases[k].within_in && out == cases[k].within_out, "%s: %d in, %d out", what, (int)in,
+		check_run(&o, subject);
+		check_values(&net, &first, &o, subject);
+		cr_assert(in == cases[k].within_in && out == cases[k].within_out, "%s: %d in, %d out", subject, (int)in,
 			  (int)out);
-		cr_assert_eq(o.run.link_bytes, cases[k].as_transfer, "%s: %d bytes", what, (int)o.run.link_bytes);
-		cr_assert_eq(transfers, cases[k].transfers, "%s: %d transfers", what, transfers);
+		cr_assert_eq(o.run.link_bytes, cases[k].as_transfer, "%s: %d bytes", subject, (int)o.run.link_bytes);
+		cr_assert_eq(transfers, cases[k].transfers, "%s: %d transfers", subject, transfers);
 		cr_assert(near(o.run.link_seconds,
 			       transfers * link->latency_seconds + (double)o.run.link_bytes / link->bytes_per_second),
-			  "%s: %g s", what, o.run.link_seconds);
-		cr_assert_eq(o.run.cycles > first.run.cycles, k > 0, "%s: %d cycles", what, (int)o.run.cycles);
+			  "%s: %g s", subject, o.run.link_seconds);
+		cr_assert_eq(o.run.cycles > first.run.cycles, k > 0, "%s: %d cycles", subject, (int)o.run.cycles);
 		free_outcome(&net, &o);
 	}
 	free_outcome(&net, &first);

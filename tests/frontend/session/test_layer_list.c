@@ -53,7 +53,7 @@ static double joules_of(const struct npl_run *run, enum npl_energy_part part)
 
 /* The same graph said to be a network of its own, whose inputs and outputs are the caller's, is charged for all of
  * them. */
-Test(layer_list, only_the_machine_spends)
+Test(layer_list, only_the_machine_uses_time_and_energy)
 {
 	static const char *const machines[] = {"tpu_v1", "diannao", "systolic_128x128", "gpu_k80"};
 	char folder[CLI_PATH];
@@ -99,8 +99,8 @@ Test(layer_list, power_is_the_machines)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	cli_write_text(folder, "list.csv", layers);
-	const struct cli_how how = {.folder = folder};
-	json_t *report = cli_json(&how, "compare", "@/list.csv", "--devices", "tpu_v1,diannao", "--json", "-");
+	const struct cli_run_options options = {.folder = folder};
+	json_t *report = cli_json(&options, "compare", "@/list.csv", "--devices", "tpu_v1,diannao", "--json", "-");
 	cr_assert(json_is_true(cli_at(report, "model.layer_list")));
 	json_t *tpu = cli_device(report, "tpu_v1");
 	const double watts = cli_number(cli_at(tpu, "totals.energy_j")) / cli_number(cli_at(tpu, "totals.seconds"));
@@ -108,12 +108,12 @@ Test(layer_list, power_is_the_machines)
 	cr_assert_float_eq(watts, cli_number(cli_at(tpu, "totals.machine_power_w")), 1e-9 * watts);
 	cr_assert_gt(cli_number(cli_at(tpu, "accuracy.sqnr_db")), 30);
 	json_decref(report);
-	struct cli_result r = cli_run(&how, "compare", "@/list.csv", "--devices", "tpu_v1", "--timing-only",
+	struct cli_result r = cli_run(&options, "compare", "@/list.csv", "--devices", "tpu_v1", "--timing-only",
 				      "--layers");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(cli_says(r.out, "each layer's input is there and its result stays"), "%s", r.out);
 	cli_free(&r);
-	report = cli_json(&how, "compare", "digits", "--devices", "tpu_v1", "--timing-only", "--json", "-");
+	report = cli_json(&options, "compare", "digits", "--devices", "tpu_v1", "--timing-only", "--json", "-");
 	cr_assert(json_is_false(cli_at(report, "model.layer_list")));
 	json_decref(report);
 	cli_remove_folder(folder);
@@ -127,8 +127,8 @@ Test(layer_list, on_two_machines_one_after_the_other)
 	double end = 0, of_tpu = 0;
 	cli_folder(folder);
 	cli_write_text(folder, "list.csv", layers);
-	const struct cli_how how = {.folder = folder};
-	json_t *report = cli_json(&how, "run", "@/list.csv", "--place", "/conv2/=diannao,/DP/=host,*=tpu_v1",
+	const struct cli_run_options options = {.folder = folder};
+	json_t *report = cli_json(&options, "run", "@/list.csv", "--place", "/conv2/=diannao,/DP/=host,*=tpu_v1",
 				  "--timing-only", "--json", "-");
 	json_t *device = cli_at(report, "devices.0");
 	for (int i = 0; i < LAYERS; i++) {
@@ -157,8 +157,8 @@ Test(layer_list, measured_transfers_do_not_count)
 	setenv("NPULAB_CUDA_PATH", path, 1);
 	cli_folder(folder);
 	cli_write_text(folder, "list.csv", layers);
-	const struct cli_how how = {.folder = folder};
-	json_t *report = cli_json(&how, "compare", "@/list.csv", "--devices", "cuda", "--set", "cuda.tdp_watts=100",
+	const struct cli_run_options options = {.folder = folder};
+	json_t *report = cli_json(&options, "compare", "@/list.csv", "--devices", "cuda", "--set", "cuda.tdp_watts=100",
 				  "--json", "-");
 	json_t *totals = cli_at(report, "devices.0.totals");
 	const double seconds = cli_number(cli_at(totals, "seconds"));

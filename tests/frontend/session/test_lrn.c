@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a session promises of LRN on diannao: the host squares, the machine makes the factor, the host multiplies, all
- * in the node's row and charged as such; the result is near the float reference; what the machine refuses is the host's
- * as a whole, and so is LRN of every other device; and the light AlexNet runs so. */
+ * What a session promises of LRN on diannao. The host squares, the machine makes the factor and the host multiplies;
+ * the node's row has all three and is charged for them. The result is near the float reference. The host runs all of an
+ * LRN that the machine refuses, and all of LRN on every other device. The light AlexNet runs in this way. */
 #include <unistd.h>
 
 #include "tests/kit/host.h"
@@ -52,11 +52,11 @@ static struct net make_lrn_net(uint64_t *rng, const struct lrn *lrn, float size)
 	return make_net(&g, rng);
 }
 
-static double decibels(const struct npl_tensor *want, const struct npl_tensor *got)
+static double decibels(const struct npl_tensor *expected, const struct npl_tensor *actual)
 {
 	double signal = 0, noise = 0;
-	for (int64_t i = 0; i < npl_tensor_count(want); i++) {
-		double w = ((float *)want->data)[i], e = ((float *)got->data)[i] - w;
+	for (int64_t i = 0; i < npl_tensor_count(expected); i++) {
+		double w = ((float *)expected->data)[i], e = ((float *)actual->data)[i] - w;
 		signal += w * w;
 		noise += e * e;
 	}
@@ -72,8 +72,8 @@ static uint64_t useful_macs(const struct npl_layer_run *row)
 	return UINT64_MAX;
 }
 
-/* Where t stays near the bias, where it goes over many segments as squares are great, and as alpha is: then the error
- * is what 16 segments leave. */
+/* The error is that of 16 segments in three cases: t stays near the bias, great squares take it over many segments, or
+ * a great alpha does. */
 Test(session_lrn, is_near_the_float_reference)
 {
 	static const struct {
@@ -109,7 +109,7 @@ Test(session_lrn, is_near_the_float_reference)
 
 /* One row: x comes and is converted, squared, squares are converted and go, the factor comes and is converted, and the
  * product. By hand, and the same without values. */
-Test(session_lrn, three_steps_are_charged)
+Test(session_lrn, squares_factor_and_product_are_charged)
 {
 	uint64_t rng = 4;
 	struct net net = make_lrn_net(&rng, &alexnet, 1);
@@ -160,7 +160,7 @@ static void check_on_host(const struct lrn *lrn, float size, const char *device_
 	free_net(&net);
 }
 
-Test(session_lrn, or_all_of_it_is_the_hosts)
+Test(session_lrn, the_host_runs_all_of_an_lrn_that_the_machine_refuses)
 {
 	const struct lrn steep = {5, 1, 3, 0.6f}, large = {5, 1e4f, 0.75f, 1};
 	check_on_host(&steep, 1, "diannao", NULL, "NFU-3");
@@ -186,7 +186,7 @@ static void check_placed(uint64_t seed, struct npl_device *const *device, int ot
 }
 
 /* Placed there by itself, with the host, the reference or the TPU before and after, which computes in 8 bits. */
-Test(session_lrn, placed)
+Test(session_lrn, rules_place_lrn_beside_other_devices)
 {
 	struct npl_device *device[] = {open_device("diannao"), open_device("reference"), open_device("tpu_v1")};
 	for (uint64_t seed = 1; seed <= 5; seed++) {

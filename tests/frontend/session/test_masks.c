@@ -78,7 +78,7 @@ Test(session_masks, reference_is_no_worse_than_the_machine)
 }
 
 /* What a Softmax does not read, or reads without a mask, has the scale of all that was seen. */
-Test(session_masks, a_sum_that_is_an_output_is_none)
+Test(session_masks, a_sum_that_is_an_output_is_no_mask)
 {
 	for (int shown = 0; shown < 2; shown++) {
 		struct onnx_writer g = {0};

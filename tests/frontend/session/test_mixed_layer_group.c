@@ -60,10 +60,10 @@ static struct net attention(uint64_t *rng)
 	return make_net(&g, rng);
 }
 
-static struct outcome run_int8(struct net *net, struct npl_device **device, bool alone, const char *what)
+static struct outcome run_int8(struct net *net, struct npl_device **device, bool alone, const char *subject)
 {
 	return run_with(net, (struct npl_session_options){.n_devices = 1, .device = device, .layer_by_layer = alone},
-			what);
+			subject);
 }
 
 /* Ranges that are too narrow, so that values saturate where they are converted. */
@@ -75,17 +75,18 @@ static void narrow(struct net *net)
 	}
 }
 
-static void check_same_rows(const struct net *net, const struct outcome *a, const struct outcome *b, const char *what)
+static void check_same_rows(const struct net *net, const struct outcome *a, const struct outcome *b,
+			    const char *subject)
 {
 	for (int i = 0; i < net->graph->n_nodes; i++) {
-		const struct npl_layer_run *row = &a->run.layer[i], *want = &b->run.layer[i];
+		const struct npl_layer_run *row = &a->run.layer[i], *expected = &b->run.layer[i];
 		const char *name = net->graph->node[i].name;
-		if (want->role != NPL_VIEW) /* the session converts where it is one, the device does it itself */
-			cr_assert_eq(row->role, want->role, "%s: %s", what, name);
-		cr_assert_str_eq(row->ran_on, want->ran_on, "%s: %s", what, name);
-		cr_assert_str_eq(row->output_sha256, want->output_sha256, "%s: %s", what, name);
+		if (expected->role != NPL_VIEW) /* the session converts where it is one, the device does it itself */
+			cr_assert_eq(row->role, expected->role, "%s: %s", subject, name);
+		cr_assert_str_eq(row->ran_on, expected->ran_on, "%s: %s", subject, name);
+		cr_assert_str_eq(row->output_sha256, expected->output_sha256, "%s: %s", subject, name);
 	}
-	cr_assert_eq(a->run.saturations, b->run.saturations, "%s: %llu saturations, expected %llu", what,
+	cr_assert_eq(a->run.saturations, b->run.saturations, "%s: %llu saturations, expected %llu", subject,
 		     (unsigned long long)a->run.saturations, (unsigned long long)b->run.saturations);
 }
 
@@ -98,16 +99,16 @@ static void check_device(const char *name, int n_sets, const char *const *sets)
 			narrow(&net);
 		struct npl_device *device = open_device_set(name, n_sets, sets);
 		struct outcome together = run_int8(&net, &device, false, name),
-			       alone = run_int8(&net, &device, true, name);
-		check_same_outputs(&net, together.out, alone.out, name);
-		check_same_rows(&net, &together, &alone, name);
+			       single = run_int8(&net, &device, true, name);
+		check_same_outputs(&net, together.out, single.out, name);
+		check_same_rows(&net, &together, &single, name);
 		cr_assert(!(together.run.host_seconds > 0), "%s: %g s are the host's", name, together.run.host_seconds);
-		cr_assert_gt(alone.run.host_seconds, 0);
+		cr_assert_gt(single.run.host_seconds, 0);
 		saturations += round % 2 ? together.run.saturations : 0;
 		if (round % 2 == 0)
 			cr_assert_lt(error_of(&net, together.out), 0.15, "%s: %g", name, error_of(&net, together.out));
 		free_outcome(&net, &together);
-		free_outcome(&net, &alone);
+		free_outcome(&net, &single);
 		npl_device_close(device);
 		free_net(&net);
 	}
@@ -191,11 +192,11 @@ Test(mixed_layer_group, a_quantised_model_is_as_it_was)
 	onnx_put_output(&g, "y");
 	struct net net = make_net(&g, &rng);
 	struct npl_device *cpu = open_device_set("cpu", 2, (const char *[]){"precision=int8", "threads=1"});
-	struct outcome together = run_int8(&net, &cpu, false, "cpu"), alone = run_int8(&net, &cpu, true, "cpu");
-	check_same_outputs(&net, together.out, alone.out, "cpu");
-	check_same_rows(&net, &together, &alone, "cpu");
+	struct outcome together = run_int8(&net, &cpu, false, "cpu"), single = run_int8(&net, &cpu, true, "cpu");
+	check_same_outputs(&net, together.out, single.out, "cpu");
+	check_same_rows(&net, &together, &single, "cpu");
 	free_outcome(&net, &together);
-	free_outcome(&net, &alone);
+	free_outcome(&net, &single);
 	npl_device_close(cpu);
 	free_net(&net);
 }
@@ -207,12 +208,12 @@ static void check_conversion(struct npl_device *device, enum npl_dtype dtype, st
 	struct npl_err err;
 	uint64_t rng = seed, clipped = 0;
 	struct npl_attrs none = {.quantise.axis = 1};
-	struct npl_tensor x = {.dtype = NPL_F32, .shape = shape}, want, back, q, y;
+	struct npl_tensor x = {.dtype = NPL_F32, .shape = shape}, expected, restored, q, y;
 	const struct npl_quant quant = {.scale = (float)test_range(&rng, 1, 90) / 9000,
 					.zero_point = (int32_t)test_range(&rng, 0, 255) - (dtype == NPL_I8 ? 128 : 0)};
 	x.data = random_floats(&rng, npl_shape_count(&shape));
-	cr_assert_eq(npl_quantise_to(&x, dtype, quant, &want, &clipped, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_dequantise(&want, &back, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_quantise_to(&x, dtype, quant, &expected, &clipped, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_dequantise(&expected, &restored, &err), 0, "%s", err.msg);
 	q = (struct npl_tensor){.dtype = dtype, .shape = shape, .quant = quant};
 	y = (struct npl_tensor){.dtype = NPL_F32, .shape = shape};
 	cr_assert_eq(npl_tensor_alloc(&q, &err) || npl_tensor_alloc(&y, &err), 0, "%s", err.msg);
@@ -229,20 +230,20 @@ static void check_conversion(struct npl_device *device, enum npl_dtype dtype, st
 				       .in = {&q},
 				       .out = &y},
 			       *const layers[] = {&to, &from};
-	const struct npl_tensor *const wanted[] = {&q, &y};
-	const struct npl_layer_group group = {.n = 2, .layer = layers, .n_wanted = 2, .wanted = wanted};
+	const struct npl_tensor *const output[] = {&q, &y};
+	const struct npl_layer_group group = {.n = 2, .layer = layers, .n_outputs = 2, .output = output};
 	struct npl_result results[2] = {{0}};
 	struct npl_layer_group_handle *made;
 	cr_assert_eq(npl_device_open_layer_group(device, &group, &made, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_device_run_layer_group(made, NULL, results, &err), 0, "%s", err.msg);
 	npl_device_close_layer_group(made);
-	cr_assert_eq(memcmp(q.data, want.data, npl_tensor_bytes(&q)), 0, "seed %d", (int)seed);
-	cr_assert_eq(memcmp(y.data, back.data, npl_tensor_bytes(&y)), 0, "seed %d", (int)seed);
+	cr_assert_eq(memcmp(q.data, expected.data, npl_tensor_bytes(&q)), 0, "seed %d", (int)seed);
+	cr_assert_eq(memcmp(y.data, restored.data, npl_tensor_bytes(&y)), 0, "seed %d", (int)seed);
 	cr_assert_eq(results[0].saturations, clipped);
 	cr_assert_eq(results[1].saturations, 0);
 	free(x.data);
-	npl_tensor_free(&want);
-	npl_tensor_free(&back);
+	npl_tensor_free(&expected);
+	npl_tensor_free(&restored);
 	npl_tensor_free(&q);
 	npl_tensor_free(&y);
 }

@@ -221,8 +221,8 @@ static void draw_detour(struct drawing *d)
 	if (!x || !*x->quant)
 		return;
 	struct value *real = add_value(d, false), *aside = add_value(d, false), *again = add_value(d, true),
-		     *taken = add_value(d, false), *made = add_value(d, false), *back = add_value(d, false);
-	aside->elsewhere = again->elsewhere = taken->elsewhere = made->elsewhere = true;
+		     *n_taken = add_value(d, false), *made = add_value(d, false), *back = add_value(d, false);
+	aside->elsewhere = again->elsewhere = n_taken->elsewhere = made->elsewhere = true;
 	snprintf(in, sizeof in, "%s %s_s %s_z", x->name, x->quant, x->quant);
 	put(d, "DequantizeLinear", in, real, NULL);
 	snprintf(in, sizeof in, "%s aside", real->name);
@@ -235,11 +235,11 @@ static void draw_detour(struct drawing *d)
 	snprintf(in, sizeof in, "%s %s_s %s_z", aside->name, quant, quant);
 	put(d, "QuantizeLinear", in, again, NULL);
 	snprintf(in, sizeof in, "%s %s_s %s_z", again->name, quant, quant);
-	put(d, "DequantizeLinear", in, taken, NULL);
+	put(d, "DequantizeLinear", in, n_taken, NULL);
 	const char *op = ops[test_range(&d->rng, 0, 3)];
 	if (!strcmp(op, "Transpose"))
 		onnx_put_attr_ints(&attrs, "perm", 3, (int64_t[]){2, 0, 1});
-	put(d, op, taken->name, made, &attrs);
+	put(d, op, n_taken->name, made, &attrs);
 	snprintf(in, sizeof in, "%s shape", made->name);
 	put(d, "Reshape", in, back, NULL);
 }
@@ -272,10 +272,10 @@ static struct net draw_net(uint64_t seed)
 			draw_integers(&d);
 	}
 	const int last = d.n - 1, inputs = 1 + (bytes != NULL);
-	for (int k = last, taken = 0; k >= inputs && taken < 4; k--)
+	for (int k = last, n_taken = 0; k >= inputs && n_taken < 4; k--)
 		if (k == last || test_range(&d.rng, 0, 3) == 0) {
 			onnx_put_output(&d.g, d.value[k].name);
-			taken++;
+			n_taken++;
 		}
 	return make_net(&d.g, &d.rng);
 }
@@ -287,26 +287,26 @@ struct counts {
 
 /* place: NULL, or the device of each node. */
 static struct counts check_net(struct net *net, struct npl_device **device, int n_devices, const int *place,
-			       const char *what)
+			       const char *subject)
 {
 	struct npl_session_options options = {.n_devices = n_devices, .device = device, .place = place};
-	struct outcome together = run_with(net, options, what);
+	struct outcome together = run_with(net, options, subject);
 	options.layer_by_layer = true;
-	struct outcome alone = run_with(net, options, what);
-	check_same_outputs(net, together.out, alone.out, what);
+	struct outcome single = run_with(net, options, subject);
+	check_same_outputs(net, together.out, single.out, subject);
 	for (int i = 0; i < net->graph->n_nodes; i++) {
-		const struct npl_layer_run *row = &together.run.layer[i], *want = &alone.run.layer[i];
+		const struct npl_layer_run *row = &together.run.layer[i], *want = &single.run.layer[i];
 		if (*row->output_sha256 || strcmp(row->ran_on, "tpu_v1")) /* which keeps some in its accumulators */
-			cr_assert_str_eq(row->output_sha256, want->output_sha256, "%s: %s", what,
+			cr_assert_str_eq(row->output_sha256, want->output_sha256, "%s: %s", subject,
 					 net->graph->node[i].name);
 	}
-	const uint64_t saturations = together.run.saturations, expected = alone.run.saturations;
+	const uint64_t saturations = together.run.saturations, expected = single.run.saturations;
 	/* two devices that both convert a value both clip it */
 	cr_assert(n_devices > 1 ? saturations >= expected : saturations == expected,
-		  "%s: %llu saturations, expected %llu", what, (unsigned long long)saturations,
+		  "%s: %llu saturations, expected %llu", subject, (unsigned long long)saturations,
 		  (unsigned long long)expected);
-	check_totals(&together.run, what);
-	cr_assert(n_devices > 1 || error_of(net, together.out) < 0.1, "%s: %g", what, error_of(net, together.out));
+	check_totals(&together.run, subject);
+	cr_assert(n_devices > 1 || error_of(net, together.out) < 0.1, "%s: %g", subject, error_of(net, together.out));
 	struct counts counts = {.saturations = saturations};
 	for (int i = 0; i < net->graph->n_nodes; i++) {
 		const struct npl_layer_run *row = &together.run.layer[i];
@@ -315,7 +315,7 @@ static struct counts check_net(struct net *net, struct npl_device **device, int 
 		counts.others += integers && net->graph->node[i].op != NPL_OP_MATMUL;
 	}
 	free_outcome(net, &together);
-	free_outcome(net, &alone);
+	free_outcome(net, &single);
 	return counts;
 }
 
@@ -324,10 +324,10 @@ static void check_random(const char *name, int n_sets, const char *const *sets, 
 	struct counts sum = {0};
 	struct npl_device *device = open_device_set(name, n_sets, sets);
 	for (int seed = 1; seed <= rounds; seed++) {
-		char what[40];
+		char subject[40];
 		struct net net = draw_net((uint64_t)seed);
-		snprintf(what, sizeof what, "%s, seed %d", name, seed);
-		const struct counts counts = check_net(&net, &device, 1, NULL, what);
+		snprintf(subject, sizeof subject, "%s, seed %d", name, seed);
+		const struct counts counts = check_net(&net, &device, 1, NULL, subject);
 		sum.saturations += counts.saturations;
 		sum.products += counts.products;
 		sum.others += counts.others;
@@ -355,7 +355,7 @@ Test(mixed_quantised, random_models_on_several_devices)
 	struct npl_device *device[] = {open_device_set("cpu", 2, (const char *[]){"precision=int8", "threads=1"}),
 				       open_device("tpu_v1")};
 	for (int seed = 1; seed <= 150; seed++) {
-		char what[40];
+		char subject[40];
 		int place[256];
 		uint64_t rng = 0x3a120002 + (uint64_t)seed;
 		struct net net = draw_net((uint64_t)seed);
@@ -364,8 +364,8 @@ Test(mixed_quantised, random_models_on_several_devices)
 			const int64_t where = test_range(&rng, 0, 9);
 			place[i] = where < 7 ? 0 : where < 9 ? 1 : NPL_ON_HOST;
 		}
-		snprintf(what, sizeof what, "seed %d", seed);
-		check_net(&net, device, 2, place, what);
+		snprintf(subject, sizeof subject, "seed %d", seed);
+		check_net(&net, device, 2, place, subject);
 		free_net(&net);
 	}
 	npl_device_close(device[0]);
@@ -433,7 +433,7 @@ static struct net classifier(uint64_t *rng)
 }
 
 /* A device that does no more than a model's conversions is used: its time is measured. */
-Test(mixed_quantised, a_device_that_but_converts_is_used)
+Test(mixed_quantised, a_device_that_only_converts_is_used)
 {
 	uint64_t rng = 0x3a120004;
 	struct net net = classifier(&rng);

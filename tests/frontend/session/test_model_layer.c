@@ -249,17 +249,17 @@ Test(session_model_layer, qlinear_networks_are_exact_everywhere)
 	for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
 		struct npl_device *device = open_machine(&machines[m]);
 		for (uint64_t seed = 1; seed <= 40; seed++) {
-			char what[80];
+			char subject[80];
 			struct net net = make_network(seed, false);
 			struct outcome o = run_net(&net, &device, 1, NULL, false);
-			snprintf(what, sizeof what, "%s %s, seed %d", machines[m].name,
+			snprintf(subject, sizeof subject, "%s %s, seed %d", machines[m].name,
 				 machines[m].set ? machines[m].set : "", (int)seed);
-			check_same_outputs(&net, o.out, net.reference, what);
+			check_same_outputs(&net, o.out, net.reference, subject);
 			for (int i = 0; i < net.graph->n_nodes; i++)
 				if (net.graph->node[i].macs ||
 				    (npl_device_get_info(device)->format == NPL_FORMAT_INT8 &&
 				     net.graph->node[i].op == NPL_OP_SPLIT))
-					cr_assert_str_neq(o.run.layer[i].ran_on, "host", "%s: %s: %s", what,
+					cr_assert_str_neq(o.run.layer[i].ran_on, "host", "%s: %s: %s", subject,
 							  net.graph->node[i].name, o.run.layer[i].note);
 			free_outcome(&net, &o);
 			free_net(&net);
@@ -274,13 +274,13 @@ Test(session_model_layer, networks_of_quantize_and_dequantize_are_taken_as_they_
 	for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
 		struct npl_device *device = open_machine(&machines[m]);
 		for (uint64_t seed = 1; seed <= 40 && npl_device_get_info(device)->format == NPL_FORMAT_INT8; seed++) {
-			char what[80];
+			char subject[80];
 			struct net net = make_network(seed, true), twin = make_network(seed, false);
 			struct outcome o = run_net(&net, &device, 1, NULL, false);
-			snprintf(what, sizeof what, "%s, seed %d", machines[m].name, (int)seed);
-			check_same_outputs(&net, o.out, twin.reference, what);
+			snprintf(subject, sizeof subject, "%s, seed %d", machines[m].name, (int)seed);
+			check_same_outputs(&net, o.out, twin.reference, subject);
 			for (int i = 0; i < net.graph->n_nodes; i++)
-				cr_assert_str_neq(o.run.layer[i].ran_on, "host", "%s: %s: %s", what,
+				cr_assert_str_neq(o.run.layer[i].ran_on, "host", "%s: %s: %s", subject,
 						  net.graph->node[i].name, o.run.layer[i].note);
 			free_outcome(&net, &o);
 			free_net(&net);
@@ -350,14 +350,14 @@ Test(session_model_layer, what_the_model_rounds_is_no_loss)
 }
 
 /* Runs the graph with each node on the device of its place, beside which the operators' own results stand. */
-static void check_placed(struct writer *w, const char *const *devices, const int *place, const char *what)
+static void check_placed(struct writer *w, const char *const *devices, const int *place, const char *subject)
 {
 	uint64_t inputs = 7;
 	struct net net = make_net(&w->g, &inputs);
 	struct npl_device *device[2] = {open_device_set(devices[0], 1, (const char *[]){"precision=int8"}),
 					open_device(devices[1])};
 	struct outcome o = run_net(&net, device, 2, place, false);
-	check_same_outputs(&net, o.out, net.reference, what);
+	check_same_outputs(&net, o.out, net.reference, subject);
 	free_outcome(&net, &o);
 	npl_device_close(device[0]);
 	npl_device_close(device[1]);

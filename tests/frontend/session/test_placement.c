@@ -14,7 +14,7 @@
 Test(placement, placement_rules)
 {
 	static const struct {
-		const char *rules, *want, *names;
+		const char *rules, *expected, *names;
 	} cases[] = {
 		{"*=tpu_v1", "aaaaaaa", "tpu_v1"},
 		{"Conv=tpu_v1", "ahhhhhh", "tpu_v1"},
@@ -41,15 +41,15 @@ Test(placement, placement_rules)
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
-		char found[SEQUENCE + 1] = "", names[100] = "";
+		char match[SEQUENCE + 1] = "", names[100] = "";
 		cr_assert_eq(npl_placement_parse(net.graph, cases[i].rules, &arena, &placement, &err), 0, "%s: %s",
 			     cases[i].rules, err.msg);
 		for (int k = 0; k < SEQUENCE; k++)
-			found[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
+			match[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
 		for (int k = 0; k < placement.n_names; k++)
 			snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k ? " " : "",
 				 placement.names[k]);
-		cr_assert_str_eq(found, cases[i].want, "%s: %s", cases[i].rules, found);
+		cr_assert_str_eq(match, cases[i].expected, "%s: %s", cases[i].rules, match);
 		cr_assert_str_eq(names, cases[i].names, "%s: %s", cases[i].rules, names);
 		for (int k = 0; k < SEQUENCE; k++) {
 			const char *rule = placement.rule[k], *device = rule ? strrchr(rule, '=') + 1 : "host";
@@ -96,7 +96,7 @@ Test(placement, expressions_that_cost_too_much)
 	static const struct {
 		const char *begin, *repeated, *end;
 		int times;
-		const char *says; /* NULL: taken */
+		const char *expected; /* NULL: taken */
 	} cases[] = {
 		{"", "(", "a", 15000, "is longer than 4096 bytes"},
 		{"", "(", "a", 51, "has groups more than 50 deep"},
@@ -123,8 +123,8 @@ Test(placement, expressions_that_cost_too_much)
 			strcpy(rules + 1 + strlen(cases[i].begin) + piece * (size_t)n, cases[i].repeated);
 		strcat(strcat(rules, cases[i].end), "/=tpu_v1");
 		const int code = npl_placement_parse(net.graph, rules, &arena, &placement, &err);
-		cr_assert_eq(code, cases[i].says ? NPL_EUSAGE : 0, "%.60s: %d, %s", rules, code, err.msg);
-		cr_assert(!cases[i].says || strstr(err.msg, cases[i].says), "%s", err.msg);
+		cr_assert_eq(code, cases[i].expected ? NPL_EUSAGE : 0, "%.60s: %d, %s", rules, code, err.msg);
+		cr_assert(!cases[i].expected || strstr(err.msg, cases[i].expected), "%s", err.msg);
 		free(rules);
 		npl_arena_free(&arena);
 	}
@@ -138,7 +138,7 @@ Test(placement, rules_without_effect)
 	static const struct {
 		const char *rules;
 		int warnings;
-		const char *says;
+		const char *expected;
 	} cases[] = {
 		{"*=tpu_v1,Conv=cpu", 1,
 		 "--place: 'Conv=cpu' places nothing: '*=tpu_v1' before it has all that it matches"},
@@ -161,7 +161,8 @@ Test(placement, rules_without_effect)
 		cr_assert_eq(npl_placement_parse(net.graph, cases[i].rules, &arena, &placement, &err), 0, "%s",
 			     err.msg);
 		cr_assert_eq(placement.n_warnings, cases[i].warnings, "%s", cases[i].rules);
-		cr_assert(!cases[i].says || strstr(placement.warning[0], cases[i].says), "%s", placement.warning[0]);
+		cr_assert(!cases[i].expected || strstr(placement.warning[0], cases[i].expected), "%s",
+			  placement.warning[0]);
 		npl_arena_free(&arena);
 	}
 	free_net(&net);
@@ -173,7 +174,7 @@ Test(placement, names_with_slashes)
 {
 	static const char *const names[] = {"/enc/fc1/MatMul", "/enc/fc1/=", "/enc/fc2\\/="};
 	static const struct {
-		const char *rules, *want;
+		const char *rules, *expected;
 	} cases[] = {
 		{"/enc/fc1/MatMul/=tpu_v1,*=cpu", "abb"}, {"/\\/enc\\/fc1\\/MatMul/=tpu_v1,*=cpu", "abb"},
 		{"/^/enc/fc1/=tpu_v1,*=cpu", "aab"},      {"/fc1\\/=$/ = tpu_v1, *=cpu", "bab"},
@@ -192,12 +193,12 @@ Test(placement, names_with_slashes)
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
-		char found[4] = "";
+		char match[4] = "";
 		cr_assert_eq(npl_placement_parse(net.graph, cases[i].rules, &arena, &placement, &err), 0, "%s: %s",
 			     cases[i].rules, err.msg);
 		for (int k = 0; k < 3; k++)
-			found[k] = (char)('a' + placement.device[k]);
-		cr_assert_str_eq(found, cases[i].want, "%s: %s", cases[i].rules, found);
+			match[k] = (char)('a' + placement.device[k]);
+		cr_assert_str_eq(match, cases[i].expected, "%s: %s", cases[i].rules, match);
 		npl_arena_free(&arena);
 	}
 	free_net(&net);
@@ -217,7 +218,7 @@ static char *write_rules(const char *text, size_t bytes)
 Test(placement, rules_in_a_file)
 {
 	static const struct {
-		const char *text, *want; /* letters as above, or what is said of which line */
+		const char *text, *expected; /* letters as above, or what is said of which line */
 	} cases[] = {
 		{"*=tpu_v1", "aaaaaaa"},
 		{"# first\n\n  Conv = tpu_v1 \r\n\t*\t=\tcpu # the rest\n#", "abbbbbb"},
@@ -244,17 +245,18 @@ Test(placement, rules_in_a_file)
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
-		char found[SEQUENCE + 1] = "", says[300];
+		char match[SEQUENCE + 1] = "", expected[300];
 		char *path = write_rules(cases[i].text, strlen(cases[i].text));
 		int rc = npl_placement_load(net.graph, path, &arena, &placement, &err);
-		if (cases[i].want[0] == ':') {
-			snprintf(says, sizeof says, "%s%s", path, cases[i].want);
-			cr_assert(rc == NPL_EINPUT && !strncmp(err.msg, says, strlen(says)), "%s: %s", says, err.msg);
+		if (cases[i].expected[0] == ':') {
+			snprintf(expected, sizeof expected, "%s%s", path, cases[i].expected);
+			cr_assert(rc == NPL_EINPUT && !strncmp(err.msg, expected, strlen(expected)), "%s: %s", expected,
+				  err.msg);
 		} else {
 			cr_assert_eq(rc, 0, "%s: %s", cases[i].text, err.msg);
 			for (int k = 0; k < SEQUENCE; k++)
-				found[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
-			cr_assert_str_eq(found, cases[i].want, "%s", cases[i].text);
+				match[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
+			cr_assert_str_eq(match, cases[i].expected, "%s", cases[i].text);
 		}
 		unlink(path);
 		npl_arena_free(&arena);
@@ -348,32 +350,32 @@ Test(placement, samples)
 /* Error, signal-to-noise ratio and top-1 by hand. */
 Test(placement, accuracy)
 {
-	float want[] = {1, 2, 3, 9, 5, 4, 0, 1, 2}, got[] = {1, 2, 3.5f, 4, 5, 4, 0, 3, 2};
+	float expected[] = {1, 2, 3, 9, 5, 4, 0, 1, 2}, actual[] = {1, 2, 3.5f, 4, 5, 4, 0, 3, 2};
 	int64_t classes[] = {2, 0, 1};
-	struct npl_tensor a = {.dtype = NPL_F32, .shape = npl_shape_of(2, 3, 3), .data = want}, b = a;
+	struct npl_tensor a = {.dtype = NPL_F32, .shape = npl_shape_of(2, 3, 3), .data = expected}, b = a;
 	struct npl_tensor labels = {.dtype = NPL_I64, .shape = npl_shape_of(1, 3), .data = classes};
 	struct npl_accuracy accuracy;
-	b.data = got;
+	b.data = actual;
 	npl_accuracy_of(&a, &b, 1, 3, &labels, &accuracy);
 	cr_assert_float_eq(accuracy.max_abs_error, 5, 1e-12);
 	cr_assert_float_eq(accuracy.sqnr_db, 10 * log10(141 / (0.25 + 25 + 4)), 1e-9);
 	cr_assert_float_eq(accuracy.top1_agreement, 1.0 / 3, 1e-12); /* choices 2 1 1, the reference's 2 0 2 */
 	cr_assert_float_eq(accuracy.top1_accuracy, 2.0 / 3, 1e-12);
-	got[0] = NAN;
+	actual[0] = NAN;
 	npl_accuracy_of(&a, &b, 1, 3, NULL, &accuracy);
 	cr_assert(accuracy.max_abs_error == INFINITY && accuracy.sqnr_db == -INFINITY && accuracy.not_finite == 1 &&
 			  accuracy.reference_not_finite == 0,
 		  "a NaN where a number is wanted is an error without bound, not an error that is not known");
-	got[0] = 1;
-	got[8] = -INFINITY;
+	actual[0] = 1;
+	actual[8] = -INFINITY;
 	npl_accuracy_of(&a, &b, 1, 3, NULL, &accuracy);
 	cr_assert(accuracy.max_abs_error == INFINITY && accuracy.sqnr_db == -INFINITY && accuracy.not_finite == 1);
-	want[8] = -INFINITY;
+	expected[8] = -INFINITY;
 	npl_accuracy_of(&a, &b, 1, 3, NULL, &accuracy);
 	cr_assert(isnan(accuracy.max_abs_error) && isnan(accuracy.sqnr_db) && accuracy.not_finite == 0 &&
 			  accuracy.reference_not_finite == 1,
 		  "from an infinity there is no distance");
-	got[1] = INFINITY;
+	actual[1] = INFINITY;
 	npl_accuracy_of(&a, &b, 1, 3, NULL, &accuracy);
 	cr_assert(accuracy.max_abs_error == INFINITY && accuracy.not_finite == 1 && accuracy.reference_not_finite == 1);
 }
@@ -395,11 +397,11 @@ Test(placement, accuracy_of_every_type)
 				 {.dtype = NPL_I64, .shape = three, .data = b64},
 				 {.dtype = NPL_F16, .shape = three, .data = b16},
 				 {.dtype = NPL_F64, .shape = three, .data = b_double}};
-	static const double most[] = {1, 1, 1, 0.5}, signal[] = {62558, 0x1p126, 5, 25}, noise[] = {1, 1, 1, 0.25};
+	static const double maximum[] = {1, 1, 1, 0.5}, signal[] = {62558, 0x1p126, 5, 25}, noise[] = {1, 1, 1, 0.25};
 	struct npl_accuracy accuracy;
 	for (int i = 0; i < 4; i++) {
 		npl_accuracy_of(&a[i], &b[i], 1, 3, NULL, &accuracy);
-		cr_assert_eq(accuracy.max_abs_error, most[i], "%s", npl_dtype_name(a[i].dtype));
+		cr_assert_eq(accuracy.max_abs_error, maximum[i], "%s", npl_dtype_name(a[i].dtype));
 		cr_assert_float_eq(accuracy.sqnr_db, 10 * log10(signal[i] / noise[i]), 1e-9, "%s",
 				   npl_dtype_name(a[i].dtype));
 		npl_accuracy_of(&a[i], &a[i], 1, 3, NULL, &accuracy);

@@ -44,22 +44,23 @@ static double made_at(const struct net *net, const struct npl_run *run, const st
 }
 
 /* Every task against the graph: values are made before they are converted, moved or read. */
-static void check_order(const struct net *net, const struct npl_run *run, const struct npl_session *s, const char *what)
+static void check_order(const struct net *net, const struct npl_run *run, const struct npl_session *s,
+			const char *subject)
 {
 	for (int i = 0; i < run->n_tasks; i++) {
 		const struct npl_task *task = &run->task[i];
 		const struct npl_node *node = &net->graph->node[task->node];
-		cr_assert(task->seconds > 0 && task->start_seconds >= 0, "%s, piece %d", what, i);
+		cr_assert(task->seconds > 0 && task->start_seconds >= 0, "%s, piece %d", subject, i);
 		cr_assert(fabs(task->end_seconds - task->start_seconds - task->seconds) <= 1e-12 * task->end_seconds,
-			  "%s, piece %d", what, i);
+			  "%s, piece %d", subject, i);
 		if (task->value >= 0)
 			cr_assert(at_least(task->start_seconds, made_at(net, run, s, task->value)),
-				  "%s, piece %d of %s: '%s' is not made yet", what, i, node->name,
+				  "%s, piece %d of %s: '%s' is not made yet", subject, i, node->name,
 				  net->graph->value[task->value].name);
 		for (int k = 0; k < node->n_in && task->kind == NPL_TASK_LAYER; k++)
 			if (node->in[k] >= 0)
 				cr_assert(at_least(task->start_seconds, made_at(net, run, s, node->in[k])),
-					  "%s, %s begins before '%s' is made", what, node->name,
+					  "%s, %s begins before '%s' is made", subject, node->name,
 					  net->graph->value[node->in[k]].name);
 		/* what a layer gathers comes before it, what it delivers after it */
 		for (int k = 0; k < run->n_tasks && task->kind == NPL_TASK_LAYER; k++)
@@ -67,15 +68,15 @@ static void check_order(const struct net *net, const struct npl_run *run, const 
 				const struct npl_task *other = &run->task[k];
 				bool own = other->delivers || other->kind == NPL_TASK_TO_HOST;
 				cr_assert(own || at_least(task->start_seconds, other->end_seconds),
-					  "%s, %s begins before it has its inputs", what, node->name);
+					  "%s, %s begins before it has its inputs", subject, node->name);
 				cr_assert(!other->delivers || at_least(other->start_seconds, task->end_seconds),
-					  "%s, %s delivers before it ends", what, node->name);
+					  "%s, %s delivers before it ends", subject, node->name);
 			}
 	}
 }
 
 /* One thing at a time; each piece begins at the beginning or where another one ends; sums by resource and by row. */
-static void check_resources(const struct npl_run *run, const char *what)
+static void check_resources(const struct npl_run *run, const char *subject)
 {
 	struct npl_layer_run *sum = calloc((size_t)run->n_layers + 1, sizeof *sum);
 	cr_assert(sum);
@@ -86,7 +87,7 @@ static void check_resources(const struct npl_run *run, const char *what)
 			const struct npl_task *task = &run->task[i];
 			if (task->resource != r)
 				continue;
-			cr_assert(at_least(task->start_seconds, end), "%s, %s: two pieces at once", what,
+			cr_assert(at_least(task->start_seconds, end), "%s, %s: two pieces at once", subject,
 				  run->resource[r].name);
 			end = task->end_seconds;
 			if (task->kind == NPL_TASK_LINK_HELD) {
@@ -106,8 +107,8 @@ static void check_resources(const struct npl_run *run, const char *what)
 		const struct npl_resource *resource = &run->resource[r];
 		cr_assert(near(busy, resource->busy_seconds) && bytes == resource->bytes &&
 				  transfers == resource->transfers && within == resource->bytes_within,
-			  "%s, %s", what, resource->name);
-		cr_assert(at_least(run->seconds, busy), "%s: the makespan is below the work of %s", what,
+			  "%s, %s", subject, resource->name);
+		cr_assert(at_least(run->seconds, busy), "%s: the makespan is below the work of %s", subject,
 			  resource->name);
 	}
 	for (int i = 0; i < run->n_layers; i++) {
@@ -116,20 +117,20 @@ static void check_resources(const struct npl_run *run, const char *what)
 				  near(sum[i].link_seconds, row->link_seconds) &&
 				  near(sum[i].result.seconds, row->result.seconds) &&
 				  sum[i].link_bytes == row->link_bytes && sum[i].transfers == row->transfers,
-			  "%s, row %d", what, i);
+			  "%s, row %d", subject, i);
 	}
 	for (int i = 0; i < run->n_tasks; i++) {
 		bool tight = run->task[i].start_seconds == 0;
 		for (int k = 0; k < run->n_tasks && !tight; k++)
 			tight = near(run->task[k].end_seconds, run->task[i].start_seconds);
-		cr_assert(tight, "%s, piece %d waits for nothing", what, i);
+		cr_assert(tight, "%s, piece %d waits for nothing", subject, i);
 	}
 	free(sum);
 }
 
 /* Between what it cannot be below and what it cannot be above, with a path of pieces that fills it. */
 static void check_makespan(const struct net *net, const struct npl_run *run, const struct npl_session *s,
-			   const char *what)
+			   const char *subject)
 {
 	double sum = run->device_seconds + run->host_seconds + run->link_seconds, last = 0, longest = 0, reached = 0;
 	double *path = calloc((size_t)net->graph->n_nodes + 1, sizeof *path);
@@ -139,12 +140,12 @@ static void check_makespan(const struct net *net, const struct npl_run *run, con
 		if (!run->task[i].critical)
 			continue;
 		cr_assert(near(run->task[i].start_seconds, reached) || (reached == 0 && !run->task[i].start_seconds),
-			  "%s: a gap in the path before piece %d", what, i);
+			  "%s: a gap in the path before piece %d", subject, i);
 		reached = run->task[i].end_seconds;
 	}
-	cr_assert(near(reached, last) && near(last, run->seconds), "%s: %g, %g and %g s", what, reached, last,
+	cr_assert(near(reached, last) && near(last, run->seconds), "%s: %g, %g and %g s", subject, reached, last,
 		  run->seconds);
-	cr_assert(at_least(sum, run->seconds), "%s: above the sum", what);
+	cr_assert(at_least(sum, run->seconds), "%s: above the sum", subject);
 	for (int i = 0; i < net->graph->n_nodes; i++) {
 		for (int k = 0; k < net->graph->node[i].n_in; k++) {
 			int v = net->graph->node[i].in[k], producer = v < 0 ? -1 : net->graph->value[v].producer;
@@ -155,18 +156,18 @@ static void check_makespan(const struct net *net, const struct npl_run *run, con
 												 : 0;
 		longest = fmax(longest, path[i]);
 	}
-	cr_assert(at_least(run->seconds, longest), "%s: %g s, the longest path has %g", what, run->seconds, longest);
+	cr_assert(at_least(run->seconds, longest), "%s: %g s, the longest path has %g", subject, run->seconds, longest);
 	(void)s;
 	free(path);
 }
 
-static void check_rows(const struct net *net, const struct npl_run *run, const char *what)
+static void check_rows(const struct net *net, const struct npl_run *run, const char *subject)
 {
 	for (int i = 0; i < run->n_layers; i++) {
 		const struct npl_layer_run *row = &run->layer[i];
-		cr_assert(row->start_seconds >= 0 && row->end_seconds >= row->start_seconds, "%s, row %d", what, i);
+		cr_assert(row->start_seconds >= 0 && row->end_seconds >= row->start_seconds, "%s, row %d", subject, i);
 		cr_assert(at_least(run->seconds, row->end_seconds) && at_least(run->seconds, row->ready_seconds),
-			  "%s, row %d", what, i);
+			  "%s, row %d", subject, i);
 		for (int k = 0; k < run->n_tasks; k++)
 			if (run->task[k].node == i && run->task[k].kind == NPL_TASK_LAYER)
 				for (int n = 0; n < net->graph->node[i].n_in; n++) {
@@ -174,14 +175,15 @@ static void check_rows(const struct net *net, const struct npl_run *run, const c
 					int producer = v < 0 ? -1 : net->graph->value[v].producer;
 					cr_assert(producer < 0 || at_least(run->task[k].start_seconds,
 									   run->layer[producer].ready_seconds),
-						  "%s, row %d", what, i);
+						  "%s, row %d", subject, i);
 				}
 	}
 }
 
 /* A machine with static power draws it from the beginning to the end, once: while it works in its own figures, else
  * here. A link's joules are those of its bytes. */
-static void check_energy(const struct npl_run *run, struct npl_device *const *device, int n_devices, const char *what)
+static void check_energy(const struct npl_run *run, struct npl_device *const *device, int n_devices,
+			 const char *subject)
 {
 	double waiting = 0;
 	for (int d = 0; d < n_devices; d++)
@@ -189,9 +191,9 @@ static void check_energy(const struct npl_run *run, struct npl_device *const *de
 			if (run->resource[r].kind == NPL_RESOURCE_DEVICE && run->resource[r].device == d)
 				waiting += npl_device_get_info(device[d])->static_watts *
 					   (run->seconds - run->resource[r].busy_seconds);
-	double found = joules_of(run->energy, run->n_energy, "static, waiting");
-	cr_assert(fabs(found - waiting) <= 1e-9 * fabs(waiting) + 1e-18, "%s: %g J waiting, expected %g", what, found,
-		  waiting);
+	double actual = joules_of(run->energy, run->n_energy, "static, waiting");
+	cr_assert(fabs(actual - waiting) <= 1e-9 * fabs(waiting) + 1e-18, "%s: %g J waiting, expected %g", subject,
+		  actual, waiting);
 	double joules = 0;
 	bool known = true;
 	for (int r = 0; r < run->n_resources; r++)
@@ -199,30 +201,30 @@ static void check_energy(const struct npl_run *run, struct npl_device *const *de
 			known = known && isfinite(run->resource[r].joules);
 			joules += run->resource[r].bytes + run->resource[r].bytes_within ? run->resource[r].joules : 0;
 		}
-	found = joules_of(run->energy, run->n_energy, "host link");
-	cr_assert(!known || near(found, joules), "%s: the links take %g J, their bytes %g", what, found, joules);
+	actual = joules_of(run->energy, run->n_energy, "host link");
+	cr_assert(!known || near(actual, joules), "%s: the links take %g J, their bytes %g", subject, actual, joules);
 }
 
 static void check_all(const struct net *net, const struct outcome *o, struct npl_device *const *device, int n_devices,
-		      const char *what)
+		      const char *subject)
 {
-	check_totals(&o->run, what);
-	check_resources(&o->run, what);
-	check_order(net, &o->run, o->session, what);
-	check_makespan(net, &o->run, o->session, what);
-	check_rows(net, &o->run, what);
-	check_energy(&o->run, device, n_devices, what);
+	check_totals(&o->run, subject);
+	check_resources(&o->run, subject);
+	check_order(net, &o->run, o->session, subject);
+	check_makespan(net, &o->run, o->session, subject);
+	check_rows(net, &o->run, subject);
+	check_energy(&o->run, device, n_devices, subject);
 }
 
 /* The times are those of the other run, to the bit. */
-static void check_same_times(const struct npl_run *a, const struct npl_run *b, const char *what)
+static void check_same_times(const struct npl_run *a, const struct npl_run *b, const char *subject)
 {
-	cr_assert(a->n_tasks == b->n_tasks && !memcmp(&a->seconds, &b->seconds, sizeof a->seconds), "%s", what);
+	cr_assert(a->n_tasks == b->n_tasks && !memcmp(&a->seconds, &b->seconds, sizeof a->seconds), "%s", subject);
 	for (int i = 0; i < a->n_tasks; i++)
 		cr_assert(a->task[i].node == b->task[i].node && a->task[i].resource == b->task[i].resource &&
 				  !memcmp(&a->task[i].start_seconds, &b->task[i].start_seconds, sizeof(double)) &&
 				  !memcmp(&a->task[i].end_seconds, &b->task[i].end_seconds, sizeof(double)),
-			  "%s, piece %d", what, i);
+			  "%s, piece %d", subject, i);
 }
 
 /* Random networks, each layer on a random device or the host: the laws; the same again without values, under other
@@ -236,31 +238,31 @@ Test(schedule, random_networks)
 		struct npl_device *device[] = {open_tpu(buffers[seed % 3]), open_diannao(), open_tpu("1000000"),
 					       open_device("reference")};
 		struct net net = make_random_net(seed + 5000, false);
-		int place[DRAWN_MOST], most = seed % 4 ? 2 : 3;
-		char what[40];
-		snprintf(what, sizeof what, "seed %d", (int)seed);
+		int place[DRAWN_MOST], maximum = seed % 4 ? 2 : 3;
+		char subject[40];
+		snprintf(subject, sizeof subject, "seed %d", (int)seed);
 		cr_assert_leq(net.graph->n_nodes, DRAWN_MOST);
 		for (int i = 0; i < net.graph->n_nodes; i++)
 			place[i] = i && test_range(&rng, 0, 2) == 0 ? place[i - 1]
-								    : (int)test_range(&rng, NPL_ON_HOST, most);
-		struct npl_session_options options = {.n_devices = most + 1,
+								    : (int)test_range(&rng, NPL_ON_HOST, maximum);
+		struct npl_session_options options = {.n_devices = maximum + 1,
 						      .device = device,
 						      .place = place,
 						      .inputs_over_link = seed & 1,
 						      .outputs_over_link = seed >> 1 & 1};
-		struct outcome o = run_with(&net, options, what);
-		check_all(&net, &o, device, most + 1, what);
+		struct outcome o = run_with(&net, options, subject);
+		check_all(&net, &o, device, maximum + 1, subject);
 		overlapping += o.run.overlap_seconds > 0;
 		serial += o.run.overlap_seconds == 0;
 		for (int i = 0; i < o.run.n_tasks; i++)
 			held += o.run.task[i].kind == NPL_TASK_LINK_HELD;
-		if (most == 2) { /* simulated alone: the same every time */
+		if (maximum == 2) { /* simulated alone: the same every time */
 			for (int i = 0; i < net.graph->n_nodes; i++)
 				net.graph->node[i].name = i % 2 ? "zz" : "a";
 			options.timing_only = seed % 2;
-			struct outcome again = run_with(&net, options, what);
-			check_same_times(&o.run, &again.run, what);
-			free_outcome(&net, &again);
+			struct outcome repeated = run_with(&net, options, subject);
+			check_same_times(&o.run, &repeated.run, subject);
+			free_outcome(&net, &repeated);
 		}
 		free_outcome(&net, &o);
 		free_net(&net);

@@ -45,27 +45,29 @@ struct expected {
 	uint64_t bytes;
 };
 
-static void check_row(const struct npl_layer_run *row, const struct expected *want, struct npl_device *const *device,
-		      int k)
+static void check_row(const struct npl_layer_run *row, const struct expected *expected,
+		      struct npl_device *const *device, int k)
 {
-	cr_assert(row->role == want->role && !strcmp(row->ran_on, want->on), "row %d ran on %s", k, row->ran_on);
-	cr_assert(near(row->host_seconds, want->host.seconds), "row %d: %g s of the host, expected %g", k,
-		  row->host_seconds, want->host.seconds);
-	cr_assert_eq(row->link_bytes, want->bytes, "row %d: %d bytes", k, (int)row->link_bytes);
-	cr_assert_eq(row->transfers, want->link >= 0, "row %d: %d transfers", k, row->transfers);
-	cr_assert(near(joules_of(row->result.energy, row->result.n_energy, "host"), want->host.joules), "row %d", k);
+	cr_assert(row->role == expected->role && !strcmp(row->ran_on, expected->on), "row %d ran on %s", k,
+		  row->ran_on);
+	cr_assert(near(row->host_seconds, expected->host.seconds), "row %d: %g s of the host, expected %g", k,
+		  row->host_seconds, expected->host.seconds);
+	cr_assert_eq(row->link_bytes, expected->bytes, "row %d: %d bytes", k, (int)row->link_bytes);
+	cr_assert_eq(row->transfers, expected->link >= 0, "row %d: %d transfers", k, row->transfers);
+	cr_assert(near(joules_of(row->result.energy, row->result.n_energy, "host"), expected->host.joules), "row %d",
+		  k);
 	double seconds = 0, joules = 0;
-	if (want->link >= 0) {
-		const struct npl_link *link = &npl_device_get_info(device[want->link])->link;
-		seconds = link->latency_seconds + (double)want->bytes / link->bytes_per_second;
-		joules = (double)want->bytes * link->pj_per_byte * 1e-12;
+	if (expected->link >= 0) {
+		const struct npl_link *link = &npl_device_get_info(device[expected->link])->link;
+		seconds = link->latency_seconds + (double)expected->bytes / link->bytes_per_second;
+		joules = (double)expected->bytes * link->pj_per_byte * 1e-12;
 	}
 	cr_assert(near(row->link_seconds, seconds), "row %d: %g s of the link, expected %g", k, row->link_seconds,
 		  seconds);
-	double found = joules_of(row->result.energy, row->result.n_energy, "host link");
-	if (want->link >= 0 && npl_device_get_info(device[want->link])->link.energy_within)
-		cr_assert_eq(found, 0, "row %d: it is counted elsewhere", k);
-	cr_assert(isnan(found) || near(found, joules), "row %d: %g J of the link, expected %g", k, found, joules);
+	double actual = joules_of(row->result.energy, row->result.n_energy, "host link");
+	if (expected->link >= 0 && npl_device_get_info(device[expected->link])->link.energy_within)
+		cr_assert_eq(actual, 0, "row %d: it is counted elsewhere", k);
+	cr_assert(isnan(actual) || near(actual, joules), "row %d: %g J of the link, expected %g", k, actual, joules);
 }
 
 /* tpu_v1 takes the convolution, the host what it has not, DianNao the rest: every byte and every conversion is where it
@@ -87,7 +89,7 @@ Test(session, transfers_and_host)
 		.operations = {[NPL_SIMPLE] = B * (1 + 3 + 2 + 1 + 1), [NPL_DIVIDE] = B * 3}, .bytes = 2 * B * 4};
 	/* maximum, difference, sum, product, and the 12 steps of an exponential */
 	const double softmax = 1 + 1 + 1 + 1;
-	const struct expected want[SEQUENCE] = {
+	const struct expected expected[SEQUENCE] = {
 		[C1] = {NPL_RAN, "tpu_v1", kit_host_cost(host, X, 0, X * 4 + X), 0, X},
 		[R1] = {NPL_FUSED, "tpu_v1", {0}, -1, 0},
 		[N1] = {NPL_RAN, "host", kit_sum(kit_host_cost(host, B, 0, B + B * 4), kit_work_cost(host, lrn)), 0, B},
@@ -101,7 +103,7 @@ Test(session, transfers_and_host)
 	};
 	struct outcome o = run_net(&net, device, 2, place, false);
 	for (int k = 0; k < SEQUENCE; k++)
-		check_row(&o.run.layer[k], &want[k], device, k);
+		check_row(&o.run.layer[k], &expected[k], device, k);
 	cr_assert(o.run.layer[N1].note && o.run.layer[SM].note && o.run.layer[R1].note,
 		  "what is on the host or fused says why");
 	check_totals(&o.run, "mixed");
@@ -112,11 +114,11 @@ Test(session, transfers_and_host)
 	cr_assert(near(joules_of(o.run.energy, o.run.n_energy, "static, waiting"), waited * tpu->static_watts),
 		  "%g J waiting", joules_of(o.run.energy, o.run.n_energy, "static, waiting"));
 	/* the machine's own part is the one it has in a run of its own */
-	struct outcome alone = run_net(&net, device, 1, NULL, false);
-	cr_assert_str_eq(alone.run.layer[C1].output_sha256, o.run.layer[C1].output_sha256);
-	cr_assert_eq(alone.run.layer[C1].result.cycles, o.run.layer[C1].result.cycles);
-	cr_assert_eq(alone.run.layer[P1].link_bytes, B, "back to the machine as bytes");
-	cr_assert_eq(alone.run.layer[SM].link_bytes, Y, "the Gemm's result goes to the host as bytes");
+	struct outcome single = run_net(&net, device, 1, NULL, false);
+	cr_assert_str_eq(single.run.layer[C1].output_sha256, o.run.layer[C1].output_sha256);
+	cr_assert_eq(single.run.layer[C1].result.cycles, o.run.layer[C1].result.cycles);
+	cr_assert_eq(single.run.layer[P1].link_bytes, B, "back to the machine as bytes");
+	cr_assert_eq(single.run.layer[SM].link_bytes, Y, "the Gemm's result goes to the host as bytes");
 	/* and without values everything but the values is the same */
 	struct outcome timed = run_net(&net, device, 2, place, true);
 	for (int k = 0; k < SEQUENCE; k++) {
@@ -130,7 +132,7 @@ Test(session, transfers_and_host)
 	}
 	cr_assert(!timed.out[0].data && near(timed.run.seconds, o.run.seconds));
 	free_outcome(&net, &o);
-	free_outcome(&net, &alone);
+	free_outcome(&net, &single);
 	free_outcome(&net, &timed);
 	npl_device_close(device[0]);
 	npl_device_close(device[1]);
@@ -238,7 +240,7 @@ Test(session, views)
 }
 
 /* Runs of several batches add up; the hashes stay the first batch's; the parts can be freed on their own. */
-Test(session, runs_add)
+Test(session, sums_of_runs_add_every_figure)
 {
 	uint64_t rng = 6;
 	struct net net = make_layer_group(&rng);
@@ -283,7 +285,7 @@ Test(session, runs_add)
 
 /* Operators that machines do not take as they are: the mask of Dropout (a device of float32 gives it), more inputs than
  * a layer has, a product of two activations, constants beside activations. The host does them, exactly. */
-Test(session, what_only_the_host_does)
+Test(session, operators_that_machines_refuse_run_exactly_on_the_host)
 {
 	static const char *const names[] = {"reference", "tpu_v1", "diannao"};
 	for (int d = 0; d < 3; d++) {
@@ -450,7 +452,7 @@ Test(session, random_networks_and_placements)
 		uint64_t rng = seed * 7919;
 		struct onnx_writer g = {0};
 		int layers = (int)test_range(&rng, 1, 6), place[16];
-		char what[40], last[16];
+		char subject[40], last[16];
 		onnx_put_input(&g, "v0", ONNX_FLOAT, 4,
 			       (int64_t[]){test_range(&rng, 1, 2), 3, test_range(&rng, 3, 6), test_range(&rng, 3, 6)});
 		for (int i = 0; i < layers; i++)
@@ -458,20 +460,20 @@ Test(session, random_networks_and_placements)
 		snprintf(last, sizeof last, "v%d", layers);
 		onnx_put_output(&g, last);
 		struct net net = make_net(&g, &rng);
-		snprintf(what, sizeof what, "seed %d", (int)seed);
+		snprintf(subject, sizeof subject, "seed %d", (int)seed);
 		cr_assert(net.graph->n_nodes <= 16);
 		for (int i = 0; i < net.graph->n_nodes; i++)
 			place[i] = (int)test_range(&rng, NPL_ON_HOST, 2);
 		struct outcome o = run_net(&net, device, 3, place, false);
-		check_totals(&o.run, what);
-		cr_assert(error_of(&net, o.out) < 0.12, "%s: error %g", what, error_of(&net, o.out));
+		check_totals(&o.run, subject);
+		cr_assert(error_of(&net, o.out) < 0.12, "%s: error %g", subject, error_of(&net, o.out));
 		for (int i = 0; i < net.graph->n_nodes; i++) /* the reference cannot run without values */
 			place[i] = place[i] == 2 ? NPL_ON_HOST : place[i];
 		struct outcome full = run_net(&net, device, 2, place, false),
 			       timed = run_net(&net, device, 2, place, true);
 		cr_assert(full.run.cycles == timed.run.cycles && full.run.link_bytes == timed.run.link_bytes, "%s",
-			  what);
-		cr_assert(near(full.run.seconds, timed.run.seconds), "%s", what);
+			  subject);
+		cr_assert(near(full.run.seconds, timed.run.seconds), "%s", subject);
 		free_outcome(&net, &o);
 		free_outcome(&net, &full);
 		free_outcome(&net, &timed);

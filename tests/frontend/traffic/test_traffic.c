@@ -276,21 +276,22 @@ Test(traffic, damaged_compression)
 
 /* A bomb: 256 MiB of a comment without an end, and of blank lines, in 1 MiB each; to a program that may have half of
  * that. */
-Test(traffic, a_bomb)
+Test(traffic, a_decompression_bomb_is_refused)
 {
 	enum { PIECE = 1 << 20, PIECES = 256 };
 	char folder[CLI_PATH];
 	char *piece = malloc(PIECE);
 	cr_assert(piece);
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder, .address_space = TEST_SANITIZED ? 0 : (size_t)PIECES * PIECE / 2};
+	const struct cli_run_options options = {.folder = folder,
+						.address_space = TEST_SANITIZED ? 0 : (size_t)PIECES * PIECE / 2};
 	for (int lines = 0; lines < 2; lines++) {
 		gzFile file = gzopen(cli_path(folder, "bomb"), "wb1");
 		memset(piece, lines ? '\n' : '#', PIECE);
 		for (int i = 0; i < PIECES; i++)
 			cr_assert_eq(gzwrite(file, piece, PIECE), PIECE);
 		cr_assert_eq(gzclose(file), Z_OK);
-		struct cli_result r = cli_run(&how, "dram", "@/bomb");
+		struct cli_result r = cli_run(&options, "dram", "@/bomb");
 		cli_check_refusal(&r, 3, lines ? "there is no request in it" : ":1: the line is too long", "a bomb");
 		cli_free(&r);
 	}
@@ -318,10 +319,10 @@ static void run_slowly(struct npl_memory *memory, const struct requests *all, in
 	*e = (struct expected){0};
 	for (;; npl_memory_step(memory)) {
 		const uint64_t now = npl_memory_now(memory);
-		struct npl_memory_completion done;
-		while (npl_memory_completed(memory, &done)) {
-			e->latency[e->n++] = done.cycle - due[done.tag];
-			e->last = done.cycle;
+		struct npl_memory_completion completions;
+		while (npl_memory_completed(memory, &completions)) {
+			e->latency[e->n++] = completions.cycle - due[completions.tag];
+			e->last = completions.cycle;
 		}
 		if (e->n == (uint64_t)all->n)
 			break;
@@ -341,7 +342,7 @@ static void run_slowly(struct npl_memory *memory, const struct requests *all, in
 }
 
 static void check_run(struct npl_memory *memory, const char *path, const struct requests *all, int64_t inject,
-		      const char *what)
+		      const char *subject)
 {
 	static struct expected e;
 	struct npl_traffic *traffic;
@@ -355,21 +356,21 @@ static void check_run(struct npl_memory *memory, const char *path, const struct 
 	npl_memory_reset(memory);
 	cr_assert_eq(npl_traffic_open_trace(path, npl_memory_info(memory), &traffic, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_traffic_run(memory, traffic, &(struct npl_traffic_options){.inject = inject}, &r, &err), 0,
-		     "%s: %s", what, err.msg);
+		     "%s: %s", subject, err.msg);
 	npl_traffic_close(traffic);
 	for (uint64_t i = 0; i < e.n; i++)
 		sum += (double)e.latency[i];
 	uint64_t rank = e.n - e.n / 100; /* no longer than 99 of 100, or more where n does not divide */
-	cr_assert_eq(r.requests, e.n, "%s", what);
-	cr_assert_eq(r.cycles, e.last, "%s: %llu, expected %llu", what, (unsigned long long)r.cycles,
+	cr_assert_eq(r.requests, e.n, "%s", subject);
+	cr_assert_eq(r.cycles, e.last, "%s: %llu, expected %llu", subject, (unsigned long long)r.cycles,
 		     (unsigned long long)e.last);
-	cr_assert(!memcmp(&r.counters, &slowly, sizeof slowly), "%s: counters", what);
-	cr_assert_float_eq(r.latency.mean, sum / (double)e.n, 1e-9 * sum / (double)e.n, "%s", what);
-	cr_assert_eq(r.latency.max, e.latency[e.n - 1], "%s", what);
+	cr_assert(!memcmp(&r.counters, &slowly, sizeof slowly), "%s: counters", subject);
+	cr_assert_float_eq(r.latency.mean, sum / (double)e.n, 1e-9 * sum / (double)e.n, "%s", subject);
+	cr_assert_eq(r.latency.max, e.latency[e.n - 1], "%s", subject);
 	const double p99 = (double)e.latency[rank - 1],
 		     exact = e.latency[rank - 1] < UINT64_C(1) << 20 ? 0 : p99 / 1000;
 	cr_assert((double)r.latency.p99 >= p99 && (double)r.latency.p99 <= p99 + exact, "%s: 99th %llu, expected %g",
-		  what, (unsigned long long)r.latency.p99, p99);
+		  subject, (unsigned long long)r.latency.p99, p99);
 	cr_assert_eq(r.read_latency.requests + r.write_latency.requests, e.n);
 	cr_assert(r.read_latency.requests == r.counters.reads && r.write_latency.requests == r.counters.writes);
 }
@@ -391,16 +392,16 @@ Test(traffic, runs_are_those_of_every_cycle)
 		cli_write(folder, "trace", text, bytes);
 		for (size_t m = 0; m < sizeof memories / sizeof *memories; m++)
 			for (int engine = 0; engine < (m < 2 ? 2 : 1); engine++) {
-				char *name = cli_expand(memories[m], folder), what[300];
+				char *name = cli_expand(memories[m], folder), subject[300];
 				struct npl_memory *memory;
 				struct npl_err err;
 				const struct npl_memory_options options = {.channels = m < 2 ? 1 + round % 3 : 0,
 									   .every_cycle = engine};
 				const int64_t inject = round % 2 ? test_range(&rng, 1, 8) : 0;
 				cr_assert_eq(npl_memory_open(name, &options, &memory, &err), 0, "%s", err.msg);
-				snprintf(what, sizeof what, "%s, engine %d, inject %d, round %d", memories[m], engine,
-					 (int)inject, round);
-				check_run(memory, cli_path(folder, "trace"), &all, inject, what);
+				snprintf(subject, sizeof subject, "%s, engine %d, inject %d, round %d", memories[m],
+					 engine, (int)inject, round);
+				check_run(memory, cli_path(folder, "trace"), &all, inject, subject);
 				npl_memory_close(memory);
 				free(name);
 			}

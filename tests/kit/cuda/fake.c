@@ -110,9 +110,9 @@ static void fake_close(void *library)
 	cu_fake.closed++;
 }
 
-static const char *fake_why(void)
+static const char *fake_last_error(void)
 {
 	return "not in this test";
 }
 
-const struct cu_loader cu_fake_loader = {fake_open, fake_symbol, fake_close, fake_why};
+const struct cu_loader cu_fake_loader = {fake_open, fake_symbol, fake_close, fake_last_error};

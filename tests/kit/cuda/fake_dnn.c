@@ -280,18 +280,18 @@ static bool has_algorithm(const struct tensor *w, const struct convolution *c)
 
 CU_DNN_STATUS fake_cudnnGetConvolutionForwardAlgorithm_v7(CU_DNN handle, const CU_DNN_TENSOR x, const CU_DNN_FILTER w,
 							  const CU_DNN_CONVOLUTION convolution, const CU_DNN_TENSOR y,
-							  int max_results, int *returned, CU_DNN_FOUND *found)
+							  int max_results, int *returned, CU_DNN_FOUND *results)
 {
 	FAKE_CALL(cudnnGetConvolutionForwardAlgorithm_v7);
 	int code = has_magic(handle, HANDLE) ? check(x, w, convolution, y) : CU_DNN_BAD_PARAM;
 	if (code || max_results < 3)
 		return code ? code : CU_DNN_BAD_PARAM;
 	const int math = ((const struct convolution *)convolution)->math;
-	found[0] = (struct cu_dnn_found){.algorithm = 7, .status = CU_DNN_NOT_SUPPORTED, .math = math};
-	found[1] = (struct cu_dnn_found){.algorithm = 4, .workspace_bytes = (size_t)1 << 40, .math = math};
-	found[2] = (struct cu_dnn_found){
+	results[0] = (struct cu_dnn_found){.algorithm = 7, .status = CU_DNN_NOT_SUPPORTED, .math = math};
+	results[1] = (struct cu_dnn_found){.algorithm = 4, .workspace_bytes = (size_t)1 << 40, .math = math};
+	results[2] = (struct cu_dnn_found){
 		.algorithm = CU_DNN_PRECOMPUTED_GEMM, .workspace_bytes = WORKSPACE, .math = math};
-	found[3] = (struct cu_dnn_found){.algorithm = CU_DNN_IMPLICIT_GEMM, .math = math};
+	results[3] = (struct cu_dnn_found){.algorithm = CU_DNN_IMPLICIT_GEMM, .math = math};
 	*returned = !has_algorithm(w, convolution) ? 2 : max_results < 4 ? max_results : 4;
 	return 0;
 }
@@ -414,7 +414,7 @@ CU_DNN_STATUS fake_cudnnFindConvolutionForwardAlgorithmEx(CU_DNN handle, const C
 							  const CU_DNN_FILTER filter, const void *w,
 							  const CU_DNN_CONVOLUTION convolution,
 							  const CU_DNN_TENSOR y_tensor, void *y, int max_results,
-							  int *returned, CU_DNN_FOUND *found, void *workspace,
+							  int *returned, CU_DNN_FOUND *results, void *workspace,
 							  size_t workspace_bytes)
 {
 	FAKE_CALL(cudnnFindConvolutionForwardAlgorithmEx);
@@ -435,9 +435,9 @@ CU_DNN_STATUS fake_cudnnFindConvolutionForwardAlgorithmEx(CU_DNN handle, const C
 									 : 1,
 						 .workspace_bytes = WORKSPACE,
 						 .math = math};
-	found[0] = first ? plain : precomputed;
-	found[1] = first ? precomputed : plain;
-	found[2] = (struct cu_dnn_found){.algorithm = 7, .status = CU_DNN_NOT_SUPPORTED, .milliseconds = -1};
+	results[0] = first ? plain : precomputed;
+	results[1] = first ? precomputed : plain;
+	results[2] = (struct cu_dnn_found){.algorithm = 7, .status = CU_DNN_NOT_SUPPORTED, .milliseconds = -1};
 	*returned = 3;
 	cu_fake_begin();
 	if (workspace_bytes)

@@ -143,7 +143,7 @@ bool cu_fake_holds(uint64_t address, size_t bytes)
 	return false;
 }
 
-static void catch_up(void)
+static void run_pending_work(void)
 {
 	while (gpu.first) {
 		struct copy *copy = gpu.first;
@@ -161,7 +161,7 @@ bool cu_fake_stream(const void *stream)
 	const struct stream *s = stream;
 	if (!s || s->magic != STREAM)
 		return cu_fake_violation(0, "work in a stream that is none");
-	catch_up();
+	run_pending_work();
 	return true;
 }
 
@@ -317,7 +317,7 @@ CU_RESULT fake_cuMemFree_v2(CU_ADDRESS address)
 		at = &(*at)->next;
 	if (!*at)
 		return cu_fake_violation(INVALID_VALUE, "memory is freed that is none");
-	catch_up();
+	run_pending_work();
 	struct allocation *a = *at;
 	*at = a->next;
 	gpu.used -= a->bytes;
@@ -350,7 +350,7 @@ CU_RESULT fake_cuMemFreeHost(void *memory)
 		at = &(*at)->next;
 	if (!*at)
 		return cu_fake_violation(INVALID_VALUE, "pinned memory is freed that is none");
-	catch_up();
+	run_pending_work();
 	struct pinned *p = *at;
 	*at = p->next;
 	free(p->memory);
@@ -387,7 +387,7 @@ CU_RESULT fake_cuMemcpyHtoDAsync_v2(CU_ADDRESS to, const void *from, size_t byte
 	cu_fake.bytes_up += bytes;
 	copy_later((void *)(uintptr_t)to, from, bytes);
 	if (!is_pinned(from))
-		catch_up();
+		run_pending_work();
 	return 0;
 }
 

@@ -40,12 +40,12 @@ static inline void native_close(void *library)
 	(void)library;
 }
 
-static inline const char *native_why(void)
+static inline const char *native_last_error(void)
 {
 	return "not in this test";
 }
 
-static const struct cu_loader native_loader = {native_open, native_find, native_close, native_why};
+static const struct cu_loader native_loader = {native_open, native_find, native_close, native_last_error};
 
 static inline int native_error_name(int code, const char **name)
 {
@@ -136,7 +136,7 @@ struct kernel_case {
 	int n_in, n_out;
 	struct npl_tensor *in[NPL_LAYER_INPUTS];
 	enum npl_activation fused;
-	enum npl_dtype stored;     /* of float32 */
+	enum npl_dtype dtype;      /* of float32 */
 	double relative, absolute; /* what a result may be off, beside half a step of the storage type */
 	bool channels_last;        /* how tensors lie where the layer leaves a choice */
 	bool unknown; /* the shape rule sees no values but those that it needs: inputs are computed by the network */
@@ -231,7 +231,7 @@ static inline void check_kernel_as_it_is(struct gpu *gpu, struct kernel_case *c)
 				  .out = out,
 				  .n_further = c->n_out - 1};
 	struct npl_err err = {0};
-	char why[200] = "";
+	char reason[200] = "";
 	for (int k = 0; k < c->n_in; k++)
 		layer.in[k] = c->in[k];
 	struct npl_tensor hidden[NPL_LAYER_INPUTS];
@@ -245,16 +245,16 @@ static inline void check_kernel_as_it_is(struct gpu *gpu, struct kernel_case *c)
 		}
 	int rc = npl_op_shape(c->op, c->attrs, kernel_view, c->n_in, out, c->n_out, &err);
 	cr_assert_eq(rc, 0, "%s, seed %llu: %s", name, (unsigned long long)c->seed, err.msg);
-	cr_assert(cu_kernel_takes(&layer,
-				  c->stored == NPL_F16    ? CU_F16
-				  : c->stored == NPL_BF16 ? CU_BF16
-							  : CU_F32,
-				  why, sizeof why),
-		  "%s: %s", name, why);
+	cr_assert(cu_kernel_supports(&layer,
+				     c->dtype == NPL_F16    ? CU_F16
+				     : c->dtype == NPL_BF16 ? CU_BF16
+							    : CU_F32,
+				     reason, sizeof reason),
+		  "%s: %s", name, reason);
 	for (int k = 0; k < c->n_in; k++) {
 		if (!c->in[k])
 			continue;
-		const enum npl_dtype declared = c->in[k]->dtype, stored = declared == NPL_F32 ? c->stored : declared;
+		const enum npl_dtype declared = c->in[k]->dtype, stored = declared == NPL_F32 ? c->dtype : declared;
 		memory[k] = to_device(c->in[k], stored, skew);
 		in[k] = (struct cu_value){cu_kernel_reads(&layer, k) ? address_of(memory[k].data) : 0, stored,
 					  c->in[k]->shape, draws_last(c, &layer, k, &draw)};
@@ -262,7 +262,7 @@ static inline void check_kernel_as_it_is(struct gpu *gpu, struct kernel_case *c)
 			turn_elements(&in[k].shape, npl_dtype_size(stored), true, memory[k].data);
 	}
 	for (int k = 0; k < c->n_out; k++) {
-		const enum npl_dtype stored = out[k].dtype == NPL_F32 ? c->stored : out[k].dtype;
+		const enum npl_dtype stored = out[k].dtype == NPL_F32 ? c->dtype : out[k].dtype;
 		cr_assert_eq(npl_tensor_alloc(&out[k], &err), 0, "%s", err.msg);
 		result[k] = device_alloc((size_t)npl_tensor_count(&out[k]) * npl_dtype_size(stored),
 					 skew * npl_dtype_size(stored));
@@ -295,12 +295,12 @@ static inline void check_kernel(struct gpu *gpu, struct kernel_case *c)
 	c->channels_last = false;
 }
 
-/* Up to max_rank dimensions of up to `most`, mostly small. */
-static inline struct npl_shape random_shape(uint64_t *seed, int least_rank, int most_rank, int64_t most)
+/* Up to max_rank dimensions of up to `limit`, mostly small. */
+static inline struct npl_shape random_shape(uint64_t *seed, int min_rank, int max_rank, int64_t limit)
 {
-	struct npl_shape shape = {.rank = (int)test_range(seed, least_rank, most_rank)};
+	struct npl_shape shape = {.rank = (int)test_range(seed, min_rank, max_rank)};
 	for (int d = 0; d < shape.rank; d++)
-		shape.dim[d] = test_range(seed, 1, test_range(seed, 0, 3) ? most / 2 + 1 : most);
+		shape.dim[d] = test_range(seed, 1, test_range(seed, 0, 3) ? limit / 2 + 1 : limit);
 	return shape;
 }
 

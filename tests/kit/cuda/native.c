@@ -50,11 +50,11 @@ static int nvrtc_count(int *n)
 	return 0;
 }
 
-static int nvrtc_architectures(int *known)
+static int nvrtc_architectures(int *n_known)
 {
-	known[0] = 75;
-	known[1] = 80;
-	known[2] = 90;
+	n_known[0] = 75;
+	n_known[1] = 80;
+	n_known[2] = 90;
 	return 0;
 }
 

@@ -23,14 +23,14 @@ static bool agree(uint64_t seed, const struct program_wish *request)
 {
 	struct program_case c;
 	struct npl_err err = {0};
-	char why[512] = "";
+	char reason[512] = "";
 	if (program_case_make(&c, seed, request, &err)) {
 		printf("seed %llu: %s\n", (unsigned long long)seed, err.msg);
 		return false;
 	}
-	bool ok = program_agrees(&c, false, why, sizeof why);
+	bool ok = program_agrees(&c, false, reason, sizeof reason);
 	if (!ok)
-		printf("seed %llu: %s\n", (unsigned long long)seed, why);
+		printf("seed %llu: %s\n", (unsigned long long)seed, reason);
 	program_case_free(&c);
 	return ok;
 }
@@ -38,9 +38,9 @@ static bool agree(uint64_t seed, const struct program_wish *request)
 static int agree_dram(uint64_t memories, uint64_t first)
 {
 	for (uint64_t seed = first; seed < first + memories; seed++) {
-		char why[512] = "";
-		if (!dram_agrees(seed, why, sizeof why)) {
-			printf("seed %llu: %s\n", (unsigned long long)seed, why);
+		char reason[512] = "";
+		if (!dram_agrees(seed, reason, sizeof reason)) {
+			printf("seed %llu: %s\n", (unsigned long long)seed, reason);
 			return 1;
 		}
 	}
@@ -49,7 +49,7 @@ static int agree_dram(uint64_t memories, uint64_t first)
 }
 
 /* Short streams against rtl, long ones against fast instruction by instruction; where nothing may be skipped too. */
-static bool diannao_stream_agrees(uint64_t seed, char *why, size_t n)
+static bool diannao_stream_agrees(uint64_t seed, char *reason, size_t n)
 {
 	static const enum diannao_memory memories[] = {DIANNAO_IDEAL, DIANNAO_FIXED,   DIANNAO_FIXED,
 						       DIANNAO_WHOLE, DIANNAO_LATE,    DIANNAO_OTHER_CLOCK,
@@ -69,7 +69,7 @@ static bool diannao_stream_agrees(uint64_t seed, char *why, size_t n)
 											     : 20,
 							  .memory = memory,
 							  .this_memory = true},
-				   skips, why, n);
+				   skips, reason, n);
 }
 
 static int agree_diannao(uint64_t programs, uint64_t first)
@@ -84,23 +84,23 @@ static int agree_diannao(uint64_t programs, uint64_t first)
 	for (uint64_t seed = first; !rc && seed < first + programs; seed++) {
 		const struct diannao_wish request = {.instructions = seed % 32 ? 0 : 400};
 		struct diannao_layer_seen layer_counts;
-		char why[512] = "";
+		char reason[512] = "";
 		const char *case_kind = "program";
-		bool ok = diannao_agrees(seed, &request, why, sizeof why);
+		bool ok = diannao_agrees(seed, &request, reason, sizeof reason);
 		if (ok) {
 			case_kind = "stream";
-			ok = diannao_stream_agrees(seed, why, sizeof why);
+			ok = diannao_stream_agrees(seed, reason, sizeof reason);
 		}
 		if (ok && seed % 8 == 0) {
 			case_kind = "layer";
-			ok = diannao_layer_agrees(seed, &paper, &layer_counts, why, sizeof why);
+			ok = diannao_layer_agrees(seed, &paper, &layer_counts, reason, sizeof reason);
 		}
 		if (ok && seed % 2 == 0) {
 			case_kind = "units of a layer";
-			ok = diannao_units_of_layer_agree(seed, &paper, &skips, why, sizeof why);
+			ok = diannao_units_of_layer_agree(seed, &paper, &skips, reason, sizeof reason);
 		}
 		if (!ok) {
-			printf("%s, seed %llu: %s\n", case_kind, (unsigned long long)seed, why);
+			printf("%s, seed %llu: %s\n", case_kind, (unsigned long long)seed, reason);
 			rc = 1;
 		}
 	}
@@ -132,9 +132,9 @@ int main(int argc, char **argv)
 	}
 	for (int i = 0; i < 2 * WORKED_CASES; i++) {
 		const char *name;
-		char why[300] = "";
-		if (!program_works(i / 2, engines[i % 2], &name, why, sizeof why)) {
-			printf("worked out by hand, %s, %s: %s\n", i % 2 ? "fast" : "rtl", name, why);
+		char reason[300] = "";
+		if (!program_works(i / 2, engines[i % 2], &name, reason, sizeof reason)) {
+			printf("worked out by hand, %s, %s: %s\n", i % 2 ? "fast" : "rtl", name, reason);
 			return 1;
 		}
 	}

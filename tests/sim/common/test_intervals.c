@@ -18,7 +18,7 @@ static bool any(const bool *held, int64_t first, int64_t end)
 	return false;
 }
 
-Test(sim_intervals, meets_what_an_array_of_flags_meets)
+Test(sim_intervals, overlaps_equal_those_of_an_array_of_flags)
 {
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		uint64_t rng = seed;

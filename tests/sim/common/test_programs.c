@@ -129,7 +129,7 @@ Test(sim_programs, text_and_binary_and_back)
 {
 	for (uint64_t seed = 1; seed <= 500; seed++) {
 		uint64_t rng = seed;
-		struct sim_program program = random_program(&rng), again;
+		struct sim_program program = random_program(&rng), reread;
 		struct npl_err err = {0};
 		char *text, names[SIM_MACHINE_NAME];
 		uint8_t *bytes;
@@ -138,23 +138,23 @@ Test(sim_programs, text_and_binary_and_back)
 		cr_assert_eq(sim_disassemble("a", &program, "mine", NULL, &text, &err), 0, "%s", err.msg);
 		cr_assert_eq(sim_text_machine("b", text, strlen(text), names, sizeof names, &err), 0, "%s", err.msg);
 		cr_assert_str_eq(names, "mine");
-		cr_assert_eq(sim_assemble(&set, "b", text, strlen(text), &again, &err), 0, "%s\n%s", err.msg, text);
-		check_same(&program, &again, seed);
-		sim_program_free(&again);
+		cr_assert_eq(sim_assemble(&set, "b", text, strlen(text), &reread, &err), 0, "%s\n%s", err.msg, text);
+		check_same(&program, &reread, seed);
+		sim_program_free(&reread);
 		free(text);
 		cr_assert_eq(sim_to_binary(&program, "mine", &bytes, &n, &err), 0, "%s", err.msg);
 		cr_assert(sim_has_header(bytes, n));
 		cr_assert_eq(sim_header_names("c", bytes, n, set_name, names, &err), 0, "%s", err.msg);
 		cr_assert(!strcmp(set_name, "toy") && !strcmp(names, "mine"));
-		cr_assert_eq(sim_from_binary(&set, "c", bytes, n, &again, &err), 0, "%s", err.msg);
-		check_same(&program, &again, seed);
-		sim_program_free(&again);
+		cr_assert_eq(sim_from_binary(&set, "c", bytes, n, &reread, &err), 0, "%s", err.msg);
+		check_same(&program, &reread, seed);
+		sim_program_free(&reread);
 		free(bytes);
 		sim_program_free(&program);
 	}
 }
 
-Test(sim_programs, ways_of_writing)
+Test(sim_programs, every_notation_gives_the_same_program)
 {
 	static const char *const texts[] = {
 		".machine mine\nmove.fast.down tiny,4096 by=-3\nscale factor=0.5 shape=LINE\nwait left right\n",
@@ -179,7 +179,7 @@ Test(sim_programs, ways_of_writing)
 Test(sim_programs, refusals)
 {
 	static const struct {
-		const char *text, *says;
+		const char *text, *expected;
 	} cases[] = {
 		{"mov tiny,0 by=0", "there is no instruction 'mov'; the nearest is 'move'"},
 		{"move tiny,0", "move: no by, expected SIZE,TO by="},
@@ -202,8 +202,8 @@ Test(sim_programs, refusals)
 		struct npl_err err = {0};
 		cr_assert_eq(sim_assemble(&set, "x.s", cases[i].text, strlen(cases[i].text), &program, &err),
 			     NPL_EINPUT, "%s", cases[i].text);
-		cr_assert(!strncmp(err.msg, "x.s:1: ", 7) && strstr(err.msg, cases[i].says), "expected '%s' in: %s",
-			  cases[i].says, err.msg);
+		cr_assert(!strncmp(err.msg, "x.s:1: ", 7) && strstr(err.msg, cases[i].expected), "expected '%s' in: %s",
+			  cases[i].expected, err.msg);
 		cr_assert(!program.count && !program.instruction);
 	}
 }

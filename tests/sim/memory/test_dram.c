@@ -16,8 +16,8 @@
 Test(dram, engines_agree)
 {
 	for (uint64_t seed = SEED; seed < SEED + TEST_TIMES(3000); seed++) {
-		char why[512] = "";
-		cr_assert(dram_agrees(seed, why, sizeof why), "seed %llu: %s", (unsigned long long)seed, why);
+		char reason[512] = "";
+		cr_assert(dram_agrees(seed, reason, sizeof reason), "seed %llu: %s", (unsigned long long)seed, reason);
 	}
 }
 
@@ -36,17 +36,19 @@ Test(dram, mappings)
 		bool *seen = calloc(accesses, 1);
 		for (uint64_t a = 0; a < accesses; a++) {
 			const uint64_t address = a * bytes + (uint64_t)test_range(&rng, 0, (int64_t)bytes - 1);
-			const struct dram_case_place want = dram_case_locate(&c, address);
-			const struct dram_address got = dram_locate(&mapping, address);
-			const uint64_t bank = (want.rank * (uint64_t)c.bank_groups + want.group) * (uint64_t)c.banks +
-					      want.bank;
-			cr_assert(got.channel == want.channel && got.rank == want.rank && got.group == want.group &&
-					  got.bank == bank && got.row == want.row && got.column == want.column,
+			const struct dram_case_place expected = dram_case_locate(&c, address);
+			const struct dram_address actual = dram_locate(&mapping, address);
+			const uint64_t bank = (expected.rank * (uint64_t)c.bank_groups + expected.group) *
+						      (uint64_t)c.banks +
+					      expected.bank;
+			cr_assert(actual.channel == expected.channel && actual.rank == expected.rank &&
+					  actual.group == expected.group && actual.bank == bank &&
+					  actual.row == expected.row && actual.column == expected.column,
 				  "%s: access %llu", text, (unsigned long long)a);
-			uint64_t place = want.channel;
+			uint64_t place = expected.channel;
 			place = place * (uint64_t)(c.ranks * c.bank_groups * c.banks) + bank;
-			place = place * (uint64_t)c.rows + want.row;
-			place = place * (uint64_t)(c.columns / c.burst_length) + want.column;
+			place = place * (uint64_t)c.rows + expected.row;
+			place = place * (uint64_t)(c.columns / c.burst_length) + expected.column;
 			cr_assert(place < accesses && !seen[place], "%s: access %llu", text, (unsigned long long)a);
 			seen[place] = true;
 		}
@@ -71,7 +73,7 @@ Test(dram, energy)
 		const char *part;
 		uint64_t events;
 		double milliamperes_clocks;
-	} want[] = {
+	} expected[] = {
 		{"activate", 2, 31 * 49 - 23 * 36 - 22 * 13},
 		{"read", 3, (110 - 23) * 4},
 		{"write", 5, (110 - 23) * 4},
@@ -81,11 +83,11 @@ Test(dram, energy)
 	};
 	cr_assert_eq(npl_memory_energy_of(memory, &n, energy), NPL_MEMORY_ENERGIES);
 	for (int i = 0; i < NPL_MEMORY_ENERGIES; i++) {
-		const double pj = want[i].milliamperes_clocks * 1.5 * 0.9375 * 8;
-		cr_expect_str_eq(energy[i].part, want[i].part);
-		cr_expect_eq(energy[i].events, want[i].events, "%s", want[i].part);
-		cr_expect_float_eq(energy[i].pj, pj, 1e-9 * pj, "%s: %g pJ, expected %g", want[i].part, energy[i].pj,
-				   pj);
+		const double pj = expected[i].milliamperes_clocks * 1.5 * 0.9375 * 8;
+		cr_expect_str_eq(energy[i].name, expected[i].part);
+		cr_expect_eq(energy[i].events, expected[i].events, "%s", expected[i].part);
+		cr_expect_float_eq(energy[i].pj, pj, 1e-9 * pj, "%s: %g pJ, expected %g", expected[i].part,
+				   energy[i].pj, pj);
 		cr_expect_str_eq(energy[i].origin, "modelled:micron-ddr3-idd");
 	}
 	npl_memory_close(memory);

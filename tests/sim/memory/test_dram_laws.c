@@ -49,7 +49,7 @@ static uint64_t burst_of(const struct history *h)
 	return (uint64_t)((c->burst_length + c->transfers_per_clock - 1) / c->transfers_per_clock);
 }
 
-/* One request, of a few rows most of the time. */
+/* Draws one request; most requests touch few rows. */
 static void push(struct history *h)
 {
 	const uint64_t bytes = npl_memory_info(h->memory)->access_bytes,
@@ -74,12 +74,15 @@ static void push(struct history *h)
 
 static void take(struct history *h)
 {
-	for (struct npl_memory_completion done; npl_memory_completed(h->memory, &done); h->completed++) {
-		struct request *r = &h->request[done.tag];
-		cr_assert(done.tag < (uint64_t)h->pushed && !r->completed, SAY(h, "%d comes twice", (int)done.tag));
-		cr_assert_leq(done.cycle, npl_memory_now(h->memory), SAY(h, "%d comes early", (int)done.tag));
-		cr_assert(!r->forwarded || done.cycle == r->done, SAY(h, "%d is forwarded late", (int)done.tag));
-		r->done = done.cycle;
+	for (struct npl_memory_completion completions; npl_memory_completed(h->memory, &completions); h->completed++) {
+		struct request *r = &h->request[completions.tag];
+		cr_assert(completions.tag < (uint64_t)h->pushed && !r->completed,
+			  SAY(h, "%d comes twice", (int)completions.tag));
+		cr_assert_leq(completions.cycle, npl_memory_now(h->memory),
+			      SAY(h, "%d comes early", (int)completions.tag));
+		cr_assert(!r->forwarded || completions.cycle == r->done,
+			  SAY(h, "%d is forwarded late", (int)completions.tag));
+		r->done = completions.cycle;
 		r->completed = true;
 	}
 }
@@ -89,15 +92,15 @@ static void note(struct history *h, uint64_t cycle)
 {
 	struct npl_memory_counters now;
 	npl_memory_counters(h->memory, &now);
-	const uint64_t given[] = {[ACT] = now.activates - h->count.activates,
-				  [PRE] = now.precharges - h->count.precharges,
-				  [RD] = now.read_commands - h->count.read_commands,
-				  [WR] = now.write_commands - h->count.write_commands,
-				  [REF] = now.refreshes - h->count.refreshes};
+	const uint64_t n_given[] = {[ACT] = now.activates - h->count.activates,
+				    [PRE] = now.precharges - h->count.precharges,
+				    [RD] = now.read_commands - h->count.read_commands,
+				    [WR] = now.write_commands - h->count.write_commands,
+				    [REF] = now.refreshes - h->count.refreshes};
 	uint64_t all = 0;
 	for (int k = ACT; k <= REF; k++) {
-		all += given[k];
-		if (given[k])
+		all += n_given[k];
+		if (n_given[k])
 			h->command[cycle] = (uint8_t)k;
 	}
 	cr_assert_leq(all, 1, SAY(h, "%d commands in a cycle", (int)all));

@@ -85,12 +85,12 @@ static uint64_t address_of(const struct dram_config *c, const struct step *s)
 }
 
 /* Pushes each step at its boundary and takes what comes, on one engine. */
-static void work(const char *what, const struct dram_config *c, const struct step *steps, bool every_cycle,
+static void work(const char *subject, const struct dram_config *c, const struct step *steps, bool every_cycle,
 		 struct npl_memory_counters *counters)
 {
 	struct npl_err err;
 	struct npl_memory *memory = dram_case_open(c, every_cycle, &err);
-	cr_assert(memory, "%s: %s", what, err.msg);
+	cr_assert(memory, "%s: %s", subject, err.msg);
 	int pushed = 0, n = 0, completed = 0;
 	while (n < STEPS && steps[n].done)
 		n++;
@@ -101,25 +101,26 @@ static void work(const char *what, const struct dram_config *c, const struct ste
 						       .bytes = 1,
 						       .tag = (uint64_t)pushed,
 						       .is_write = steps[pushed].is_write};
-			cr_assert(npl_memory_can_accept(memory, &r), "%s: request %d", what, pushed);
+			cr_assert(npl_memory_can_accept(memory, &r), "%s: request %d", subject, pushed);
 			npl_memory_push(memory, &r);
 		}
 		npl_memory_advance(memory, pushed < n ? steps[pushed].at : 1000000, NPL_MEMORY_COMPLETION);
-		for (struct npl_memory_completion done; npl_memory_completed(memory, &done); completed++)
-			cr_expect_eq(done.cycle, steps[done.tag].done, "%s, %s: request %d: got %d, expected %d", what,
-				     every_cycle ? "every cycle" : "skipping", (int)done.tag, (int)done.cycle,
-				     (int)steps[done.tag].done);
-		cr_assert_lt(npl_memory_now(memory), 1000000, "%s: some requests are never answered", what);
+		for (struct npl_memory_completion completions; npl_memory_completed(memory, &completions); completed++)
+			cr_expect_eq(completions.cycle, steps[completions.tag].done,
+				     "%s, %s: request %d: got %d, expected %d", subject,
+				     every_cycle ? "every cycle" : "skipping", (int)completions.tag,
+				     (int)completions.cycle, (int)steps[completions.tag].done);
+		cr_assert_lt(npl_memory_now(memory), 1000000, "%s: some requests are never answered", subject);
 	}
 	npl_memory_counters(memory, counters);
 	npl_memory_close(memory);
 }
 
-static void both(const char *what, const struct dram_config *c, const struct step steps[STEPS])
+static void check_both_engines(const char *subject, const struct dram_config *c, const struct step steps[STEPS])
 {
 	struct npl_memory_counters counters;
-	work(what, c, steps, false, &counters);
-	work(what, c, steps, true, &counters);
+	work(subject, c, steps, false, &counters);
+	work(subject, c, steps, true, &counters);
 }
 
 #define CASE(what, ...)                                                                                                \
@@ -161,7 +162,7 @@ Test(dram_worked, rows)
 		     {0, D, 1, false, 3 * RRD_S + RCD + READ_DATA}, {0, E, 1, false, FAW + RCD + READ_DATA}),
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		both(cases[i].what, &c, cases[i].steps);
+		check_both_engines(cases[i].what, &c, cases[i].steps);
 }
 
 /* Rows of A, B, C and F are open well before 400. */
@@ -205,7 +206,7 @@ Test(dram_worked, bursts)
 		     {401, F, 1, false, 400 + WRITE_DATA + TURN - CL + READ_DATA}),
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		both(cases[i].what, &c, cases[i].steps);
+		check_both_engines(cases[i].what, &c, cases[i].steps);
 }
 
 /* More than write_high = 2 writes go before reads, until fewer than write_low wait and a read does. */
@@ -264,7 +265,7 @@ Test(dram_worked, order)
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		c.write_low = cases[i].write_low;
-		both(cases[i].what, &c, cases[i].steps);
+		check_both_engines(cases[i].what, &c, cases[i].steps);
 	}
 }
 
@@ -317,7 +318,7 @@ Test(dram_worked, refresh)
 	c.trefi = REFI;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		c.ranks = cases[i].ranks;
-		both(cases[i].what, &c, cases[i].steps);
+		check_both_engines(cases[i].what, &c, cases[i].steps);
 	}
 }
 

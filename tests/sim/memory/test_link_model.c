@@ -35,10 +35,10 @@ static struct npl_link_model model_of(struct npl_link_config config)
 	return model;
 }
 
-static void ratio_is(struct npl_ratio ratio, int64_t numerator, int64_t denominator, const char *what)
+static void ratio_is(struct npl_ratio ratio, int64_t numerator, int64_t denominator, const char *subject)
 {
 	cr_expect(ratio.numerator == numerator && ratio.denominator == denominator, "%s: %lld/%lld, not %lld/%lld",
-		  what, (long long)ratio.numerator, (long long)ratio.denominator, (long long)numerator,
+		  subject, (long long)ratio.numerator, (long long)ratio.denominator, (long long)numerator,
 		  (long long)denominator);
 }
 

@@ -33,7 +33,7 @@ static struct npl_memory *open_text(const char *folder, const char *text, const 
 Test(memory, ideal_answers_at_once)
 {
 	struct npl_memory *memory;
-	struct npl_memory_completion done;
+	struct npl_memory_completion completions;
 	struct npl_memory_counters n;
 	struct npl_memory_energy energy[NPL_MEMORY_ENERGIES];
 	struct npl_err err;
@@ -55,8 +55,9 @@ Test(memory, ideal_answers_at_once)
 		npl_memory_advance(memory, 1000, NPL_MEMORY_COMPLETION);
 		cr_assert_eq(npl_memory_now(memory), 7 * round);
 		for (uint64_t i = 0; i < 1000; i++)
-			cr_assert(npl_memory_completed(memory, &done) && done.tag == i && done.cycle == 7 * round);
-		cr_assert(!npl_memory_completed(memory, &done));
+			cr_assert(npl_memory_completed(memory, &completions) && completions.tag == i &&
+				  completions.cycle == 7 * round);
+		cr_assert(!npl_memory_completed(memory, &completions));
 		npl_memory_step(memory);
 		npl_memory_advance(memory, 7 * (round + 1), NPL_MEMORY_COMPLETION | NPL_MEMORY_ROOM);
 		cr_assert_eq(npl_memory_now(memory), 7 * (round + 1));
@@ -76,11 +77,11 @@ Test(memory, ideal_answers_at_once)
 static void stream(struct npl_memory *memory, const struct npl_hz *clock, uint64_t rate, uint64_t latency,
 		   uint64_t *rng)
 {
-	struct npl_memory_completion done;
-	uint64_t tag = 0, taken = 0, bytes[2000];
+	struct npl_memory_completion completions;
+	uint64_t tag = 0, n_taken = 0, bytes[2000];
 	npl_u128 total = 0;
 	enum { N = sizeof bytes / sizeof *bytes };
-	while (taken < N) {
+	while (n_taken < N) {
 		struct npl_memory_request r = {
 			.tag = tag, .bytes = (uint64_t)test_range(rng, 1, 600), .is_write = tag % 3 == 0};
 		while (tag < N && npl_memory_can_accept(memory, &r)) {
@@ -93,16 +94,16 @@ static void stream(struct npl_memory *memory, const struct npl_hz *clock, uint64
 			npl_memory_step(memory);
 		else
 			npl_memory_advance(memory, UINT64_MAX, NPL_MEMORY_COMPLETION | (tag < N ? NPL_MEMORY_ROOM : 0));
-		for (; npl_memory_completed(memory, &done); taken++) {
-			cr_assert_eq(done.tag, taken);
-			total += bytes[taken];
+		for (; npl_memory_completed(memory, &completions); n_taken++) {
+			cr_assert_eq(completions.tag, n_taken);
+			total += bytes[n_taken];
 			npl_u128 above = total * (npl_u128)clock->numerator,
 				 below = (npl_u128)rate * (npl_u128)clock->denominator;
-			uint64_t want = (uint64_t)((above + below - 1) / below) + latency;
-			cr_assert_eq(done.cycle, want, "%d at %g Hz: %llu, expected %llu", (int)taken,
+			uint64_t expected = (uint64_t)((above + below - 1) / below) + latency;
+			cr_assert_eq(completions.cycle, expected, "%d at %g Hz: %llu, expected %llu", (int)n_taken,
 				     (double)clock->numerator / (double)clock->denominator,
-				     (unsigned long long)done.cycle, (unsigned long long)want);
-			cr_assert_leq(done.cycle, npl_memory_now(memory));
+				     (unsigned long long)completions.cycle, (unsigned long long)expected);
+			cr_assert_leq(completions.cycle, npl_memory_now(memory));
 		}
 	}
 }
@@ -131,13 +132,13 @@ enum { FED = NPL_MEMORY_MAX_SIMPLE_PENDING + 5000 };
 
 static void push_some(struct npl_memory *memory, struct npl_memory_feed *feed)
 {
-	for (; feed->pushed < FED && feed->in_cycle < feed->per_cycle; feed->in_cycle++) {
-		struct npl_memory_request request = feed->requests[feed->pushed];
+	for (; feed->n_pushed < FED && feed->n_pushed_now < feed->per_cycle; feed->n_pushed_now++) {
+		struct npl_memory_request request = feed->requests[feed->n_pushed];
 		if (!npl_memory_can_accept(memory, &request))
 			return;
 		request.tag += feed->tag_per_cycle * npl_memory_now(memory);
 		npl_memory_push(memory, &request);
-		feed->pushed++;
+		feed->n_pushed++;
 	}
 }
 
@@ -153,19 +154,19 @@ static void feed_or_push(struct npl_memory *memory, bool fed, uint64_t per_cycle
 		request[i] = (struct npl_memory_request){
 			.address = 64 * i, .bytes = 64, .tag = i, .is_write = test_range(&rng, 0, 1)};
 	npl_memory_reset(memory);
-	for (uint64_t taken = 0, n; taken < FED; taken += n) {
+	for (uint64_t n_taken = 0, n; n_taken < FED; n_taken += n) {
 		if (fed)
 			npl_memory_feed(memory, &feed);
 		else
 			push_some(memory, &feed);
-		n = npl_memory_take(memory, done + taken, FED - taken);
-		if (n && feed.in_cycle < per_cycle)
+		n = npl_memory_take(memory, done + n_taken, FED - n_taken);
+		if (n && feed.n_pushed_now < per_cycle)
 			continue;
 		if (fed)
 			npl_memory_advance(memory, UINT64_MAX, NPL_MEMORY_COMPLETION | NPL_MEMORY_ROOM);
 		else
 			npl_memory_step(memory);
-		feed.in_cycle = 0;
+		feed.n_pushed_now = 0;
 	}
 	cr_assert_eq(npl_memory_pending(memory), 0);
 }
@@ -236,25 +237,25 @@ Test(memory, fixed_takes_turns)
 	const struct npl_memory_info *info = npl_memory_info(memory);
 	cr_assert(info->access_bytes == 64 && info->capacity_bytes == 4096);
 	struct npl_memory_request r = {.bytes = 1};
-	struct npl_memory_completion done;
+	struct npl_memory_completion completions;
 	npl_memory_advance(memory, 100, 0);
 	npl_memory_push(memory, &r); /* 64 bytes: 21 1/3 cycles */
 	cr_assert(!npl_memory_can_accept(memory, &r));
 	npl_memory_advance(memory, 1000, NPL_MEMORY_ROOM);
 	cr_assert_eq(npl_memory_now(memory), 121);
-	cr_assert(npl_memory_can_accept(memory, &r) && !npl_memory_completed(memory, &done));
+	cr_assert(npl_memory_can_accept(memory, &r) && !npl_memory_completed(memory, &completions));
 	r.tag = 1;
 	npl_memory_push(memory, &r);
 	npl_memory_advance(memory, 1000, NPL_MEMORY_COMPLETION);
-	cr_assert(npl_memory_completed(memory, &done) && done.cycle == 122 && done.tag == 0);
+	cr_assert(npl_memory_completed(memory, &completions) && completions.cycle == 122 && completions.tag == 0);
 	npl_memory_advance(memory, 1000, NPL_MEMORY_COMPLETION);
-	cr_assert(npl_memory_completed(memory, &done) && done.cycle == 143 && done.tag == 1);
+	cr_assert(npl_memory_completed(memory, &completions) && completions.cycle == 143 && completions.tag == 1);
 	npl_memory_advance(memory, 150, NPL_MEMORY_COMPLETION | NPL_MEMORY_ROOM);
 	r = (struct npl_memory_request){.bytes = 64, .tag = 2, .is_write = true};
 	npl_memory_push(memory, &r);
 	cr_assert_eq(npl_memory_pending(memory), 1);
 	npl_memory_advance(memory, 1000, 0);
-	cr_assert(npl_memory_completed(memory, &done) && done.cycle == 172 && done.tag == 2);
+	cr_assert(npl_memory_completed(memory, &completions) && completions.cycle == 172 && completions.tag == 2);
 	cr_assert(npl_memory_now(memory) == 1000 && npl_memory_pending(memory) == 0);
 	struct npl_memory_counters n;
 	struct npl_memory_energy energy[NPL_MEMORY_ENERGIES];
@@ -273,7 +274,7 @@ Test(memory, untaken_completions_are_bounded)
 	static const char *const names[] = {"ideal", "diannao-250gbps"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		struct npl_memory *memory;
-		struct npl_memory_completion done;
+		struct npl_memory_completion completions;
 		struct npl_memory_request r = {.bytes = 1};
 		struct npl_err err;
 		cr_assert_eq(npl_memory_open(names[i], NULL, &memory, &err), 0, "%s", err.msg);
@@ -285,7 +286,7 @@ Test(memory, untaken_completions_are_bounded)
 		npl_memory_advance(memory, npl_memory_now(memory) + 1000, 0);
 		cr_assert_eq(npl_memory_pending(memory), NPL_MEMORY_MAX_SIMPLE_PENDING, "%s", names[i]);
 		cr_assert(!npl_memory_can_accept(memory, &r), "%s", names[i]);
-		cr_assert(npl_memory_completed(memory, &done) && done.tag == 0);
+		cr_assert(npl_memory_completed(memory, &completions) && completions.tag == 0);
 		cr_assert(npl_memory_can_accept(memory, &r), "%s", names[i]);
 		npl_memory_close(memory);
 	}

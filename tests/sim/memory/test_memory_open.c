@@ -91,7 +91,7 @@ Test(memory_open, options)
 	}
 }
 
-/* A good file, each key once. */
+/* A valid file, with each key once. */
 static const char good_file[] =
 	"name: m\n"
 	"model: dram\n"
@@ -108,21 +108,21 @@ static const char good_file[] =
  * timings. */
 static void change_one(char *text, size_t n, const char *key, const char *value)
 {
-	char find[40], rest[2048];
+	char find[40], tail[2048];
 	snprintf(find, sizeof find, "%s: ", key);
 	char *at = strstr(text, find);
 	while (at && at > text && at[-1] != ' ' && at[-1] != '\n')
 		at = strstr(at + 1, find);
 	if (at) {
 		const char *end = at + strcspn(at, at[-1] == '\n' ? "\n" : ",}");
-		snprintf(rest, sizeof rest, "%s", *end == ',' && !value ? end + 2 : end);
+		snprintf(tail, sizeof tail, "%s", *end == ',' && !value ? end + 2 : end);
 		if (!value && *end == '}' && at[-2] == ',')
 			at -= 2;
 	} else {
 		at = strstr(text, "timing: { ") + strlen("timing: { ");
-		snprintf(rest, sizeof rest, ", %s", at);
+		snprintf(tail, sizeof tail, ", %s", at);
 	}
-	snprintf(at, n - (size_t)(at - text), "%s%s%s", value ? find : "", value ? value : "", rest);
+	snprintf(at, n - (size_t)(at - text), "%s%s%s", value ? find : "", value ? value : "", tail);
 }
 
 /* Each is the good file with something instead, "key: value" with a semicolon between two. */
@@ -185,10 +185,10 @@ Test(memory_open, bad_files)
 	cr_assert_eq(npl_memory_open(cli_path(folder, "m.yaml"), NULL, &memory, &err), 0, "%s", err.msg);
 	npl_memory_close(memory);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		char changes[200], *rest = NULL;
+		char changes[200], *tail = NULL;
 		snprintf(text, sizeof text, "%s", good_file);
 		snprintf(changes, sizeof changes, "%s", cases[i].changes);
-		for (char *one = strtok_r(changes, ";", &rest); one; one = strtok_r(NULL, ";", &rest)) {
+		for (char *one = strtok_r(changes, ";", &tail); one; one = strtok_r(NULL, ";", &tail)) {
 			char *value = strstr(one, ": ");
 			*value = 0;
 			change_one(text, sizeof text, one, value + 2);
@@ -216,11 +216,11 @@ Test(memory_open, bad_files)
 }
 
 /* A timing that a file forgets is no timing of 0, and a current beside an origin is none of 0. */
-Test(memory_open, forgotten_keys)
+Test(memory_open, missing_keys_are_named)
 {
 	static const char *const neutral[] = {"channels",    "ranks",      "read_queue",
 					      "write_queue", "write_high", "write_low"};
-	char folder[CLI_PATH], text[2048], said[100];
+	char folder[CLI_PATH], text[2048], message[100];
 	int required = 0;
 	cli_folder(folder);
 	for (const struct npl_param *p = dram_params; p->key; p++) {
@@ -233,9 +233,9 @@ Test(memory_open, forgotten_keys)
 		snprintf(text, sizeof text, "%s", good_file);
 		change_one(text, sizeof text, key, NULL);
 		cli_write_text(folder, "m.yaml", text);
-		snprintf(said, sizeof said, current ? ": %s is missing, expected a figure" : "m.yaml: %s is missing",
-			 p->key);
-		refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, said);
+		snprintf(message, sizeof message,
+			 current ? ": %s is missing, expected a figure" : "m.yaml: %s is missing", p->key);
+		refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, message);
 		required++;
 	}
 	cr_assert_eq(required, 3 + 7 + 1 + 19 + 7);

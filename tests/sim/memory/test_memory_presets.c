@@ -38,24 +38,25 @@ static double stream(const char *name, const char *mapping, double *pj_per_bit)
 {
 	enum { N = 100000 };
 	struct npl_memory *memory;
-	struct npl_memory_completion done = {0};
+	struct npl_memory_completion completions = {0};
 	struct npl_memory_counters n;
 	struct npl_memory_energy energy[NPL_MEMORY_ENERGIES];
 	struct npl_err err;
 	cr_assert_eq(npl_memory_open(name, &(struct npl_memory_options){.mapping = mapping}, &memory, &err), 0, "%s",
 		     err.msg);
 	const struct npl_memory_info *info = npl_memory_info(memory);
-	uint64_t pushed = 0, taken = 0;
-	while (taken < N) {
+	uint64_t pushed = 0, n_taken = 0;
+	while (n_taken < N) {
 		struct npl_memory_request r = {.address = pushed * info->access_bytes, .bytes = info->access_bytes};
 		for (; pushed < N && npl_memory_can_accept(memory, &r); r.address += info->access_bytes, pushed++)
 			npl_memory_push(memory, &r);
 		npl_memory_advance(memory, UINT64_MAX / 4,
 				   pushed < N ? NPL_MEMORY_ROOM | NPL_MEMORY_COMPLETION : NPL_MEMORY_COMPLETION);
-		while (npl_memory_completed(memory, &done))
-			taken++;
+		while (npl_memory_completed(memory, &completions))
+			n_taken++;
 	}
-	const double seconds = (double)done.cycle * (double)info->clock.denominator / (double)info->clock.numerator;
+	const double seconds = (double)completions.cycle * (double)info->clock.denominator /
+			       (double)info->clock.numerator;
 	const double bytes = (double)(N * info->access_bytes), share = bytes / seconds / info->peak_bytes_per_second;
 	npl_memory_counters(memory, &n);
 	*pj_per_bit = 0;

@@ -9,7 +9,7 @@
 
 static json_t *run_json(const char *const *args)
 {
-	struct cli_result r = cli_run_list(&(struct cli_how){0}, args);
+	struct cli_result r = cli_run_list(&(struct cli_run_options){0}, args);
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	json_t *root = json_loads(r.out, 0, NULL);
 	cr_assert(root, "%s", r.out);
@@ -27,7 +27,7 @@ static double total(json_t *device, const char *key)
 	return cli_number(cli_at(cli_at(device, "totals"), key));
 }
 
-Test(analytical, values_and_kind)
+Test(analytical, values_equal_the_reference_and_kind_is_analytical)
 {
 	json_t *root = run_json(
 		(const char *[]){"compare", "digits", "--devices",
@@ -53,15 +53,16 @@ Test(analytical, values_and_kind)
 	json_decref(root);
 }
 
-Test(analytical, tables_mark_it)
+Test(analytical, tables_mark_its_times_as_modelled)
 {
-	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "gpu_h100",
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--devices", "gpu_h100",
 				      "--timing-only");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(cli_says(r.out, "analytical:") && cli_says(r.out, "modelled or assumed, not measured") &&
 		  cli_says(r.out, "energy assumed:tdp") && !cli_says(r.out, "measured on this computer"));
 	cli_free(&r);
-	r = cli_run(&(struct cli_how){0}, "layer", "gemm", "-m", "64", "-n", "64", "-k", "64", "--devices", "gpu_k80");
+	r = cli_run(&(struct cli_run_options){0}, "layer", "gemm", "-m", "64", "-n", "64", "-k", "64", "--devices",
+		    "gpu_k80");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(cli_says(r.out, "analytical:"), "%s", r.out);
 	cli_free(&r);
@@ -93,13 +94,13 @@ Test(analytical, the_host_as_a_file)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_how how = {.folder = folder};
-	struct cli_result r = cli_run(&how, "devices", "host", "--yaml");
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "devices", "host", "--yaml");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cli_write(folder, "mine.yaml", r.out, r.out_bytes);
 	cli_free(&r);
-	struct cli_result shipped = cli_run(&how, "compare", "digits", "--devices", "tpu_v1", "--timing-only");
-	struct cli_result own = cli_run(&how, "compare", "digits", "--devices", "tpu_v1", "--timing-only", "--host",
+	struct cli_result shipped = cli_run(&options, "compare", "digits", "--devices", "tpu_v1", "--timing-only");
+	struct cli_result own = cli_run(&options, "compare", "digits", "--devices", "tpu_v1", "--timing-only", "--host",
 					"@/mine.yaml");
 	cr_assert_str_eq(own.out, shipped.out);
 	cli_free(&own);
@@ -132,7 +133,7 @@ Test(analytical, the_host_as_a_file)
 }
 
 /* Figures that decide the time have no default. */
-Test(analytical, missing_figures)
+Test(analytical, figures_that_decide_the_time_are_required)
 {
 	static const char *const must[] = {"cores", "clock_hz", "macs_per_cycle.f32", "vectors.lanes",
 					   "memory.bytes_per_second"};
@@ -146,8 +147,8 @@ Test(analytical, missing_figures)
 			if (i != left_out)
 				used += (size_t)snprintf(text + used, sizeof text - used, "%s", lines[i]);
 		cli_write(folder, "mine.yaml", text, used);
-		struct cli_result r = cli_run(&(struct cli_how){.folder = folder}, "layer", "gemm", "-m", "4", "-n",
-					      "4", "-k", "4", "--devices", "@/mine.yaml");
+		struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "layer", "gemm", "-m", "4",
+					      "-n", "4", "-k", "4", "--devices", "@/mine.yaml");
 		cr_assert_eq(r.status, left_out == 5 ? 0 : 3, "%s", r.err);
 		cr_assert(left_out == 5 ? cli_says(r.out, "energy absent") : strstr(r.err, must[left_out]) != NULL,
 			  "%s%s", r.out, r.err);
@@ -157,7 +158,7 @@ Test(analytical, missing_figures)
 }
 
 /* Each layer's time is that of its parts, of which the greatest is what holds it up; there are no cycles. */
-Test(analytical, where_the_time_goes)
+Test(analytical, bound_names_what_takes_the_time)
 {
 	static const char *const parts[] = {"arithmetic_ps", "cache_ps", "memory_ps", "start_ps"};
 	static const char *const bounds[] = {"arithmetic", "caches", "memory", "start"};
@@ -168,7 +169,7 @@ Test(analytical, where_the_time_goes)
 	size_t i;
 	json_array_foreach (layers, i, layer) {
 		json_t *counters = cli_at(layer, "counters");
-		double sum = 0, most = 0;
+		double sum = 0, maximum = 0;
 		int greatest = -1;
 		cr_assert(json_is_null(cli_at(layer, "cycles")));
 		if (strcmp(cli_text(cli_at(layer, "role")), "ran") || !json_object_size(counters))
@@ -176,8 +177,8 @@ Test(analytical, where_the_time_goes)
 		for (int p = 0; p < 4; p++) {
 			const double part = cli_number(cli_at(counters, parts[p]));
 			sum += part;
-			greatest = part > most ? p : greatest;
-			most = part > most ? part : most;
+			greatest = part > maximum ? p : greatest;
+			maximum = part > maximum ? part : maximum;
 		}
 		cr_assert_float_eq(sum, 1e12 * cli_number(cli_at(layer, "seconds")), 4 + 1e-9 * sum);
 		cr_assert_str_eq(cli_text(cli_at(layer, "bound")), bounds[greatest]);
@@ -185,7 +186,7 @@ Test(analytical, where_the_time_goes)
 	}
 	cr_assert(seen[0] && seen[2] && seen[3]);
 	json_decref(root);
-	struct cli_result r = cli_run(&(struct cli_how){0}, "compare", "digits", "--devices", "gpu_a100",
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "compare", "digits", "--devices", "gpu_a100",
 				      "--timing-only", "--layers");
 	cr_assert(cli_says(r.out, "TIME OF gpu_a100 ARITHMETIC CACHE MEMORY START"), "%s", r.out);
 	cli_free(&r);

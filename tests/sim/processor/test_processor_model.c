@@ -168,7 +168,7 @@ Test(processor_model, laws)
 Test(processor_model, contradictions_are_refused)
 {
 	static const struct {
-		const char *set, *says;
+		const char *set, *expected;
 	} cases[] = {{"private_cache.bytes=0", "private_cache.bytes"},
 		     {"shared_cache.bytes_per_second=0", "shared_cache.bytes_per_second is 0"},
 		     {"memory.core_bytes_per_second=1e12", "at most 5.1e+10, the memory.bytes_per_second of all cores"},
@@ -186,7 +186,7 @@ Test(processor_model, contradictions_are_refused)
 		struct npl_err err = {0};
 		const struct npl_device_options options = {.n_sets = 1, .set = &cases[i].set};
 		cr_assert_neq(npl_device_open("host", &options, &device, &err), 0, "%s", cases[i].set);
-		cr_assert(strstr(err.msg, cases[i].says), "%s: %s", cases[i].set, err.msg);
+		cr_assert(strstr(err.msg, cases[i].expected), "%s: %s", cases[i].set, err.msg);
 	}
 }
 

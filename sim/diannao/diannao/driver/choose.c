@@ -111,13 +111,13 @@ int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, st
 		    struct npl_err *err)
 {
 	for (uint64_t i = 0; i < machine->choices && i < DN_CHOSEN; i++)
-		if (!memcmp(&machine->chosen[i].layer, layer, sizeof *layer)) {
-			*tiles = machine->chosen[i].tiles;
+		if (!memcmp(&machine->choice[i].layer, layer, sizeof *layer)) {
+			*tiles = machine->choice[i].tiles;
 			return 0;
 		}
 	if (choose(machine, layer, tiles, err))
 		return err->code;
-	struct dn_chosen *entry = &machine->chosen[machine->choices++ % DN_CHOSEN];
+	struct dn_chosen *entry = &machine->choice[machine->choices++ % DN_CHOSEN];
 	memcpy(&entry->layer, layer, sizeof *layer);
 	entry->tiles = *tiles;
 	return 0;

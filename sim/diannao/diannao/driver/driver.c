@@ -87,7 +87,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 		 (long long)dn_operations_per_cycle(config), memory->name);
 }
 
-static bool dn_supports(const void *state, const struct npl_layer *model_layer, char *why, size_t n)
+static bool dn_supports(const void *state, const struct npl_layer *model_layer, char *reason, size_t n)
 {
 	const struct dn_machine *machine = state;
 	uint64_t capacity = npl_memory_info(machine->memory)->capacity_bytes, address_space = UINT64_C(1)
@@ -95,16 +95,16 @@ static bool dn_supports(const void *state, const struct npl_layer *model_layer, 
 	struct dn_layer layer;
 	struct dn_candidates tiles;
 	struct npl_err err;
-	if (!dn_layer_of(&machine->config, model_layer, &layer, why, n))
+	if (!dn_layer_of(&machine->config, model_layer, &layer, reason, n))
 		return false;
 	uint64_t bytes = dn_memory_bytes(&machine->config, &layer);
 	if (bytes > capacity || bytes > address_space)
-		return npl_refuse(why, n, "it needs %" PRIu64 " bytes of memory, %s %" PRIu64, bytes,
+		return npl_refuse(reason, n, "it needs %" PRIu64 " bytes of memory, %s %" PRIu64, bytes,
 				  capacity < address_space ? "there are" : "addresses reach",
 				  capacity < address_space ? capacity : address_space);
 	if (!dn_find_tiles(&machine->config, &layer, dn_bytes_per_cycle(machine), &tiles, &err))
 		return true;
-	return npl_refuse(why, n, "%s", err.msg);
+	return npl_refuse(reason, n, "%s", err.msg);
 }
 
 static void fill_result(const struct dn_config *config, const struct dn_layer *layer,
@@ -113,7 +113,7 @@ static void fill_result(const struct dn_config *config, const struct dn_layer *l
 {
 	const struct dn_counters *counters = &outcome->counters;
 	const uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
-	const uint64_t output_bytes = dn_made_bytes(layer);
+	const uint64_t output_bytes = dn_lrn_operand_bytes(layer);
 	result->cycles = outcome->cycles;
 	result->macs = counters->useful_macs;
 	npl_counters_read(dn_counter_defs, DN_COUNTERS, counters, result->counter);
@@ -146,11 +146,11 @@ static int check_scales(const struct npl_layer *model_layer, struct npl_err *err
 static int layer_of(const struct dn_machine *machine, const struct npl_layer *model_layer, struct dn_layer *layer,
 		    struct npl_err *err)
 {
-	char why[200];
+	char reason[200];
 	if (check_scales(model_layer, err))
 		return NPL_EINPUT;
-	if (!dn_layer_of(&machine->config, model_layer, layer, why, sizeof why))
-		return npl_fail(err, NPL_EINTERNAL, "it does not take the layer: %s", why);
+	if (!dn_layer_of(&machine->config, model_layer, layer, reason, sizeof reason))
+		return npl_fail(err, NPL_EINTERNAL, "it does not take the layer: %s", reason);
 	return 0;
 }
 

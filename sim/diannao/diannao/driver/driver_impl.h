@@ -24,7 +24,7 @@ struct dn_machine {
 	const char *memory_yaml;
 	struct npl_memory *memory;
 	bool rtl;                           /* the rtl engine runs; if false, the fast one */
-	struct dn_chosen chosen[DN_CHOSEN]; /* choice i is in place i modulo DN_CHOSEN */
+	struct dn_chosen choice[DN_CHOSEN]; /* choice i is in place i modulo DN_CHOSEN */
 	uint64_t choices;
 };
 
@@ -32,7 +32,7 @@ extern const struct npl_isa dn_isa;
 
 /* Returns the bytes of the kernels and biases that the driver makes for the factor of LRN and that are not tensors of
  * the layer; 0 for every other layer. */
-uint64_t dn_made_bytes(const struct dn_layer *layer);
+uint64_t dn_lrn_operand_bytes(const struct dn_layer *layer);
 double dn_bytes_per_cycle(const struct dn_machine *machine); /* the most that memory gives */
 /* Chooses the tiles of a layer. NPL_EINPUT: no tiles as the machine's file asks for fit the buffers. */
 int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,

@@ -27,16 +27,16 @@ static const char *name_of(const struct dn_function *function)
 static int collect_program(const struct dn_stream *stream, const char *name, struct sim_program *program,
 			   struct npl_err *err)
 {
-	struct dn_instruction at;
+	struct dn_instruction instruction;
 	do {
-		stream->next(stream->state, &at);
+		stream->next(stream->state, &instruction);
 		if (program->count == MOST_INSTRUCTIONS)
 			return npl_fail(err, NPL_EUSAGE,
 					"the program of layer %s has more than %d instructions, too many for a text",
 					name, MOST_INSTRUCTIONS);
-		if (sim_program_add(program, &at, 0, err))
+		if (sim_program_add(program, &instruction, 0, err))
 			return err->code;
-	} while (at.cp != DN_CP_END);
+	} while (instruction.cp != DN_CP_END);
 	return 0;
 }
 

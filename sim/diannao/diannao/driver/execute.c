@@ -23,14 +23,14 @@ static int check(const void *state, const char *source, const struct sim_program
 
 struct program_cursor {
 	const struct sim_program *program;
-	int64_t at;
+	int64_t next;
 };
 
 static void fetch_next(void *state, struct dn_instruction *instruction)
 {
 	struct program_cursor *cursor = state;
-	*instruction = dn_code(cursor->program)[cursor->at];
-	cursor->at += cursor->at + 1 < cursor->program->count;
+	*instruction = dn_code(cursor->program)[cursor->next];
+	cursor->next += cursor->next + 1 < cursor->program->count;
 }
 
 static const char *const event_names[DN_EVENTS] = {

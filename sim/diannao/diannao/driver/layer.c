@@ -8,7 +8,7 @@
 #include "sim/diannao/diannao/fast/run.h"
 #include "sim/diannao/diannao/rtl/run.h"
 
-uint64_t dn_made_bytes(const struct dn_layer *layer)
+uint64_t dn_lrn_operand_bytes(const struct dn_layer *layer)
 {
 	if (!layer->lrn.present)
 		return 0;

@@ -19,69 +19,69 @@ const struct npl_cycle_class dn_time_classes[DN_TIME_CLASSES] = {
 
 struct times {
 	struct npl_instruction_time *time; /* per instruction; begin is the cycle in which it was decoded */
-	uint64_t *ended;
+	uint64_t *end_cycle;
 	int64_t count;
 };
 
-static void times_close(void *opened)
+static void times_close(void *state)
 {
-	struct times *times = opened;
+	struct times *times = state;
 	if (!times)
 		return;
 	free(times->time);
-	free(times->ended);
+	free(times->end_cycle);
 	free(times);
 }
 
-static int times_open(void **opened, const void *config, const struct sim_program *program, struct npl_err *err)
+static int times_open(void **state, const void *config, const struct sim_program *program, struct npl_err *err)
 {
 	const size_t n = (size_t)program->count + 1;
-	struct times *times = *opened = calloc(1, sizeof *times);
+	struct times *times = *state = calloc(1, sizeof *times);
 	(void)config;
 	if (times) {
 		times->count = program->count;
 		times->time = calloc(n, sizeof *times->time);
-		times->ended = calloc(n, sizeof *times->ended);
-		if (times->time && times->ended)
+		times->end_cycle = calloc(n, sizeof *times->end_cycle);
+		if (times->time && times->end_cycle)
 			return 0;
 	}
 	times_close(times);
-	*opened = NULL;
+	*state = NULL;
 	return npl_fail(err, NPL_ENOMEM, "out of memory for the times of %lld instructions", (long long)program->count);
 }
 
-static void times_event(void *opened, const struct sim_event *event)
+static void times_event(void *state, const struct sim_event *event)
 {
-	const struct times *times = opened;
+	const struct times *times = state;
 	struct npl_instruction_time *time = &times->time[event->index];
 	if (event->kind == DN_DECODED)
 		time->begin = event->cycle;
 	if (event->kind == DN_ENDED)
-		times->ended[event->index] = event->cycle;
+		times->end_cycle[event->index] = event->cycle;
 	time->end = event->cycle > time->end ? event->cycle : time->end;
 }
 
-static void times_interval(void *opened, const struct sim_cycles *interval)
+static void times_interval(void *state, const struct sim_cycles *interval)
 {
-	const struct times *times = opened;
-	times->time[interval->instruction].cycles[interval->cycle_class] += interval->to - interval->from;
+	const struct times *times = state;
+	times->time[interval->instruction].cycles[interval->cycle_class] += interval->end - interval->begin;
 }
 
-static int times_take(void *opened, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err)
+static int times_take(void *state, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err)
 {
-	struct times *times = opened;
+	struct times *times = state;
 	uint64_t previous_end = 0; /* boundary at which the one before has ended */
 	(void)err;
 	/* The instruction waits for what comes after the end of the one before it. */
 	if (times->count)
-		times->ended[times->count - 1] = cycles;
+		times->end_cycle[times->count - 1] = cycles;
 	for (int64_t i = 0; i < times->count; i++) {
 		struct npl_instruction_time *t = &times->time[i];
 		if (t->begin < previous_end)
 			t->cycles[DN_TIME_QUEUED] = previous_end - t->begin;
 		else
 			t->begin = previous_end;
-		previous_end = times->ended[i];
+		previous_end = times->end_cycle[i];
 		t->end = t->end > previous_end ? t->end : previous_end;
 		t->cycles[DN_TIME_MEMORY] = t->end - previous_end;
 	}

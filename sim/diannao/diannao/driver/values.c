@@ -66,8 +66,9 @@ static int sums_alloc(struct sums *s, struct npl_err *err)
 	for (int64_t c = 0; c < layer->ni; c++)
 		for (int64_t ky = 0; ky < layer->window.kernel[0]; ky++)
 			for (int64_t kx = 0; kx < layer->window.kernel[1]; kx++)
-				*offset++ = c * layer->from.map + ky * layer->window.dilation[0] * layer->from.y +
-					    kx * layer->window.dilation[1] * layer->from.x;
+				*offset++ = c * layer->input_layout.map +
+					    ky * layer->window.dilation[0] * layer->input_layout.y +
+					    kx * layer->window.dilation[1] * layer->input_layout.x;
 	return 0;
 }
 
@@ -80,7 +81,9 @@ static void gather_at_border(const struct dn_layer *layer, const int16_t *x, int
 				int64_t iy = y0 + ky * layer->window.dilation[0],
 					ix = x0 + kx * layer->window.dilation[1];
 				bool inside = iy >= 0 && iy < layer->in[0] && ix >= 0 && ix < layer->in[1];
-				*to++ = inside ? x[c * layer->from.map + iy * layer->from.y + ix * layer->from.x] : 0;
+				*to++ = inside ? x[c * layer->input_layout.map + iy * layer->input_layout.y +
+						   ix * layer->input_layout.x]
+					       : 0;
 			}
 }
 
@@ -95,12 +98,12 @@ static void gather(struct sums *s, const int16_t *x, int64_t first, int64_t coun
 		int64_t y0 = oy * window->stride[0] - window->pad_begin[0],
 			x0 = ox * window->stride[1] - window->pad_begin[1];
 		int16_t *to = s->gathered + p * s->stride;
-		s->offset_out[p] = oy * layer->to.y + ox * layer->to.x;
+		s->offset_out[p] = oy * layer->output_layout.y + ox * layer->output_layout.x;
 		if (y0 < 0 || x0 < 0 || y0 + last_y >= layer->in[0] || x0 + last_x >= layer->in[1]) {
 			gather_at_border(layer, x, y0, x0, to);
 			continue;
 		}
-		const int16_t *from = x + y0 * layer->from.y + x0 * layer->from.x;
+		const int16_t *from = x + y0 * layer->input_layout.y + x0 * layer->input_layout.x;
 		for (int64_t i = 0; i < s->k; i++)
 			to[i] = from[s->offset[i]];
 	}
@@ -119,13 +122,13 @@ static void put_sums(struct sums *s, int64_t count, const int32_t *bias, struct 
 		for (int64_t p = 0; p < count; p++) {
 			int64_t exact = s->sum[p * s->weights.n + j] + start;
 			int64_t sum = dn_wrap(exact, s->config->sum_bits);
-			int64_t at = to + j * layer->to.map + s->offset_out[p];
+			int64_t index = to + j * layer->output_layout.map + s->offset_out[p];
 			counters->sum_wraps += sum != exact;
 			if (layer->raw)
-				((int32_t *)out->data)[at] = (int32_t)sum;
+				((int32_t *)out->data)[index] = (int32_t)sum;
 			else
-				((int16_t *)out->data)[at] = nfu3_result(layer, dn_rescale(sum, layer->shift),
-									 counters);
+				((int16_t *)out->data)[index] = nfu3_result(layer, dn_rescale(sum, layer->shift),
+									    counters);
 		}
 	}
 }
@@ -145,12 +148,14 @@ static int sum_part(struct sums *s, const struct npl_layer *model_layer, const s
 	if (npl_q16_pack(&s->weights, s->config->product, part->outputs, s->k, part->w, &s->err))
 		return s->err.code;
 	for (int64_t image = 0; image < layer->images; image++)
-		for (int64_t at = part->first; at < part->end; at += s->block) {
-			int64_t count = part->end - at < s->block ? part->end - at : s->block;
-			gather(s, x + image * layer->from.image + group * layer->ni * layer->from.map, at, count);
+		for (int64_t index = part->first; index < part->end; index += s->block) {
+			int64_t count = part->end - index < s->block ? part->end - index : s->block;
+			gather(s, x + image * layer->input_layout.image + group * layer->ni * layer->input_layout.map,
+			       index, count);
 			s->counters.product_saturations += npl_q16_gemm(&s->weights, count, s->gathered, s->stride,
 									s->sum, 0);
-			put_sums(s, count, bias, model_layer->out, image * layer->to.image + part->m * layer->to.map);
+			put_sums(s, count, bias, model_layer->out,
+				 image * layer->output_layout.image + part->m * layer->output_layout.map);
 		}
 	return 0;
 }
@@ -170,8 +175,8 @@ static void run_part(void *context, int64_t i, int worker)
 	const struct parts *p = context;
 	const struct dn_layer *layer = p->layer;
 	struct sums *s = &p->sums[worker];
-	const int64_t range = i % p->ranges, block = i / p->ranges % p->blocks, at = i / p->ranges / p->blocks;
-	const int64_t group = at % layer->groups, kernel = at / layer->groups, positions = dn_positions(layer);
+	const int64_t range = i % p->ranges, block = i / p->ranges % p->blocks, index = i / p->ranges / p->blocks;
+	const int64_t group = index % layer->groups, kernel = index / layer->groups, positions = dn_positions(layer);
 	const int64_t outputs_left = layer->no - block * p->outputs;
 	struct part part = {.m = group * layer->no + block * p->outputs,
 			    .outputs = outputs_left < p->outputs ? outputs_left : p->outputs,
@@ -258,7 +263,7 @@ static int64_t pool_window(const struct dn_config *config, const struct dn_layer
 			int64_t ix = x0 + kx * window->dilation[1];
 			if (ix < 0 || ix >= layer->in[1])
 				continue;
-			int16_t v = x[iy * layer->from.y + ix * layer->from.x];
+			int16_t v = x[iy * layer->input_layout.y + ix * layer->input_layout.x];
 			maximum = v > maximum ? v : maximum;
 			sum += v;
 			count++;
@@ -286,15 +291,16 @@ static void pool_plane(void *context, int64_t plane, int worker)
 	const struct dn_layer *layer = planes->layer;
 	struct dn_counters *counters = &planes->counters[worker];
 	const int64_t image = plane / layer->ni, map = plane % layer->ni;
-	const int16_t *x = (const int16_t *)planes->model_layer->in[0]->data + image * layer->from.image +
-			   map * layer->from.map;
-	int16_t *to = (int16_t *)planes->model_layer->out->data + image * layer->to.image + map * layer->to.map;
+	const int16_t *x = (const int16_t *)planes->model_layer->in[0]->data + image * layer->input_layout.image +
+			   map * layer->input_layout.map;
+	int16_t *to = (int16_t *)planes->model_layer->out->data + image * layer->output_layout.image +
+		      map * layer->output_layout.map;
 	for (int64_t p = 0; p < dn_positions(layer); p++) {
 		const int64_t oy = p / layer->out[1], ox = p % layer->out[1];
 		const int64_t value = pool_window(planes->config, layer, x,
 						  oy * layer->window.stride[0] - layer->window.pad_begin[0],
 						  ox * layer->window.stride[1] - layer->window.pad_begin[1], counters);
-		to[oy * layer->to.y + ox * layer->to.x] = nfu3_result(layer, value, counters);
+		to[oy * layer->output_layout.y + ox * layer->output_layout.x] = nfu3_result(layer, value, counters);
 	}
 }
 

@@ -18,104 +18,104 @@ static void append(struct dn_fast *f, struct dn_fast_buffer *b, uint64_t address
 	dn_fast_add_load(b, &load);
 }
 
-static void decode_sb(struct dn_fast *f, const struct dn_instruction *at, struct dn_fast_entry *e)
+static void decode_sb(struct dn_fast *f, const struct dn_instruction *instruction, struct dn_fast_entry *e)
 {
 	struct dn_fast_buffer *b = &f->sb;
 	uint64_t row = b->next;
-	if (at->sb.op == DN_LOAD) {
-		f->outcome->counters.synapse_bytes += at->sb.size;
-		append(f, b, at->sb.address, at->sb.size, f->sb_row_bytes);
+	if (instruction->sb.op == DN_LOAD) {
+		f->outcome->counters.synapse_bytes += instruction->sb.size;
+		append(f, b, instruction->sb.address, instruction->sb.size, f->sb_row_bytes);
 	}
-	if (at->sb.op == DN_READ)
-		row = b->oldest + at->sb.address / f->sb_row_bytes;
-	if (at->sb.op == DN_READ || (at->sb.op == DN_LOAD && dn_uses_nfu(at))) {
-		const uint64_t rows = at->sb.size / f->sb_row_bytes;
-		e->reads_sb = dn_uses_nfu(at);
+	if (instruction->sb.op == DN_READ)
+		row = b->oldest + instruction->sb.address / f->sb_row_bytes;
+	if (instruction->sb.op == DN_READ || (instruction->sb.op == DN_LOAD && dn_uses_nfu(instruction))) {
+		const uint64_t rows = instruction->sb.size / f->sb_row_bytes;
+		e->reads_sb = dn_uses_nfu(instruction);
 		e->sb_row = row;
 		e->steps = (uint32_t)rows;
-		if (!at->sb.reuse)
+		if (!instruction->sb.reuse)
 			b->oldest = row + rows;
 	}
 	e->sb_freed = b->oldest;
 }
 
-static void decode_nbin(struct dn_fast *f, const struct dn_instruction *at, struct dn_fast_entry *e)
+static void decode_nbin(struct dn_fast *f, const struct dn_instruction *instruction, struct dn_fast_entry *e)
 {
 	struct dn_fast_buffer *b = &f->nbin;
-	if (at->nbin.op == DN_LOAD) {
-		f->outcome->counters.input_bytes += at->nbin.size;
-		append(f, b, at->nbin.address, at->nbin.size, f->row_bytes);
+	if (instruction->nbin.op == DN_LOAD) {
+		f->outcome->counters.input_bytes += instruction->nbin.size;
+		append(f, b, instruction->nbin.address, instruction->nbin.size, f->row_bytes);
 	}
-	if (at->nbin.op == DN_READ || (at->nbin.op == DN_LOAD && dn_uses_nfu(at))) {
-		e->reads_nbin = dn_uses_nfu(at);
-		e->nbin_stride = at->nbin.stride ? at->nbin.stride : 1;
-		e->nbin_row = b->oldest + at->nbin.begin;
-		e->nbin_last = at->nbin.stride ? b->oldest + at->nbin.end : b->next - 1;
+	if (instruction->nbin.op == DN_READ || (instruction->nbin.op == DN_LOAD && dn_uses_nfu(instruction))) {
+		e->reads_nbin = dn_uses_nfu(instruction);
+		e->nbin_stride = instruction->nbin.stride ? instruction->nbin.stride : 1;
+		e->nbin_row = b->oldest + instruction->nbin.begin;
+		e->nbin_last = instruction->nbin.stride ? b->oldest + instruction->nbin.end : b->next - 1;
 		e->steps = (uint32_t)((e->nbin_last - e->nbin_row) / e->nbin_stride + 1);
-		if (!at->nbin.reuse)
+		if (!instruction->nbin.reuse)
 			b->oldest = e->nbin_last + 1;
 	}
 	e->nbin_freed = b->oldest;
 }
 
-static void decode_nbout(struct dn_fast *f, const struct dn_instruction *at, struct dn_fast_entry *e)
+static void decode_nbout(struct dn_fast *f, const struct dn_instruction *instruction, struct dn_fast_entry *e)
 {
 	struct dn_counters *n = &f->outcome->counters;
-	n->nbout_rows += f->sum_rows * ((at->nbout.read == DN_READ) + (at->nbout.write == DN_WRITE));
-	if (at->nbout.write != DN_STORE)
+	n->nbout_rows += f->sum_rows * ((instruction->nbout.read == DN_READ) + (instruction->nbout.write == DN_WRITE));
+	if (instruction->nbout.write != DN_STORE)
 		return;
-	if (at->nbout.size) {
-		f->open.address = at->nbout.address;
-		f->open.bytes = f->open.bytes_left = at->nbout.size;
-		n->output_bytes += at->nbout.size;
+	if (instruction->nbout.size) {
+		f->open_store.address = instruction->nbout.address;
+		f->open_store.bytes = f->open_store.bytes_left = instruction->nbout.size;
+		n->output_bytes += instruction->nbout.size;
 	}
-	const bool wide = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
+	const bool wide = instruction->nfu.out == DN_TO_NBOUT && instruction->nfu.nfu2 == DN_ADD;
 	const uint64_t width = wide ? 4 : 2, full_bytes = f->lanes * width;
-	const uint64_t bytes = f->open.bytes_left < full_bytes ? f->open.bytes_left : full_bytes;
-	f->open.bytes_left -= bytes;
+	const uint64_t bytes = f->open_store.bytes_left < full_bytes ? f->open_store.bytes_left : full_bytes;
+	f->open_store.bytes_left -= bytes;
 	e->result_rows = wide ? 2 : 1;
-	e->completes = !f->open.bytes_left;
-	e->store_address = f->open.address;
-	e->store_bytes = f->open.bytes;
+	e->completes = !f->open_store.bytes_left;
+	e->store_address = f->open_store.address;
+	e->store_bytes = f->open_store.bytes;
 	n->nbout_rows += e->result_rows;
-	n->nfu3_operations += at->nfu.out == DN_TO_NFU3 ? bytes / width : 0;
+	n->nfu3_operations += instruction->nfu.out == DN_TO_NFU3 ? bytes / width : 0;
 }
 
-static uint8_t way(const struct dn_config *c, const struct dn_instruction *at)
+static uint8_t pipeline_stages(const struct dn_config *c, const struct dn_instruction *instruction)
 {
-	return (uint8_t)((at->nfu.nfu1 != DN_NFU1_NOP ? c->nfu1_stages : 0) + c->nfu2_stages +
-			 (at->nfu.out == DN_TO_NFU3 ? c->nfu3_stages : 0));
+	return (uint8_t)((instruction->nfu.nfu1 != DN_NFU1_NOP ? c->nfu1_stages : 0) + c->nfu2_stages +
+			 (instruction->nfu.out == DN_TO_NFU3 ? c->nfu3_stages : 0));
 }
 
 static void decode(struct dn_fast *f)
 {
-	const struct dn_instruction *at = &f->next;
-	struct dn_fast_entry *e = &f->queue[f->queue_put++ & f->queue_mask];
+	const struct dn_instruction *instruction = &f->next;
+	struct dn_fast_entry *e = &f->queue[f->queue_tail++ & f->queue_mask];
 	struct dn_counters *n = &f->outcome->counters;
 	*e = (struct dn_fast_entry){.index = f->index};
-	decode_sb(f, at, e);
-	decode_nbin(f, at, e);
-	if (dn_uses_nfu(at)) {
+	decode_sb(f, instruction, e);
+	decode_nbin(f, instruction, e);
+	if (dn_uses_nfu(instruction)) {
 		const uint64_t macs = e->steps * f->lanes * f->lanes;
-		*(at->nfu.nfu1 == DN_MULT ? &n->useful_macs : &n->idle_lanes) += macs;
+		*(instruction->nfu.nfu1 == DN_MULT ? &n->useful_macs : &n->idle_lanes) += macs;
 		n->nbin_rows += e->reads_nbin ? e->steps : 0;
 		n->sb_rows += e->reads_sb ? e->steps : 0;
-		e->by_nfu1 = at->nfu.nfu1 != DN_NFU1_NOP;
-		e->stages_to_leave = way(f->config, at);
-		decode_nbout(f, at, e);
+		e->by_nfu1 = instruction->nfu.nfu1 != DN_NFU1_NOP;
+		e->stages_to_leave = pipeline_stages(f->config, instruction);
+		decode_nbout(f, instruction, e);
 	} else {
 		e->steps = 0;
 	}
 	if (f->values)
-		dn_fast_values_execute(f->values, at);
+		dn_fast_values_execute(f->values, instruction);
 	dn_fast_tell(f, DN_DECODED, f->index++, f->now);
-	f->ended = at->cp == DN_CP_END;
+	f->ended = instruction->cp == DN_CP_END;
 	f->fetched = false;
 }
 
 bool dn_fast_requests_ended(const struct dn_fast *f)
 {
-	return f->drained <= f->now && f->nbin.arrived == f->nbin.next && f->sb.arrived == f->sb.next &&
+	return f->drained <= f->now && f->nbin.rows_arrived == f->nbin.next && f->sb.rows_arrived == f->sb.next &&
 	       f->stores_completed == f->stores_put;
 }
 
@@ -128,13 +128,13 @@ bool dn_fast_may_decode(const struct dn_fast *f)
 {
 	if ((f->next.sb.op == DN_LOAD && is_full(f, &f->sb)) || (f->next.nbin.op == DN_LOAD && is_full(f, &f->nbin)))
 		return false;
-	return f->next.cp != DN_CP_SYNC || (f->queue_taken == f->queue_put && dn_fast_requests_ended(f));
+	return f->next.cp != DN_CP_SYNC || (f->queue_head == f->queue_tail && dn_fast_requests_ended(f));
 }
 
 /* Decodes as many instructions as the queue takes. *any_decoded: whether there was one. */
 static int decode_all(struct dn_fast *f, bool *any_decoded)
 {
-	while (!f->ended && f->queue_put - f->queue_taken < (uint64_t)f->config->dma_queue) {
+	while (!f->ended && f->queue_tail - f->queue_head < (uint64_t)f->config->dma_queue) {
 		if (!f->fetched) {
 			if (f->repeat.enabled && dn_fast_repeat(f))
 				return f->err->code;
@@ -153,9 +153,9 @@ static int decode_all(struct dn_fast *f, bool *any_decoded)
 static void end_all(struct dn_fast *f)
 {
 	for (const struct dn_fast_entry *e; (e = dn_fast_head(f)) && f->head_steps == e->steps; f->head_steps = 0) {
-		f->nbin.freed = e->nbin_freed;
-		f->sb.freed = e->sb_freed;
-		f->queue_taken++;
+		f->nbin.rows_freed = e->nbin_freed;
+		f->sb.rows_freed = e->sb_freed;
+		f->queue_head++;
 		dn_fast_tell(f, DN_ENDED, e->index, f->now);
 	}
 }

@@ -19,16 +19,16 @@ static uint64_t to_machine(const struct dn_fast *f, uint64_t boundary)
 
 static bool has_ended(const struct dn_fast *f)
 {
-	return f->ended && f->queue_taken == f->queue_put && dn_fast_requests_ended(f);
+	return f->ended && f->queue_head == f->queue_tail && dn_fast_requests_ended(f);
 }
 
 /* Returns the machine's next boundary after `now` at which something happens if nothing arrives. */
 static uint64_t next_event(const struct dn_fast *f)
 {
 	uint64_t next = dn_fast_nfu_end(f);
-	if (f->queue_taken == f->queue_put && f->drained > f->now)
+	if (f->queue_head == f->queue_tail && f->drained > f->now)
 		next = f->drained; /* a SYNC or the end may wait for this boundary */
-	if (f->fetched && f->queue_put - f->queue_taken < (uint64_t)f->config->dma_queue && dn_fast_may_decode(f))
+	if (f->fetched && f->queue_tail - f->queue_head < (uint64_t)f->config->dma_queue && dn_fast_may_decode(f))
 		next = f->now + 1; /* what it waited for arrived at once */
 	if (f->stores_pushed < f->stores_put) {
 		const uint64_t ready = f->store[f->stores_pushed & f->store_mask].ready;
@@ -42,7 +42,7 @@ static uint64_t next_event(const struct dn_fast *f)
 
 /* Takes memory to its first boundary at or after the machine's boundary `now`. What has completed by then arrives; what
  * completes between the two boundaries arrives at the machine's next one. */
-static void catch_up(struct dn_fast *f)
+static void advance_memory(struct dn_fast *f)
 {
 	const uint64_t until = to_memory(f, f->now),
 		       last_boundary = f->one_clock ? until : npl_hz_floor(f->now, &f->machine, &f->memory_clock);
@@ -55,7 +55,7 @@ static void catch_up(struct dn_fast *f)
 }
 
 /* Goes on from a boundary at which requests have been made to the next at which something happens. */
-static int go_on(struct dn_fast *f)
+static int advance(struct dn_fast *f)
 {
 	for (;;) {
 		if (has_ended(f))
@@ -82,13 +82,13 @@ static int run(struct dn_fast *f)
 		if (dn_fast_end_and_decode(f) || dn_fast_push_requests(f))
 			return f->err->code;
 		const uint64_t now = f->now;
-		if (go_on(f))
+		if (advance(f))
 			return f->err->code;
 		if (f->now == now)
 			return 0; /* the program has ended */
 		if (f->now > f->longest || f->repeat.cycles > f->longest - f->now)
 			return dn_too_long(f->execution, f->err);
-		catch_up(f);
+		advance_memory(f);
 	}
 }
 

@@ -55,7 +55,7 @@ struct dn_fast_buffer {
 	uint64_t oldest, next; /* the rows held at the instruction that is decoded */
 	/* Rows taken, arrived and freed until the present time. Rows may be freed before they have come, or before they
 	 * are taken. */
-	uint64_t taken, arrived, freed;
+	uint64_t rows_taken, rows_arrived, rows_freed;
 	struct dn_fast_load *load;
 	uint64_t mask, loads_put, loads_pushed, loads_arrived;
 };
@@ -116,10 +116,10 @@ struct dn_fast {
 	bool fetched, ended; /* fetched: `next` holds an instruction; ended: END has been decoded */
 	uint64_t index;      /* the index of the next instruction */
 	struct dn_fast_entry *queue;
-	uint64_t queue_mask, queue_put, queue_taken;
+	uint64_t queue_mask, queue_tail, queue_head;
 	struct { /* the store that waits for results of later instructions; bytes_left 0: there is none */
 		uint64_t address, bytes, bytes_left;
-	} open;
+	} open_store;
 	struct dn_fast_values *values; /* NULL: timing only */
 
 	struct dn_fast_buffer nbin, sb;
@@ -143,7 +143,7 @@ struct dn_fast {
 
 static inline struct dn_fast_entry *dn_fast_head(const struct dn_fast *f)
 {
-	return f->queue_taken == f->queue_put ? NULL : &f->queue[f->queue_taken & f->queue_mask];
+	return f->queue_head == f->queue_tail ? NULL : &f->queue[f->queue_head & f->queue_mask];
 }
 
 static inline void dn_fast_tell(const struct dn_fast *f, enum dn_event event, uint64_t index, uint64_t cycle)
@@ -179,6 +179,6 @@ void dn_fast_repeat_free(struct dn_fast *f);
 int dn_fast_values_open(const struct dn_execution *execution, struct dn_counters *counters,
 			struct dn_fast_values **values, struct npl_err *err);
 void dn_fast_values_close(struct dn_fast_values *values); /* accepts NULL */
-void dn_fast_values_execute(struct dn_fast_values *values, const struct dn_instruction *at);
+void dn_fast_values_execute(struct dn_fast_values *values, const struct dn_instruction *instruction);
 
 #endif

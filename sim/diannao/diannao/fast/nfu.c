@@ -11,10 +11,10 @@
 static uint64_t arrived_steps(const struct dn_fast *f, const struct dn_fast_entry *e)
 {
 	uint64_t n = e->steps;
-	if (e->reads_sb && f->sb.arrived < e->sb_row + n)
-		n = f->sb.arrived > e->sb_row ? f->sb.arrived - e->sb_row : 0;
-	if (e->reads_nbin && f->nbin.arrived <= e->nbin_last) {
-		uint64_t rows = f->nbin.arrived > e->nbin_row ? f->nbin.arrived - e->nbin_row : 0;
+	if (e->reads_sb && f->sb.rows_arrived < e->sb_row + n)
+		n = f->sb.rows_arrived > e->sb_row ? f->sb.rows_arrived - e->sb_row : 0;
+	if (e->reads_nbin && f->nbin.rows_arrived <= e->nbin_last) {
+		uint64_t rows = f->nbin.rows_arrived > e->nbin_row ? f->nbin.rows_arrived - e->nbin_row : 0;
 		uint64_t steps = e->nbin_stride > 1 ? npl_div_up_u64(rows, e->nbin_stride) : rows;
 		n = steps < n ? steps : n;
 	}
@@ -61,9 +61,9 @@ static void attribute(struct dn_fast *f, enum dn_cycle_class cycle_class, uint64
 /* Returns what the head's next step waits for. */
 static enum dn_cycle_class waiting(const struct dn_fast *f, const struct dn_fast_entry *e)
 {
-	if (e->reads_sb && f->sb.arrived <= e->sb_row + f->head_steps)
+	if (e->reads_sb && f->sb.rows_arrived <= e->sb_row + f->head_steps)
 		return DN_CYCLES_WAIT_SB;
-	if (e->reads_nbin && f->nbin.arrived <= e->nbin_row + (uint64_t)f->head_steps * e->nbin_stride)
+	if (e->reads_nbin && f->nbin.rows_arrived <= e->nbin_row + (uint64_t)f->head_steps * e->nbin_stride)
 		return DN_CYCLES_WAIT_NBIN;
 	return f->head_steps + 1 == e->steps && e->result_rows > f->free_result_rows ? DN_CYCLES_WAIT_NBOUT
 										     : DN_CYCLES_FILL;
@@ -77,7 +77,7 @@ static void idle(struct dn_fast *f, uint64_t cycles)
 	attribute(f, DN_CYCLES_FILL, index, fill);
 	if (f->filled_rows || f->stores_completed < f->stores_put)
 		attribute(f, DN_CYCLES_WAIT_NBOUT, index, cycles - fill);
-	else if (f->sb.arrived < f->sb.next)
+	else if (f->sb.rows_arrived < f->sb.next)
 		attribute(f, DN_CYCLES_WAIT_SB, index, cycles - fill);
 	else
 		attribute(f, DN_CYCLES_WAIT_NBIN, index, cycles - fill);

@@ -50,21 +50,21 @@ _Static_assert(sizeof(struct npl_memory_counters) == 13 * sizeof(uint64_t), "a n
 
 static void add_entries(const struct dn_fast *f, struct npl_memory_words *words)
 {
-	npl_memory_add_word(words, f->queue_put - f->queue_taken);
-	for (uint64_t i = f->queue_taken; i < f->queue_put; i++) {
+	npl_memory_add_word(words, f->queue_tail - f->queue_head);
+	for (uint64_t i = f->queue_head; i < f->queue_tail; i++) {
 		const struct dn_fast_entry *e = &f->queue[i & f->queue_mask];
 		npl_memory_add_word(words, (uint64_t)e->steps << 32 | (uint64_t)e->stages_to_leave << 8 |
 						   (uint64_t)e->result_rows << 4 | (uint64_t)e->completes << 3 |
 						   (uint64_t)e->by_nfu1 << 2 | (uint64_t)e->reads_nbin << 1 |
 						   e->reads_sb);
-		npl_memory_add_word(words, e->nbin_freed - f->nbin.freed);
-		npl_memory_add_word(words, e->sb_freed - f->sb.freed);
+		npl_memory_add_word(words, e->nbin_freed - f->nbin.rows_freed);
+		npl_memory_add_word(words, e->sb_freed - f->sb.rows_freed);
 		if (e->reads_nbin) {
-			npl_memory_add_word(words, e->nbin_row - f->nbin.arrived);
+			npl_memory_add_word(words, e->nbin_row - f->nbin.rows_arrived);
 			npl_memory_add_word(words, e->nbin_stride);
 		}
 		if (e->reads_sb)
-			npl_memory_add_word(words, e->sb_row - f->sb.arrived);
+			npl_memory_add_word(words, e->sb_row - f->sb.rows_arrived);
 		if (e->completes)
 			npl_memory_add_word(words, e->store_bytes);
 	}
@@ -72,10 +72,10 @@ static void add_entries(const struct dn_fast *f, struct npl_memory_words *words)
 
 static void add_buffer(const struct dn_fast_buffer *b, struct npl_memory_words *words)
 {
-	npl_memory_add_word(words, b->next - b->arrived);
-	npl_memory_add_word(words, b->oldest - b->arrived);
-	npl_memory_add_word(words, b->taken - b->arrived);
-	npl_memory_add_word(words, b->freed - b->arrived);
+	npl_memory_add_word(words, b->next - b->rows_arrived);
+	npl_memory_add_word(words, b->oldest - b->rows_arrived);
+	npl_memory_add_word(words, b->rows_taken - b->rows_arrived);
+	npl_memory_add_word(words, b->rows_freed - b->rows_arrived);
 	npl_memory_add_word(words, b->loads_put - b->loads_pushed);
 	for (uint64_t i = b->loads_pushed; i < b->loads_put; i++)
 		npl_memory_add_word(words, (uint64_t)b->load[i & b->mask].rows << 32 | b->load[i & b->mask].bytes);
@@ -95,8 +95,8 @@ static void add_nfu(const struct dn_fast *f, struct npl_memory_words *words)
 	npl_memory_add_word(words, f->free_result_rows);
 	npl_memory_add_word(words, f->filled_rows);
 	npl_memory_add_word(words, from_now(f, f->filled_ready));
-	npl_memory_add_word(words, f->open.bytes_left);
-	npl_memory_add_word(words, f->open.bytes);
+	npl_memory_add_word(words, f->open_store.bytes_left);
+	npl_memory_add_word(words, f->open_store.bytes);
 	npl_memory_add_word(words, f->stores_put - f->stores_pushed);
 	for (uint64_t i = f->stores_pushed; i < f->stores_put; i++) {
 		const struct dn_fast_store *store = &f->store[i & f->store_mask];
@@ -214,16 +214,16 @@ static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 	struct dn_fast_units *u = &r->level[level];
 	const int64_t period = u->unit - mark->unit, times = (u->end - u->unit) / period;
 	const uint64_t cycles = f->now + r->cycles - mark->cycle;
-	struct npl_memory_counters moved;
+	struct npl_memory_counters increase;
 	if (cycles && (uint64_t)times > (f->longest - f->now - r->cycles) / cycles)
 		return dn_too_long(f->execution, f->err);
-	npl_memory_counters(f->memory, &moved);
-	add(&moved, &r->memory_counters);
+	npl_memory_counters(f->memory, &increase);
+	add(&increase, &r->memory_counters);
 	r->cycles += (uint64_t)times * cycles;
 	add_times((uint64_t *)&f->outcome->counters, (const uint64_t *)&f->outcome->counters,
 		  (const uint64_t *)&mark->counters, sizeof mark->counters / sizeof(uint64_t), (uint64_t)times);
-	add_times((uint64_t *)&r->memory_counters, (const uint64_t *)&moved, (const uint64_t *)&mark->memory_counters,
-		  sizeof moved / sizeof(uint64_t), (uint64_t)times);
+	add_times((uint64_t *)&r->memory_counters, (const uint64_t *)&increase,
+		  (const uint64_t *)&mark->memory_counters, sizeof increase / sizeof(uint64_t), (uint64_t)times);
 	f->execution->stream.skip(f->execution->stream.state, level, times * period);
 	u->unit += times * period;
 	u->marks = 0; /* fewer of these units are left than a period has */

@@ -34,9 +34,9 @@ static int push(struct dn_fast *f, int engine, const struct npl_dma_descriptor *
 static const struct dn_fast_load *next_load(struct dn_fast_buffer *b)
 {
 	const struct dn_fast_load *load = &b->load[b->loads_pushed & b->mask];
-	if (b->loads_pushed == b->loads_put || (int64_t)(b->taken + load->rows - b->freed) > (int64_t)b->rows)
+	if (b->loads_pushed == b->loads_put || (int64_t)(b->rows_taken + load->rows - b->rows_freed) > (int64_t)b->rows)
 		return NULL;
-	b->taken += load->rows;
+	b->rows_taken += load->rows;
 	b->loads_pushed++;
 	return load;
 }
@@ -95,11 +95,11 @@ void dn_fast_take_arrivals(struct dn_fast *f)
 {
 	struct npl_memory_completion c;
 	while (npl_dma_completed(f->dma, DN_DMA_NBIN, &c)) {
-		f->nbin.arrived += c.tag;
+		f->nbin.rows_arrived += c.tag;
 		load_arrived(f, &f->nbin, DN_NBIN_ARRIVED);
 	}
 	while (npl_dma_completed(f->dma, DN_DMA_SB, &c)) {
-		f->sb.arrived++;
+		f->sb.rows_arrived++;
 		if (c.tag)
 			load_arrived(f, &f->sb, DN_SB_ARRIVED);
 	}

@@ -147,26 +147,27 @@ static void pool(struct dn_fast_values *v, bool maximum, const int16_t *x)
 			v->sum[n] = x[n];
 }
 
-static void take_steps(struct dn_fast_values *v, const struct dn_instruction *at, uint64_t sb_row)
+static void take_steps(struct dn_fast_values *v, const struct dn_instruction *instruction, uint64_t sb_row)
 {
-	const uint64_t stride = at->nbin.stride ? at->nbin.stride : 1, first = v->nbin.oldest + at->nbin.begin;
-	const uint64_t end = at->nbin.stride ? v->nbin.oldest + at->nbin.end + 1 : v->nbin.next;
-	if (at->nfu.nfu1 == DN_BIAS)
+	const uint64_t stride = instruction->nbin.stride ? instruction->nbin.stride : 1,
+		       first = v->nbin.oldest + instruction->nbin.begin;
+	const uint64_t end = instruction->nbin.stride ? v->nbin.oldest + instruction->nbin.end + 1 : v->nbin.next;
+	if (instruction->nfu.nfu1 == DN_BIAS)
 		add_biases(v, sb_row);
-	for (uint64_t row = first; at->nbin.op != DN_NOP && row < end; row += stride)
-		if (at->nfu.nfu1 == DN_MULT)
+	for (uint64_t row = first; instruction->nbin.op != DN_NOP && row < end; row += stride)
+		if (instruction->nfu.nfu1 == DN_MULT)
 			multiply(v, row_at(&v->nbin, row), row_at(&v->sb, sb_row++));
 		else
-			pool(v, at->nfu.nfu2 == DN_MAXIMUM, row_at(&v->nbin, row));
+			pool(v, instruction->nfu.nfu2 == DN_MAXIMUM, row_at(&v->nbin, row));
 }
 
-static void begin_sums(struct dn_fast_values *v, const struct dn_instruction *at, const int64_t *nbout_sum)
+static void begin_sums(struct dn_fast_values *v, const struct dn_instruction *instruction, const int64_t *nbout_sum)
 {
-	const bool maximum = at->nfu.nfu2 == DN_MAXIMUM;
+	const bool maximum = instruction->nfu.nfu2 == DN_MAXIMUM;
 	for (size_t n = 0; n < v->tn; n++) {
-		if (at->nfu.in == DN_FROM_RESET)
+		if (instruction->nfu.in == DN_FROM_RESET)
 			v->sum[n] = maximum ? -((int64_t)1 << (v->sum_bits - 1)) : 0;
-		else if (at->nfu.in == DN_FROM_NBOUT)
+		else if (instruction->nfu.in == DN_FROM_NBOUT)
 			v->sum[n] = nbout_sum[n];
 		if (maximum) /* of what the register holds */
 			v->sum[n] = dn_wrap(v->sum[n], v->sum_bits);
@@ -174,32 +175,33 @@ static void begin_sums(struct dn_fast_values *v, const struct dn_instruction *at
 }
 
 /* Returns what leaves NFU-2 in this lane; where it goes to NFU-3, what leaves NFU-3. */
-static int32_t output_of(struct dn_fast_values *v, const struct dn_instruction *at, int64_t sum)
+static int32_t output_of(struct dn_fast_values *v, const struct dn_instruction *instruction, int64_t sum)
 {
-	const int nfu3 = at->nfu.out == DN_TO_NFU3 ? at->nfu.nfu3 : 0;
+	const int nfu3 = instruction->nfu.out == DN_TO_NFU3 ? instruction->nfu.nfu3 : 0;
 	const struct dn_function *function = nfu3 ? &v->execution->function[nfu3 - 1] : NULL;
 	int64_t value = sum;
-	if (at->nfu.nfu2 == DN_ADD) {
+	if (instruction->nfu.nfu2 == DN_ADD) {
 		value = dn_wrap(sum, v->sum_bits);
 		v->count->sum_wraps += value != sum;
-		if (at->nfu.out == DN_TO_NBOUT)
+		if (instruction->nfu.out == DN_TO_NBOUT)
 			return (int32_t)value;
 	}
-	value = at->nfu.nfu2 == DN_ADD && at->nfu.divisor ? dn_average(value, at->nfu.divisor, at->nfu.shift)
-							  : dn_rescale(value, at->nfu.shift);
-	return dn_nfu3_result(function, at->nfu.result_shift, value, v->count);
+	value = instruction->nfu.nfu2 == DN_ADD && instruction->nfu.divisor
+			? dn_average(value, instruction->nfu.divisor, instruction->nfu.shift)
+			: dn_rescale(value, instruction->nfu.shift);
+	return dn_nfu3_result(function, instruction->nfu.result_shift, value, v->count);
 }
 
-static void store(struct dn_fast_values *v, const struct dn_instruction *at)
+static void store(struct dn_fast_values *v, const struct dn_instruction *instruction)
 {
-	const bool wide = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
+	const bool wide = instruction->nfu.out == DN_TO_NBOUT && instruction->nfu.nfu2 == DN_ADD;
 	const size_t width = wide ? sizeof(int32_t) : sizeof(int16_t);
-	if (at->nbout.size) {
-		v->address = at->nbout.address;
-		v->bytes_left = at->nbout.size;
+	if (instruction->nbout.size) {
+		v->address = instruction->nbout.address;
+		v->bytes_left = instruction->nbout.size;
 	}
 	for (size_t n = 0; n < v->tn && v->bytes_left; n++) {
-		const int32_t result = output_of(v, at, v->sum[n]);
+		const int32_t result = output_of(v, instruction, v->sum[n]);
 		const int16_t narrow = (int16_t)result;
 		memcpy(v->execution->memory.bytes + v->address, wide ? (const void *)&result : &narrow, width);
 		v->address += width;
@@ -207,30 +209,31 @@ static void store(struct dn_fast_values *v, const struct dn_instruction *at)
 	}
 }
 
-void dn_fast_values_execute(struct dn_fast_values *v, const struct dn_instruction *at)
+void dn_fast_values_execute(struct dn_fast_values *v, const struct dn_instruction *instruction)
 {
-	const bool uses_nfu = dn_uses_nfu(at);
-	const uint64_t sb_row = at->sb.op == DN_LOAD
+	const bool uses_nfu = dn_uses_nfu(instruction);
+	const uint64_t sb_row = instruction->sb.op == DN_LOAD
 					? v->sb.next
-					: v->sb.oldest + at->sb.address / (v->sb.row_values * sizeof *v->sb.value);
-	if (at->sb.op == DN_LOAD)
-		load(v, &v->sb, at->sb.address, at->sb.size);
-	if (at->nbin.op == DN_LOAD)
-		load(v, &v->nbin, at->nbin.address, at->nbin.size);
+					: v->sb.oldest +
+						  instruction->sb.address / (v->sb.row_values * sizeof *v->sb.value);
+	if (instruction->sb.op == DN_LOAD)
+		load(v, &v->sb, instruction->sb.address, instruction->sb.size);
+	if (instruction->nbin.op == DN_LOAD)
+		load(v, &v->nbin, instruction->nbin.address, instruction->nbin.size);
 	if (uses_nfu) {
-		v->index = at->nfu.begin ? 0 : v->index;
-		const bool in_nbout = at->nfu.in == DN_FROM_NBOUT || at->nbout.write == DN_WRITE;
+		v->index = instruction->nfu.begin ? 0 : v->index;
+		const bool in_nbout = instruction->nfu.in == DN_FROM_NBOUT || instruction->nbout.write == DN_WRITE;
 		int64_t *nbout_sum = v->nbout_sums + (in_nbout ? v->index * v->tn : 0);
-		begin_sums(v, at, nbout_sum);
-		take_steps(v, at, sb_row);
-		if (at->nbout.write == DN_WRITE)
+		begin_sums(v, instruction, nbout_sum);
+		take_steps(v, instruction, sb_row);
+		if (instruction->nbout.write == DN_WRITE)
 			memcpy(nbout_sum, v->sum, v->tn * sizeof *nbout_sum);
-		if (at->nbout.write == DN_STORE)
-			store(v, at);
-		v->index = at->nfu.end ? 0 : v->index + (at->nfu.out != DN_TO_KEEP);
+		if (instruction->nbout.write == DN_STORE)
+			store(v, instruction);
+		v->index = instruction->nfu.end ? 0 : v->index + (instruction->nfu.out != DN_TO_KEEP);
 	}
-	if (at->sb.op != DN_NOP && !at->sb.reuse)
-		v->sb.oldest = sb_row + at->sb.size / (v->sb.row_values * sizeof *v->sb.value);
-	if (at->nbin.op != DN_NOP && !at->nbin.reuse)
-		v->nbin.oldest = at->nbin.stride ? v->nbin.oldest + at->nbin.end + 1 : v->nbin.next;
+	if (instruction->sb.op != DN_NOP && !instruction->sb.reuse)
+		v->sb.oldest = sb_row + instruction->sb.size / (v->sb.row_values * sizeof *v->sb.value);
+	if (instruction->nbin.op != DN_NOP && !instruction->nbin.reuse)
+		v->nbin.oldest = instruction->nbin.stride ? v->nbin.oldest + instruction->nbin.end + 1 : v->nbin.next;
 }

@@ -21,7 +21,7 @@ int64_t dn_rank_of(const struct dn_columns *columns, int64_t position)
 	if (position < 0 || position >= columns->axis->in)
 		return -1;
 	const int64_t from_low = position - columns->low, rank = read_of(columns, from_low);
-	return read_of(columns, from_low + 1) == rank ? -1 : rank - columns->outside;
+	return read_of(columns, from_low + 1) == rank ? -1 : rank - columns->n_outside;
 }
 
 int64_t dn_next_needed(const struct dn_columns *columns, int64_t position)
@@ -41,10 +41,10 @@ void dn_need(struct dn_generator *g, struct dn_columns *columns, int d, int64_t 
 	columns->first_tap = first_tap;
 	columns->taps = end_tap - first_tap;
 	columns->low = dn_tap_at(axis, first, first_tap);
-	columns->outside = read_of(columns, -columns->low);
-	columns->count = read_of(columns, axis->in - columns->low) - columns->outside;
-	columns->at = columns->low;
-	columns->loaded = 0;
+	columns->n_outside = read_of(columns, -columns->low);
+	columns->count = read_of(columns, axis->in - columns->low) - columns->n_outside;
+	columns->next = columns->low;
+	columns->n_loaded = 0;
 }
 
 int64_t dn_first_from(const struct dn_columns *columns, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap)
@@ -58,8 +58,8 @@ void dn_hold(struct dn_generator *g, struct dn_columns *columns, int64_t o, int6
 	const int64_t first_tap = columns->first_tap, end_tap = first_tap + columns->taps;
 	const int64_t last = dn_most_read(columns->axis, columns->first, o, first_tap, end_tap);
 	const int64_t first_needed = dn_first_from(columns, o, columns->first + columns->windows, first_tap, end_tap);
-	columns->at = last < 0 ? columns->low : last + 1;
-	columns->loaded = last < 0 ? 0 : dn_rank_of(columns, last) + 1;
-	g->nbin.next = g->base + columns->loaded * column_rows;
-	g->nbin.oldest = g->base + npl_min_i64(first_needed, columns->loaded) * column_rows;
+	columns->next = last < 0 ? columns->low : last + 1;
+	columns->n_loaded = last < 0 ? 0 : dn_rank_of(columns, last) + 1;
+	g->nbin.next = g->base + columns->n_loaded * column_rows;
+	g->nbin.oldest = g->base + npl_min_i64(first_needed, columns->n_loaded) * column_rows;
 }

@@ -37,21 +37,21 @@ static void load_lines(struct dn_generator *g)
 	if (taps.first == taps.end)
 		return;
 	const int64_t last = dn_tap_at(lines->axis, g->y, taps.end - 1);
-	for (; (lines->at = dn_next_needed(lines, lines->at)) <= last; lines->at++) {
-		load_line(g, lines->at);
-		lines->loaded++;
+	for (; (lines->next = dn_next_needed(lines, lines->next)) <= last; lines->next++) {
+		load_line(g, lines->next);
+		lines->n_loaded++;
 	}
 }
 
 static void multiply_line(struct dn_generator *g, struct dn_visit *visit, int64_t ky)
 {
 	const int64_t rows = g->map.in_rows, line = dn_tap_at(&g->axis[0], g->y, ky), kernel = g->axis[1].kernel;
-	const bool inside = line >= 0 && line < g->layer->in[0];
+	const bool inside_taps = line >= 0 && line < g->layer->in[0];
 	int64_t sb = g->sb_base + g->map.bias_rows + ky * kernel * rows;
-	int64_t first = inside ? g->base + dn_rank_of(&g->lines, line) * line_rows(g) : 0;
+	int64_t first = inside_taps ? g->base + dn_rank_of(&g->lines, line) * line_rows(g) : 0;
 	for (int64_t kx = 0; kx < kernel; kx++, sb += rows) {
 		int64_t x = dn_tap_at(&g->axis[1], g->x, kx);
-		bool read = inside && x >= 0 && x < g->layer->in[1];
+		bool read = inside_taps && x >= 0 && x < g->layer->in[1];
 		dn_emit_multiply(g, visit, read ? first + dn_rank_of(&g->columns, x) * rows : -1, sb, rows);
 	}
 }
@@ -62,7 +62,7 @@ static void free_rows(struct dn_generator *g)
 {
 	const int64_t first_needed = first_line(g, g->y + 1, g->layer->out[0]);
 	if (g->x + 1 == g->x_end) {
-		dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->lines.loaded) * line_rows(g));
+		dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->lines.n_loaded) * line_rows(g));
 		return;
 	}
 	int64_t top = first_line(g, g->y, g->y + 1);
@@ -101,10 +101,10 @@ static void down_visit(struct dn_generator *g)
 	if (g->x == g->x_first)
 		load_lines(g);
 	struct dn_visit visit = {
-		.first = g->put,
+		.first = g->tail,
 		.oldest = g->nbin.oldest,
-		.from = DN_FROM_RESET,
-		.to = layer->raw ? DN_TO_NBOUT : DN_TO_NFU3,
+		.source = DN_FROM_RESET,
+		.target = layer->raw ? DN_TO_NBOUT : DN_TO_NFU3,
 		.stores = true,
 		.store_at = dn_result_at(&g->map, g->image, g->y, g->x, g->conv_group * layer->no + g->group * g->tn),
 		.store_bytes = dn_group_bytes(g, g->group, g->group + 1)};
@@ -160,7 +160,7 @@ static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64
 }
 
 /* Notes the lines that the row before has loaded and not freed. Within a row of outputs no lines are loaded. */
-static void down_hold(struct dn_generator *g)
+static void note_held_lines(struct dn_generator *g)
 {
 	if (g->y && g->x == g->x_first)
 		dn_hold(g, &g->lines, g->y, line_rows(g));
@@ -171,4 +171,4 @@ const struct dn_nest_code dn_code_down = {
 	{DN_CONV_GROUPS, DN_GROUP_TILES, DN_IMAGES, DN_BLOCKS, DN_OUT_LINES, DN_POSITIONS},
 	down_visit,
 	down_alike,
-	down_hold};
+	note_held_lines};

@@ -11,17 +11,17 @@
 static void next(void *state, struct dn_instruction *instruction)
 {
 	struct dn_generator *g = state;
-	while (g->taken == g->put && !g->ended) {
-		g->taken = g->put = 0;
+	while (g->head == g->tail && !g->ended) {
+		g->head = g->tail = 0;
 		g->code->visit(g);
 		g->ended = !dn_next_visit(g);
 		if (g->out_of_memory) {
 			g->ended = true;
-			g->put = 0;
+			g->tail = 0;
 		}
 	}
-	if (g->taken < g->put)
-		*instruction = g->queue[g->taken++];
+	if (g->head < g->tail)
+		*instruction = g->queue[g->head++];
 	else
 		*instruction = (struct dn_instruction){.cp = DN_CP_END};
 }
@@ -31,7 +31,7 @@ static void count_alike(void *state, int64_t units[DN_UNIT_LEVELS])
 	const struct dn_generator *g = state;
 	for (int i = 0; i < DN_UNIT_LEVELS; i++)
 		units[i] = 0;
-	if (g->taken == g->put && !g->ended)
+	if (g->head == g->tail && !g->ended)
 		dn_loops_alike(g, units);
 }
 

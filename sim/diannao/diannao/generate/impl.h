@@ -33,9 +33,9 @@ struct dn_held_rows {
 struct dn_columns {
 	const struct dn_axis *axis;
 	int64_t first, windows, first_tap, taps;
-	int64_t low, count; /* position of the first column, inside the input or not; number of columns */
-	int64_t at, loaded; /* the next position to be looked at for loading; the number of columns loaded */
-	int64_t outside;    /* the number of positions below 0 that are read */
+	int64_t low, count;     /* position of the first column, inside the input or not; number of columns */
+	int64_t next, n_loaded; /* the next position to be looked at for loading; the number of columns loaded */
+	int64_t n_outside;      /* the number of positions below 0 that are read */
 };
 
 struct dn_generator {
@@ -52,7 +52,7 @@ struct dn_generator {
 	int64_t stored_groups;
 
 	struct dn_instruction *queue;
-	int64_t taken, put, capacity;
+	int64_t head, tail, capacity;
 	bool out_of_memory, ended; /* ended: no visit follows those in the queue */
 	struct dn_held_rows nbin, sb;
 	struct dn_columns columns, lines;
@@ -97,11 +97,11 @@ int64_t dn_sliding_windows(const struct dn_generator *g, int d, int64_t first, i
 			   struct dn_range taps);
 int64_t dn_full_groups(const struct dn_generator *g); /* groups that have Tn outputs */
 
-/* A visit. Its instructions that work are queue[first..put-1] once it has begun. */
+/* A visit. Its instructions that work are queue[first..tail-1] once it has begun. */
 struct dn_visit {
 	int64_t first, oldest; /* oldest: the oldest NBin row held when the visit begins */
-	enum dn_from from;
-	enum dn_to to;
+	enum dn_from source;
+	enum dn_to target;
 	bool index_begins; /* the visit sets OUTPUT BEGIN */
 	uint64_t store_at; /* where results go in memory, for a store that begins here; else its size is 0 */
 	int64_t store_bytes;
@@ -142,8 +142,8 @@ int64_t dn_tap_bytes(const struct dn_generator *g, int64_t row, int64_t row_end)
 int64_t dn_group_bytes(const struct dn_generator *g, int64_t group, int64_t group_end);
 
 /* For pooling: dn_pooled_divisor() returns what the NFU divides the sum of a window by, where `inside` taps are inside
- * the input (0: no division); dn_pooled_to() returns where the result leaves the NFU. */
-uint32_t dn_pooled_divisor(const struct dn_generator *g, int64_t inside);
-enum dn_to dn_pooled_to(const struct dn_generator *g);
+ * the input (0: no division); dn_pooled_target() returns where the result leaves the NFU. */
+uint32_t dn_pooled_divisor(const struct dn_generator *g, int64_t inside_taps);
+enum dn_to dn_pooled_target(const struct dn_generator *g);
 
 #endif

@@ -40,13 +40,13 @@ struct dn_layer {
 	struct dn_lrn lrn;
 	struct dn_layout {
 		int64_t image, map, y, x; /* distance in elements from one to the next */
-	} from, to;
+	} input_layout, output_layout;
 };
 
-/* Translates a layer. Returns false with the reason in `why` when the machine cannot do the layer; `why` as in
+/* Translates a layer. Returns false with the reason in `reason` when the machine cannot do the layer; `reason` as in
  * npl_driver.supports. */
-bool dn_layer_of(const struct dn_config *config, const struct npl_layer *model_layer, struct dn_layer *layer, char *why,
-		 size_t n);
+bool dn_layer_of(const struct dn_config *config, const struct npl_layer *model_layer, struct dn_layer *layer,
+		 char *reason, size_t n);
 int64_t dn_taps(const struct dn_layer *layer);      /* positions of the window */
 int64_t dn_positions(const struct dn_layer *layer); /* output positions of one map */
 /* These return ceil(maps / Tn), of the input maps and of the output maps. */
@@ -54,9 +54,9 @@ int64_t dn_in_rows(const struct dn_config *config, const struct dn_layer *layer)
 int64_t dn_out_rows(const struct dn_config *config, const struct dn_layer *layer);
 
 /* lrn.c: makes the layer of LRN's factor, except what depends on the output's scale. x and w are the log2 of the scales
- * of its input and of the synapses that are made. Returns false with the reason in `why`. */
+ * of its input and of the synapses that are made. Returns false with the reason in `reason`. */
 bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *model_layer, int x, struct dn_layer *layer,
-	       int *w, char *why, size_t n);
+	       int *w, char *reason, size_t n);
 uint64_t dn_lrn_pairs(const struct dn_layer *layer); /* maps in the windows of all maps */
 /* Allocates and fills kernels (no, ni) and biases (no). */
 int dn_lrn_operands(const struct dn_layer *layer, struct npl_tensor *kernels, struct npl_tensor *biases,

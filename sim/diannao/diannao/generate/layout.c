@@ -130,11 +130,11 @@ static void put_inputs(const struct dn_layout_map *map, const int16_t *x, uint8_
 	for (int64_t image = 0; image < layer->images; image++)
 		for (int64_t y = 0; y < layer->in[0]; y++)
 			for (int64_t column = 0; column < layer->in[1]; column++) {
-				const int16_t *from = x + image * layer->from.image + y * layer->from.y +
-						      column * layer->from.x;
+				const int16_t *from = x + image * layer->input_layout.image +
+						      y * layer->input_layout.y + column * layer->input_layout.x;
 				uint8_t *to = bytes + dn_input_at(map, image, y, column, 0);
 				for (int64_t c = 0; c < map->channels; c++)
-					memcpy(to + 2 * c, &from[c * layer->from.map], 2);
+					memcpy(to + 2 * c, &from[c * layer->input_layout.map], 2);
 			}
 }
 
@@ -146,7 +146,7 @@ static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_
 	const struct dn_layer *layer = map->layer;
 	const int64_t tn = map->config->tn, in_group = m % layer->no, lane = in_group % tn,
 		      width = layer->window.kernel[1];
-	const struct dn_range read = dn_rows_read(map, in_group / tn, in_group / tn + 1);
+	const struct dn_range read_taps = dn_rows_read(map, in_group / tn, in_group / tn + 1);
 	struct dn_part part = {0};
 	while (dn_next_part(layer, map->tiles, map->in_rows, &part)) {
 		uint8_t *row = bytes + dn_synapses_at(map, position, m / layer->no, in_group / tn, &part);
@@ -157,8 +157,9 @@ static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_
 		}
 		for (int64_t ky = part.ky; ky < part.ky_end; ky++)
 			for (int64_t kx = part.kx; kx < part.kx_end; kx++)
-				for (int64_t r = npl_max_i64(part.row, read.first);
-				     r < npl_min_i64(part.row_end, read.end); r++, row += dn_sb_row_bytes(map->config))
+				for (int64_t r = npl_max_i64(part.row, read_taps.first);
+				     r < npl_min_i64(part.row_end, read_taps.end);
+				     r++, row += dn_sb_row_bytes(map->config))
 					for (int64_t i = r * tn; i < npl_min_i64((r + 1) * tn, layer->ni); i++)
 						memcpy(row + 2 * (lane * tn + i % tn),
 						       &w[i * dn_taps(layer) + ky * width + kx], 2);
@@ -186,9 +187,10 @@ void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, stru
 		for (int64_t y = 0; y < layer->out[0]; y++)
 			for (int64_t x = 0; x < layer->out[1]; x++)
 				for (int64_t c = 0; c < map->out_channels; c++) {
-					int64_t at = image * layer->to.image + c * layer->to.map + y * layer->to.y +
-						     x * layer->to.x;
-					memcpy((uint8_t *)out->data + (size_t)at * size,
+					int64_t index = image * layer->output_layout.image +
+							c * layer->output_layout.map + y * layer->output_layout.y +
+							x * layer->output_layout.x;
+					memcpy((uint8_t *)out->data + (size_t)index * size,
 					       bytes + dn_result_at(map, image, y, x, c), size);
 				}
 }

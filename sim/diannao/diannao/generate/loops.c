@@ -25,8 +25,8 @@ static int64_t window_parts(const struct dn_generator *g)
 {
 	int64_t taps = 1;
 	for (int d = 0; d < NPL_SPATIAL; d++) {
-		struct dn_range inside = dn_taps_inside(&g->axis[d], d ? g->x : g->y, 0, g->axis[d].kernel);
-		taps *= inside.end - inside.first;
+		struct dn_range inside_taps = dn_taps_inside(&g->axis[d], d ? g->x : g->y, 0, g->axis[d].kernel);
+		taps *= inside_taps.end - inside_taps.first;
 	}
 	return npl_div_up_i64(taps, g->tiles->taps);
 }
@@ -146,12 +146,12 @@ static int64_t run_from_here(const struct dn_generator *g, int level)
 
 void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS])
 {
-	bool inside = false; /* the loop's iterations are counted as iterations of the loop inside it */
+	bool inside_taps = false; /* the loop's iterations are counted as iterations of the loop inside it */
 	for (int level = g->code->levels - 1; level >= 0; level--) {
-		units[level] = inside ? 0 : run_from_here(g, level);
+		units[level] = inside_taps ? 0 : run_from_here(g, level);
 		if (g->iteration[g->code->loop[level]])
 			return;
-		inside = all_alike(g, level);
+		inside_taps = all_alike(g, level);
 	}
 }
 

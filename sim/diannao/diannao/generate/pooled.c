@@ -16,15 +16,15 @@ static int64_t taps_in_padding(const struct dn_generator *g, int d, int64_t o)
 	return input_left > 0 ? npl_min_i64((input_left - 1) / axis->dilation + 1, axis->kernel) : 0;
 }
 
-uint32_t dn_pooled_divisor(const struct dn_generator *g, int64_t inside)
+uint32_t dn_pooled_divisor(const struct dn_generator *g, int64_t inside_taps)
 {
 	if (g->layer->kind != DN_AVERAGE)
 		return 0;
 	return (uint32_t)(g->layer->window.count_include_pad ? taps_in_padding(g, 0, g->y) * taps_in_padding(g, 1, g->x)
-							     : inside);
+							     : inside_taps);
 }
 
-enum dn_to dn_pooled_to(const struct dn_generator *g)
+enum dn_to dn_pooled_target(const struct dn_generator *g)
 {
 	return g->layer->kind == DN_MAX && !g->layer->activates ? DN_TO_NBOUT : DN_TO_NFU3;
 }
@@ -46,10 +46,10 @@ static void pooled_visit(struct dn_generator *g)
 	const int64_t first = g->iteration[DN_WINDOW_PARTS] * g->tiles->taps,
 		      end = npl_min_i64(first + g->tiles->taps, taps);
 	const int64_t base = g->nbin.next;
-	struct dn_visit visit = {.from = first ? DN_FROM_KEEP : DN_FROM_RESET, .to = DN_TO_KEEP};
+	struct dn_visit visit = {.source = first ? DN_FROM_KEEP : DN_FROM_RESET, .target = DN_TO_KEEP};
 	if (end == taps) {
 		visit.stores = true;
-		visit.to = dn_pooled_to(g);
+		visit.target = dn_pooled_target(g);
 		visit.store_at = dn_result_at(&g->map, g->image, g->y, g->x, g->group * g->tn);
 		visit.store_bytes = dn_group_bytes(g, g->group, g->group_end);
 		visit.divisor = dn_pooled_divisor(g, taps);
@@ -57,7 +57,7 @@ static void pooled_visit(struct dn_generator *g)
 	for (int64_t tap = first; tap < end; tap++)
 		load_tap(g, ky.first + tap / width, kx.first + tap % width, groups);
 	for (int64_t i = 0; i < groups; i++) {
-		visit.first = g->put;
+		visit.first = g->tail;
 		visit.oldest = g->nbin.oldest;
 		dn_emit_pool(g, &visit, base + i, groups, end - first);
 		dn_end_visit(g, &visit);

@@ -11,13 +11,13 @@
 static void load_columns(struct dn_generator *g, const struct dn_range *ky, int64_t last, int64_t groups)
 {
 	struct dn_columns *columns = &g->columns;
-	for (; (columns->at = dn_next_needed(columns, columns->at)) <= last; columns->at++) {
+	for (; (columns->next = dn_next_needed(columns, columns->next)) <= last; columns->next++) {
 		for (int64_t y = ky->first; y < ky->end; y++)
 			dn_emit_nbin_load(g,
-					  dn_input_at(&g->map, g->image, dn_tap_at(&g->axis[0], g->y, y), columns->at,
+					  dn_input_at(&g->map, g->image, dn_tap_at(&g->axis[0], g->y, y), columns->next,
 						      g->group * g->tn),
 					  dn_tap_bytes(g, g->group, g->group + groups));
-		columns->loaded++;
+		columns->n_loaded++;
 	}
 }
 
@@ -33,21 +33,21 @@ static void across_visit(struct dn_generator *g)
 		g->base = g->nbin.next;
 	}
 	load_columns(g, &ky, dn_tap_at(axis, g->x, kx.end - 1), groups);
-	struct dn_visit visit = {.to = dn_pooled_to(g),
+	struct dn_visit visit = {.target = dn_pooled_target(g),
 				 .stores = true,
 				 .store_at = dn_result_at(&g->map, g->image, g->y, g->x, g->group * g->tn),
 				 .store_bytes = dn_group_bytes(g, g->group, g->group + groups),
 				 .divisor = dn_pooled_divisor(g, taps)};
 	const int64_t first = g->base + dn_rank_of(&g->columns, dn_tap_at(axis, g->x, kx.first)) * column;
 	for (int64_t i = 0; i < groups; i++) {
-		visit.first = g->put;
+		visit.first = g->tail;
 		visit.oldest = g->nbin.oldest;
 		dn_emit_pool(g, &visit, first + i, groups, taps);
 		dn_end_visit(g, &visit);
 		visit.store_bytes = 0;
 	}
 	const int64_t first_needed = dn_first_from(&g->columns, g->x + 1, axis->out, 0, axis->kernel);
-	dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->columns.loaded) * column);
+	dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->columns.n_loaded) * column);
 }
 
 /* Returns how many iterations are alike. Rows of outputs are alike where all lines under them are inside the input. In

@@ -47,13 +47,13 @@ static void load_columns(struct dn_generator *g)
 		return;
 	struct dn_columns *columns = &g->columns;
 	const int64_t last = dn_tap_at(columns->axis, g->x, taps.end - 1);
-	for (; (columns->at = dn_next_needed(columns, columns->at)) <= last; columns->at++) {
+	for (; (columns->next = dn_next_needed(columns, columns->next)) <= last; columns->next++) {
 		for (int64_t ky = lines.first; ky < lines.end; ky++)
-			dn_emit_nbin_load(
-				g,
-				dn_input_at(&g->map, g->image, dn_tap_at(&g->axis[0], g->y, ky), columns->at, channel),
-				bytes);
-		columns->loaded++;
+			dn_emit_nbin_load(g,
+					  dn_input_at(&g->map, g->image, dn_tap_at(&g->axis[0], g->y, ky),
+						      columns->next, channel),
+					  bytes);
+		columns->n_loaded++;
 	}
 }
 
@@ -82,8 +82,8 @@ static void load_synapses(struct dn_generator *g)
 static void multiply(struct dn_generator *g, struct dn_visit *visit)
 {
 	const struct dn_range lines = lines_of(g), tile = rows_of(g, g->group, g->group_end),
-			      read = rows_of(g, g->group_at, g->group_at + 1);
-	const int64_t rows = read.end - read.first, column = column_rows(g);
+			      read_taps = rows_of(g, g->group_at, g->group_at + 1);
+	const int64_t rows = read_taps.end - read_taps.first, column = column_rows(g);
 	int64_t sb = g->sb_base;
 	if (is_across(g))
 		sb += dn_rows_before(&g->map, g->group_at) - dn_rows_before(&g->map, g->group);
@@ -96,7 +96,7 @@ static void multiply(struct dn_generator *g, struct dn_visit *visit)
 			int64_t x = dn_tap_at(&g->axis[1], g->x, kx), row = -1;
 			if (ky >= lines.first && ky < lines.end && x >= 0 && x < g->layer->in[1])
 				row = g->base + dn_rank_of(&g->columns, x) * column +
-				      (ky - lines.first) * (tile.end - tile.first) + read.first - tile.first;
+				      (ky - lines.first) * (tile.end - tile.first) + read_taps.first - tile.first;
 			dn_emit_multiply(g, visit, row, sb, rows);
 		}
 }
@@ -106,7 +106,7 @@ static void free_columns(struct dn_generator *g)
 {
 	int64_t column = column_rows(g);
 	int64_t first_needed = dn_first_from(&g->columns, g->x + 1, g->x_end, g->part.kx, g->part.kx_end);
-	dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->columns.loaded) * column);
+	dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->columns.n_loaded) * column);
 }
 
 static bool last_part(const struct dn_generator *g)
@@ -127,7 +127,7 @@ static void store(struct dn_generator *g, struct dn_visit *visit)
 {
 	const int64_t at_once = results_at_once(g);
 	const int64_t first = is_across(g) ? g->group : 0, end = is_across(g) ? g->group_end : g->map.groups;
-	visit->to = g->layer->raw ? DN_TO_NBOUT : DN_TO_NFU3;
+	visit->target = g->layer->raw ? DN_TO_NBOUT : DN_TO_NFU3;
 	visit->stores = true;
 	if ((g->group_at - first) % at_once)
 		return;
@@ -149,11 +149,11 @@ static void sliding_visit(struct dn_generator *g)
 	load_synapses(g);
 	if (first_group)
 		load_columns(g);
-	struct dn_visit visit = {.first = g->put, .oldest = g->nbin.oldest, .from = DN_FROM_RESET};
+	struct dn_visit visit = {.first = g->tail, .oldest = g->nbin.oldest, .source = DN_FROM_RESET};
 	if (!first)
-		visit.from = single_step ? DN_FROM_KEEP : DN_FROM_NBOUT;
+		visit.source = single_step ? DN_FROM_KEEP : DN_FROM_NBOUT;
 	visit.index_begins = first_group && first_x && !single_step && !(first && last_part(g));
-	visit.to = single_step ? DN_TO_KEEP : DN_TO_NBOUT;
+	visit.target = single_step ? DN_TO_KEEP : DN_TO_NBOUT;
 	if (last_part(g))
 		store(g, &visit);
 	multiply(g, &visit);
@@ -212,12 +212,12 @@ static int64_t lines_alike(const struct dn_generator *g, int64_t iteration)
 {
 	const struct dn_axis *axis = &g->axis[0];
 	const int64_t lines = g->tiles->lines ? g->tiles->lines : 1, line = iteration * lines;
-	const struct dn_range inside = dn_taps_inside(axis, g->y, 0, axis->kernel);
+	const struct dn_range inside_taps = dn_taps_inside(axis, g->y, 0, axis->kernel);
 	int64_t end = axis->kernel;
-	if (line < inside.first)
-		end = inside.first;
-	else if (line < inside.end)
-		end = inside.end;
+	if (line < inside_taps.first)
+		end = inside_taps.first;
+	else if (line < inside_taps.end)
+		end = inside_taps.end;
 	return iteration ? npl_min_i64((end - line) / lines, dn_iterations(g, DN_KERNEL_LINES) - 1 - iteration) : 0;
 }
 

@@ -72,7 +72,7 @@ static int64_t interior(const struct dn_axis *axis, int64_t windows, int64_t tap
 
 /* Returns the columns or lines that NBin holds for one window, including those between its taps that other windows
  * read. */
-static int64_t held_at_once(const struct dn_axis *axis, int64_t taps)
+static int64_t held_lines(const struct dn_axis *axis, int64_t taps)
 {
 	return npl_min_i64(axis->dilation > 1 ? dn_extent(axis, 1, taps) : taps, axis->in);
 }
@@ -125,7 +125,7 @@ static int64_t tile_rows(const struct search *s, int64_t group, int64_t groups, 
 
 /* Returns how many tiles of so many groups, from this one on, read as many rows: with dense kernels all tiles except a
  * smaller last one. */
-static int64_t alike_tiles(const struct search *s, int64_t group, int64_t groups)
+static int64_t count_alike_tiles(const struct search *s, int64_t group, int64_t groups)
 {
 	return s->layer->lrn.present ? 1 : npl_max_i64((s->groups - group) / groups, 1);
 }
@@ -136,7 +136,7 @@ static void across_cost(const struct search *s, const struct dn_tiles *tiles, st
 	const struct dn_axis *x = &s->axis[1];
 	const double positions = out_positions(s);
 	const int64_t lines = s->axis[0].kernel,
-		      held_columns = held_at_once(x, x->kernel) + npl_min_i64(x->stride, x->kernel);
+		      held_columns = held_lines(x, x->kernel) + npl_min_i64(x->stride, x->kernel);
 	const double columns = (double)interior(x, layer->out[1], x->kernel) / (double)layer->out[1];
 	for (int64_t group = 0, n_alike; group < s->groups; group += n_alike * tiles->groups) {
 		const int64_t groups = npl_min_i64(tiles->groups, s->groups - group),
@@ -149,7 +149,7 @@ static void across_cost(const struct search *s, const struct dn_tiles *tiles, st
 			cost.nfu += cost.port;
 		add_values(s, &cost, positions * ceil((double)groups / (double)at_once), store_bytes(s, at_once));
 		add_synapses(s, &cost, (double)(layer->groups * groups), npl_div_up_i64(kernels, groups));
-		n_alike = alike_tiles(s, group, groups);
+		n_alike = count_alike_tiles(s, group, groups);
 		add(all, &cost, (double)n_alike);
 	}
 }
@@ -160,7 +160,7 @@ static struct cost block_cost(const struct search *s, const struct dn_tiles *til
 {
 	const struct dn_config *c = s->config;
 	const int64_t lines = part->ky_end, taps = part->kx_end, rows = part->row_end, steps = lines * taps * rows;
-	const int64_t next = held_at_once(&s->axis[1], taps) + npl_min_i64(s->axis[1].stride, taps);
+	const int64_t next = held_lines(&s->axis[1], taps) + npl_min_i64(s->axis[1].stride, taps);
 	const int64_t parts = parts_of(s, part);
 	const double tiles_of_groups = ceil((double)s->groups / (double)tiles->groups),
 		     visits = (double)(parts * s->groups);
@@ -235,25 +235,25 @@ static void keep_if_among_best(struct search *s, const struct dn_tiles *tiles)
 	const struct cost cost = estimate(s, tiles);
 	if (s->time_limit > 0 && cost.time > s->time_limit)
 		return;
-	int at = s->n;
-	while (at > 0 && better(s, &cost, &s->cost[at - 1]))
-		at--;
-	if (at == capacity)
+	int index = s->n;
+	while (index > 0 && better(s, &cost, &s->cost[index - 1]))
+		index--;
+	if (index == capacity)
 		return;
 	s->n += s->n < capacity;
-	for (int i = s->n - 1; i > at; i--) {
+	for (int i = s->n - 1; i > index; i--) {
 		s->cost[i] = s->cost[i - 1];
 		s->tiles[i] = s->tiles[i - 1];
 	}
-	s->cost[at] = cost;
-	s->tiles[at] = *tiles;
+	s->cost[index] = cost;
+	s->tiles[index] = *tiles;
 }
 
 /* Says whether all tiles of so many groups fit. */
 static bool group_tiles_fit(const struct search *s, int64_t groups)
 {
-	const int64_t taps = held_at_once(&s->axis[1], s->axis[1].kernel) * s->axis[0].kernel;
-	for (int64_t group = 0, kernels; group < s->groups; group += alike_tiles(s, group, groups) * groups)
+	const int64_t taps = held_lines(&s->axis[1], s->axis[1].kernel) * s->axis[0].kernel;
+	for (int64_t group = 0, kernels; group < s->groups; group += count_alike_tiles(s, group, groups) * groups)
 		if (taps * tile_rows(s, group, groups, &kernels) > s->config->nbin_rows || kernels > s->config->sb_rows)
 			return false;
 	return true;
@@ -290,7 +290,7 @@ static void try_resident(struct search *s)
 {
 	const struct dn_config *c = s->config;
 	const struct dn_layer *layer = s->layer;
-	const int64_t lines = held_at_once(&s->axis[0], s->axis[0].kernel);
+	const int64_t lines = held_lines(&s->axis[0], s->axis[0].kernel);
 	if (layer->private_kernels)
 		return;
 	if (c->nest != 1 + DN_DOWN)
@@ -314,7 +314,7 @@ static void try_block(struct search *s, struct dn_tiles tiles, int64_t positions
 	struct dn_part part = {0};
 	dn_next_part(s->layer, &tiles, s->in_rows, &part);
 	const int64_t rows = part.ky_end * part.row_end, taps = part.kx_end;
-	const int64_t columns = groups > 1 ? interior(&s->axis[1], positions, taps) : held_at_once(&s->axis[1], taps);
+	const int64_t columns = groups > 1 ? interior(&s->axis[1], positions, taps) : held_lines(&s->axis[1], taps);
 	if (columns * rows > s->config->nbin_rows)
 		return;
 	if (parts_of(s, &part) > 1 && positions * groups > npl_max_i64(s->sums, 1))
@@ -411,7 +411,7 @@ static void try_pooled(struct search *s)
 		try_pooled_groups(s, tiles);
 }
 
-static void try_all(struct search *s)
+static void search_all_tiles(struct search *s)
 {
 	const int nest = s->config->nest;
 	s->n = 0;
@@ -474,13 +474,13 @@ int dn_find_tiles(const struct dn_config *config, const struct dn_layer *layer, 
 		candidates->tiles[0] = (struct dn_tiles){.lines = 1};
 		return 0;
 	}
-	try_all(&s);
+	search_all_tiles(&s);
 	if (!s.n)
 		return npl_fail(err, NPL_EINPUT, "no tiles as asked for by tiles.* fit the buffers of this layer");
 	add_candidates(candidates, &s);
 	s.time_limit = s.cost[0].time * DN_MUCH_SLOWER;
 	s.by_bytes = true;
-	try_all(&s);
+	search_all_tiles(&s);
 	add_candidates(candidates, &s);
 	return 0;
 }

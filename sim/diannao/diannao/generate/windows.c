@@ -117,9 +117,9 @@ int64_t dn_next_read(const struct dn_axis *axis, int64_t first, int64_t end, int
 	if (lowest >= from)
 		return lowest < axis->in ? lowest : next;
 	for (int64_t tap = first_tap; tap < end_tap && next > from; tap++) {
-		const int64_t o = npl_max_i64(first, first_window(axis, tap, from)), at = dn_tap_at(axis, o, tap);
-		if (o < end && at < axis->in)
-			next = npl_min_i64(next, at);
+		const int64_t o = npl_max_i64(first, first_window(axis, tap, from)), index = dn_tap_at(axis, o, tap);
+		if (o < end && index < axis->in)
+			next = npl_min_i64(next, index);
 	}
 	return next;
 }

@@ -15,11 +15,11 @@ int dn_check_begin(struct dn_check *check, struct npl_err *err)
 	const struct dn_config *c = check->config;
 	check->sb = (struct dn_queue){"SB", c->sb_rows, dn_sb_row_bytes(c), 0, 0, 0};
 	check->nbin = (struct dn_queue){"NBIN", c->nbin_rows, dn_row_bytes(c), 0, 0, 0};
-	check->at = (struct sim_source_location){-1, 0};
+	check->location = (struct sim_source_location){-1, 0};
 	check->ended = false;
 	check->index = check->store_left = 0;
 	check->indices = c->nbout_sum_rows / dn_sum_rows(c);
-	check->kept = false;
+	check->sums_kept = false;
 	check->order = (struct dn_memory_order){0};
 	check->sums = calloc((size_t)check->indices + 1, 1);
 	if (!check->sums)
@@ -41,7 +41,7 @@ struct rows {
 
 static int64_t rows_held(const struct dn_queue *queue)
 {
-	return queue->loaded - queue->freed;
+	return queue->rows_loaded - queue->rows_freed;
 }
 
 /* Appends a load's rows. There is room for them at the latest when every instruction before has ended. */
@@ -55,29 +55,29 @@ static int append(struct dn_check *check, struct dn_queue *queue, uint64_t addre
 		return dn_refuse(check, "%s: loads bytes %llu to %llu of memory, which has %llu", queue->name,
 				 (unsigned long long)address, (unsigned long long)(address + size - 1),
 				 (unsigned long long)check->memory_bytes);
-	queue->loaded += rows;
+	queue->rows_loaded += rows;
 	return check->memory_order ? dn_order_load(check, queue, address, size) : 0;
 }
 
-static int take_sb(struct dn_check *check, const struct dn_instruction *at, struct rows *rows)
+static int take_sb(struct dn_check *check, const struct dn_instruction *instruction, struct rows *rows)
 {
 	struct dn_queue *queue = &check->sb;
 	int64_t row_bytes = queue->row_bytes;
-	if (at->sb.op == DN_NOP)
+	if (instruction->sb.op == DN_NOP)
 		return 0;
-	if (at->sb.size % row_bytes)
+	if (instruction->sb.size % row_bytes)
 		return dn_refuse(check, "SB: SIZE is %u, expected a multiple of %lld: rows of Tn x Tn values",
-				 at->sb.size, (long long)row_bytes);
-	rows->count = at->sb.size / row_bytes;
-	if (at->sb.op == DN_LOAD) {
+				 instruction->sb.size, (long long)row_bytes);
+	rows->count = instruction->sb.size / row_bytes;
+	if (instruction->sb.op == DN_LOAD) {
 		rows->first = rows_held(queue);
 		rows->last = rows->first + rows->count - 1;
-		return append(check, queue, at->sb.address, at->sb.size);
+		return append(check, queue, instruction->sb.address, instruction->sb.size);
 	}
-	if (at->sb.address % (uint64_t)row_bytes)
+	if (instruction->sb.address % (uint64_t)row_bytes)
 		return dn_refuse(check, "SB: ADDRESS is %llu, expected a multiple of %lld: a READ begins at a row",
-				 (unsigned long long)at->sb.address, (long long)row_bytes);
-	rows->first = (int64_t)at->sb.address / row_bytes;
+				 (unsigned long long)instruction->sb.address, (long long)row_bytes);
+	rows->first = (int64_t)instruction->sb.address / row_bytes;
 	rows->last = rows->first + rows->count - 1;
 	if (rows->last >= rows_held(queue))
 		return dn_refuse(check, "SB: reads rows %lld to %lld, expected less than the %lld held",
@@ -85,15 +85,16 @@ static int take_sb(struct dn_check *check, const struct dn_instruction *at, stru
 	return 0;
 }
 
-static int take_nbin(struct dn_check *check, const struct dn_instruction *at, struct rows *rows)
+static int take_nbin(struct dn_check *check, const struct dn_instruction *instruction, struct rows *rows)
 {
 	struct dn_queue *queue = &check->nbin;
-	if (at->nbin.op == DN_NOP || (at->nbin.op == DN_LOAD && append(check, queue, at->nbin.address, at->nbin.size)))
-		return at->nbin.op == DN_NOP ? 0 : check->err->code;
+	if (instruction->nbin.op == DN_NOP || (instruction->nbin.op == DN_LOAD &&
+					       append(check, queue, instruction->nbin.address, instruction->nbin.size)))
+		return instruction->nbin.op == DN_NOP ? 0 : check->err->code;
 	*rows = (struct rows){0, rows_held(queue) - 1, rows_held(queue)};
-	if (at->nbin.stride)
-		*rows = (struct rows){at->nbin.begin, at->nbin.end,
-				      (at->nbin.end - at->nbin.begin) / at->nbin.stride + 1};
+	if (instruction->nbin.stride)
+		*rows = (struct rows){instruction->nbin.begin, instruction->nbin.end,
+				      (instruction->nbin.end - instruction->nbin.begin) / instruction->nbin.stride + 1};
 	if (!rows_held(queue))
 		return dn_refuse(check, "NBIN: reads rows, expected a LOAD before: none is held");
 	if (rows->last >= rows_held(queue))
@@ -105,23 +106,23 @@ static int take_nbin(struct dn_check *check, const struct dn_instruction *at, st
 /* Notes the rows that an instruction has read, which have come when it ends, and those that it frees. */
 static void finish(struct dn_queue *queue, const struct rows *rows, uint8_t op, uint8_t reuse, bool uses_nfu)
 {
-	int64_t end = queue->freed + rows->last + 1;
+	int64_t end = queue->rows_freed + rows->last + 1;
 	if (op == DN_NOP || (op == DN_LOAD && !uses_nfu))
 		return;
-	if (uses_nfu && queue->read < end)
-		queue->read = end;
+	if (uses_nfu && queue->rows_arrived < end)
+		queue->rows_arrived = end;
 	if (!reuse)
-		queue->freed = end;
+		queue->rows_freed = end;
 }
 
-static int check_steps(struct dn_check *check, const struct dn_instruction *at, const struct rows *sb,
+static int check_steps(struct dn_check *check, const struct dn_instruction *instruction, const struct rows *sb,
 		       const struct rows *nbin)
 {
 	int64_t words = 4 * check->config->tn, bias = npl_div_up_i64(words, check->sb.row_bytes);
-	if (at->nfu.nfu1 == DN_BIAS && sb->count != bias)
+	if (instruction->nfu.nfu1 == DN_BIAS && sb->count != bias)
 		return dn_refuse(check, "SB: %lld rows for NFU-1 OP BIAS, expected %lld: Tn words of 32 bits",
 				 (long long)sb->count, (long long)bias);
-	if (at->nfu.nfu1 == DN_MULT && at->nbin.op != DN_NOP && sb->count != nbin->count)
+	if (instruction->nfu.nfu1 == DN_MULT && instruction->nbin.op != DN_NOP && sb->count != nbin->count)
 		return dn_refuse(check,
 				 "NFU: %lld rows of NBin and %lld of SB, expected as many: a step takes one of each",
 				 (long long)nbin->count, (long long)sb->count);
@@ -129,11 +130,11 @@ static int check_steps(struct dn_check *check, const struct dn_instruction *at, 
 }
 
 /* Checks the sums with which NFU-2 begins, and notes those that it keeps or writes. */
-static int check_sums(struct dn_check *check, const struct dn_instruction *at)
+static int check_sums(struct dn_check *check, const struct dn_instruction *instruction)
 {
-	bool reads = at->nfu.in == DN_FROM_NBOUT, writes = at->nbout.write == DN_WRITE;
-	int64_t index = at->nfu.begin ? 0 : check->index;
-	if (at->nfu.in == DN_FROM_KEEP && !check->kept)
+	bool reads = instruction->nfu.in == DN_FROM_NBOUT, writes = instruction->nbout.write == DN_WRITE;
+	int64_t index = instruction->nfu.begin ? 0 : check->index;
+	if (instruction->nfu.in == DN_FROM_KEEP && !check->sums_kept)
 		return dn_refuse(check,
 				 "NFU: NFU-2 IN is KEEP, expected RESET or NBOUT: NFU-2 OUT was not KEEP before");
 	if ((reads || writes) && index >= check->indices)
@@ -147,16 +148,16 @@ static int check_sums(struct dn_check *check, const struct dn_instruction *at)
 				 (long long)index);
 	if (writes)
 		check->sums[index] = true;
-	check->kept = at->nfu.out == DN_TO_KEEP;
-	check->index = at->nfu.end ? 0 : index + (at->nfu.out != DN_TO_KEEP);
+	check->sums_kept = instruction->nfu.out == DN_TO_KEEP;
+	check->index = instruction->nfu.end ? 0 : index + (instruction->nfu.out != DN_TO_KEEP);
 	return 0;
 }
 
-static int open_store(struct dn_check *check, const struct dn_instruction *at, int64_t width)
+static int open_store(struct dn_check *check, const struct dn_instruction *instruction, int64_t width)
 {
 	const struct dn_config *c = check->config;
 	char location[40];
-	int64_t results = c->tn * width, size = at->nbout.size;
+	int64_t results = c->tn * width, size = instruction->nbout.size;
 	int64_t rows = npl_div_up_i64(size, results) * (width / 2), free_rows = c->nbout_rows - c->nbout_sum_rows;
 	if (check->store_left)
 		return dn_refuse(
@@ -170,28 +171,28 @@ static int open_store(struct dn_check *check, const struct dn_instruction *at, i
 				 "NBOUT: a store of %lld bytes takes %lld rows, expected at most %lld: nbout.rows less "
 				 "nbout.sum_rows",
 				 (long long)size, (long long)rows, (long long)(free_rows < 0 ? 0 : free_rows));
-	if (at->nbout.address + at->nbout.size > check->memory_bytes)
+	if (instruction->nbout.address + instruction->nbout.size > check->memory_bytes)
 		return dn_refuse(check, "NBOUT: stores bytes %llu to %llu of memory, which has %llu",
-				 (unsigned long long)at->nbout.address,
-				 (unsigned long long)(at->nbout.address + at->nbout.size - 1),
+				 (unsigned long long)instruction->nbout.address,
+				 (unsigned long long)(instruction->nbout.address + instruction->nbout.size - 1),
 				 (unsigned long long)check->memory_bytes);
-	check->store = check->at;
+	check->store = check->location;
 	check->store_left = size;
 	check->store_width = width;
-	return check->memory_order ? dn_order_store(check, at->nbout.address, at->nbout.size) : 0;
+	return check->memory_order ? dn_order_store(check, instruction->nbout.address, instruction->nbout.size) : 0;
 }
 
-static int check_store(struct dn_check *check, const struct dn_instruction *at)
+static int check_store(struct dn_check *check, const struct dn_instruction *instruction)
 {
-	bool sums = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
+	bool sums = instruction->nfu.out == DN_TO_NBOUT && instruction->nfu.nfu2 == DN_ADD;
 	int64_t width = sums ? 4 : 2, results = check->config->tn * width;
 	char location[40];
-	if (at->nbout.write != DN_STORE)
+	if (instruction->nbout.write != DN_STORE)
 		return 0;
 	if (sums && check->config->sum_bits > 32)
 		return dn_refuse(check, "NBOUT: stores sums as they are, expected NFU-2 OUT NFU3: nfu.sum_bits is %lld",
 				 (long long)check->config->sum_bits);
-	if (at->nbout.size && open_store(check, at, width))
+	if (instruction->nbout.size && open_store(check, instruction, width))
 		return check->err->code;
 	if (!check->store_left)
 		return dn_refuse(check, "NBOUT: SIZE is 0, expected that of a store: none is open");
@@ -214,34 +215,35 @@ static int check_closed(struct dn_check *check)
 			 sim_location_text(&check->store, location, sizeof location), (long long)check->store_left);
 }
 
-int dn_check_one(struct dn_check *check, const struct dn_instruction *at, int line, struct npl_err *err)
+int dn_check_one(struct dn_check *check, const struct dn_instruction *instruction, int line, struct npl_err *err)
 {
-	char why[200];
+	char reason[200];
 	struct rows sb = {0, -1, 0}, nbin = {0, -1, 0};
-	bool uses_nfu = dn_uses_nfu(at);
+	bool uses_nfu = dn_uses_nfu(instruction);
 	check->err = err;
-	check->at.index++;
-	check->at.line = line;
+	check->location.index++;
+	check->location.line = line;
 	if (check->ended)
 		return dn_refuse(check, "an instruction after CP END, expected that one as the last");
-	if (!sim_instruction_ok(&dn_instructions, check->n_functions, at, why, sizeof why))
-		return dn_refuse(check, "%s", why);
-	if (at->cp == DN_CP_SYNC && dn_order_sync(check))
+	if (!sim_instruction_ok(&dn_instructions, check->n_functions, instruction, reason, sizeof reason))
+		return dn_refuse(check, "%s", reason);
+	if (instruction->cp == DN_CP_SYNC && dn_order_sync(check))
 		return err->code;
-	if (take_sb(check, at, &sb) || take_nbin(check, at, &nbin) || check_steps(check, at, &sb, &nbin))
+	if (take_sb(check, instruction, &sb) || take_nbin(check, instruction, &nbin) ||
+	    check_steps(check, instruction, &sb, &nbin))
 		return err->code;
-	finish(&check->sb, &sb, at->sb.op, at->sb.reuse, uses_nfu);
-	finish(&check->nbin, &nbin, at->nbin.op, at->nbin.reuse, uses_nfu);
-	if (uses_nfu && (check_sums(check, at) || check_store(check, at)))
+	finish(&check->sb, &sb, instruction->sb.op, instruction->sb.reuse, uses_nfu);
+	finish(&check->nbin, &nbin, instruction->nbin.op, instruction->nbin.reuse, uses_nfu);
+	if (uses_nfu && (check_sums(check, instruction) || check_store(check, instruction)))
 		return err->code;
-	check->ended = at->cp == DN_CP_END;
+	check->ended = instruction->cp == DN_CP_END;
 	return check->ended ? check_closed(check) : 0;
 }
 
 int dn_check_end(struct dn_check *check, struct npl_err *err)
 {
 	check->err = err;
-	if (check->at.index < 0)
+	if (check->location.index < 0)
 		return npl_fail(err, NPL_EINPUT, "%s: no instructions, expected a program that ends with CP END",
 				check->source);
 	return check->ended ? 0 : dn_refuse(check, "the last instruction, expected CP END in it");

@@ -23,9 +23,9 @@
 /* A queue of rows, NBin or SB. Rows are numbered from the first that was ever appended. */
 struct dn_queue {
 	const char *name;
-	int64_t rows, row_bytes; /* the buffer's rows, and the bytes of one */
-	int64_t freed, loaded;   /* rows freed and loaded so far */
-	int64_t read;            /* rows before this one have arrived, as a step has needed the last of them */
+	int64_t rows, row_bytes;         /* the buffer's rows, and the bytes of one */
+	int64_t rows_freed, rows_loaded; /* rows freed and loaded so far */
+	int64_t rows_arrived;            /* rows before this one have arrived, as a step has needed the last of them */
 };
 
 /* The loads and stores since the last CP SYNC: bytes stored, and loads that may not have arrived (check_memory.c). */
@@ -35,7 +35,7 @@ struct dn_load {
 	int64_t rows_end; /* the row after the last one that it loads */
 };
 struct dn_memory_order {
-	struct sim_accesses stored;
+	struct sim_accesses stores;
 	struct dn_load *load;
 	int64_t count, capacity;
 };
@@ -49,12 +49,12 @@ struct dn_check {
 	const char *source;    /* names the program in messages */
 	/* The walk sets these. */
 	struct npl_err *err;
-	struct sim_source_location at;
+	struct sim_source_location location;
 	bool ended;
 	struct dn_queue sb, nbin;
 	int64_t index, indices;           /* the index of NBout; the number of indices */
 	bool *sums;                       /* by index: whether sums were written */
-	bool kept;                        /* NFU-2 keeps sums */
+	bool sums_kept;                   /* NFU-2 keeps sums */
 	int64_t store_left;               /* bytes that the open store still waits for */
 	int64_t store_width;              /* bytes of each of its results */
 	struct sim_source_location store; /* the instruction that opened it */
@@ -65,7 +65,7 @@ struct dn_check {
  * wrong and what was expected"; without lines it is "SOURCE: instruction I: ...". Call dn_check_close after
  * dn_check_begin, whatever that returned. */
 int dn_check_begin(struct dn_check *check, struct npl_err *err);
-int dn_check_one(struct dn_check *check, const struct dn_instruction *at, int line, struct npl_err *err);
+int dn_check_one(struct dn_check *check, const struct dn_instruction *instruction, int line, struct npl_err *err);
 int dn_check_end(struct dn_check *check, struct npl_err *err);
 void dn_check_close(struct dn_check *check);
 

@@ -7,19 +7,19 @@
 #include "isa.h"
 
 struct fields {
-	const struct dn_instruction *at;
-	char *why;
+	const struct dn_instruction *instruction;
+	char *reason;
 	size_t n;
 };
 
-#define refuse(f, ...) npl_refuse((f)->why, (f)->n, __VA_ARGS__)
+#define refuse(f, ...) npl_refuse((f)->reason, (f)->n, __VA_ARGS__)
 
 /* Says whether fields first to last of a slot are 0. */
 static bool are_zero(const struct fields *f, enum dn_slot_at slot, int first, int last, const char *reason)
 {
 	for (int i = first; i <= last; i++) {
 		const struct sim_field *field = &dn_slots[slot].field[i];
-		int64_t value = sim_field_get(f->at, field);
+		int64_t value = sim_field_get(f->instruction, field);
 		if (value && field->names)
 			return refuse(f, "%s: %s is %s, expected %s: %s", dn_slots[slot].name, field->name,
 				      field->names[value], field->names[0], reason);
@@ -43,7 +43,7 @@ static bool bytes_ok(const struct fields *f, const char *slot, uint64_t address,
  * it reads. */
 static bool reuse_ok(const struct fields *f, const char *slot, uint8_t op, uint8_t reuse)
 {
-	if (dn_uses_nfu(f->at) || op == DN_NOP || (op == DN_LOAD) == reuse)
+	if (dn_uses_nfu(f->instruction) || op == DN_NOP || (op == DN_LOAD) == reuse)
 		return true;
 	return refuse(f, "%s: REUSE is %d, expected %d: without steps a %s", slot, reuse, !reuse,
 		      op == DN_LOAD ? "LOAD keeps its rows for others" : "READ only frees rows");
@@ -51,71 +51,78 @@ static bool reuse_ok(const struct fields *f, const char *slot, uint8_t op, uint8
 
 static bool sb_ok(const struct fields *f)
 {
-	const struct dn_instruction *at = f->at;
-	if (at->sb.op == DN_NOP)
+	const struct dn_instruction *instruction = f->instruction;
+	if (instruction->sb.op == DN_NOP)
 		return are_zero(f, DN_SLOT_SB, 1, 3, "READ OP is NOP");
-	if (!at->sb.size)
+	if (!instruction->sb.size)
 		return refuse(f, "SB: SIZE is 0, expected the bytes of one row at least");
-	return bytes_ok(f, "SB", at->sb.address, at->sb.size) && reuse_ok(f, "SB", at->sb.op, at->sb.reuse);
+	return bytes_ok(f, "SB", instruction->sb.address, instruction->sb.size) &&
+	       reuse_ok(f, "SB", instruction->sb.op, instruction->sb.reuse);
 }
 
 static bool nbin_ok(const struct fields *f)
 {
-	const struct dn_instruction *at = f->at;
-	uint32_t stride = at->nbin.stride;
-	if (at->nbin.op == DN_NOP)
+	const struct dn_instruction *instruction = f->instruction;
+	uint32_t stride = instruction->nbin.stride;
+	if (instruction->nbin.op == DN_NOP)
 		return are_zero(f, DN_SLOT_NBIN, 1, 6, "READ OP is NOP");
-	if (!dn_uses_nfu(at) && at->nbin.op == DN_LOAD && !are_zero(f, DN_SLOT_NBIN, 2, 4, "the NFU reads no rows"))
+	if (!dn_uses_nfu(instruction) && instruction->nbin.op == DN_LOAD &&
+	    !are_zero(f, DN_SLOT_NBIN, 2, 4, "the NFU reads no rows"))
 		return false;
 	if (!stride && !are_zero(f, DN_SLOT_NBIN, 3, 4, "with STRIDE 0 these are all rows held"))
 		return false;
-	if (stride && (at->nbin.end < at->nbin.begin || (at->nbin.end - at->nbin.begin) % stride))
+	if (stride && (instruction->nbin.end < instruction->nbin.begin ||
+		       (instruction->nbin.end - instruction->nbin.begin) % stride))
 		return refuse(f, "NBIN: STRIDE END is %u, expected STRIDE BEGIN, %u, and a multiple of STRIDE, %u",
-			      at->nbin.end, at->nbin.begin, stride);
-	if (at->nbin.op == DN_READ && !are_zero(f, DN_SLOT_NBIN, 5, 6, "READ OP is READ"))
+			      instruction->nbin.end, instruction->nbin.begin, stride);
+	if (instruction->nbin.op == DN_READ && !are_zero(f, DN_SLOT_NBIN, 5, 6, "READ OP is READ"))
 		return false;
-	if (at->nbin.op == DN_LOAD && (!at->nbin.size || at->nbin.size % 2))
-		return refuse(f, "NBIN: SIZE is %u, expected a multiple of 2: values of 16 bits", at->nbin.size);
-	return bytes_ok(f, "NBIN", at->nbin.address, at->nbin.size) && reuse_ok(f, "NBIN", at->nbin.op, at->nbin.reuse);
+	if (instruction->nbin.op == DN_LOAD && (!instruction->nbin.size || instruction->nbin.size % 2))
+		return refuse(f, "NBIN: SIZE is %u, expected a multiple of 2: values of 16 bits",
+			      instruction->nbin.size);
+	return bytes_ok(f, "NBIN", instruction->nbin.address, instruction->nbin.size) &&
+	       reuse_ok(f, "NBIN", instruction->nbin.op, instruction->nbin.reuse);
 }
 
 static bool nbout_ok(const struct fields *f)
 {
-	const struct dn_instruction *at = f->at;
-	const char *to = dn_slots[DN_SLOT_NFU].field[3].names[at->nfu.out];
-	bool reads = at->nfu.in == DN_FROM_NBOUT, stores = at->nbout.write == DN_STORE;
-	if (reads != (at->nbout.read == DN_READ))
+	const struct dn_instruction *instruction = f->instruction;
+	const char *to = dn_slots[DN_SLOT_NFU].field[3].names[instruction->nfu.out];
+	bool reads = instruction->nfu.in == DN_FROM_NBOUT, stores = instruction->nbout.write == DN_STORE;
+	if (reads != (instruction->nbout.read == DN_READ))
 		return refuse(f, "NBOUT: READ OP is %s, expected %s: NFU-2 IN is %s", reads ? "NOP" : "READ",
 			      reads ? "READ" : "NOP", reads ? "NBOUT" : "not NBOUT");
-	if (at->nfu.out == DN_TO_KEEP && !are_zero(f, DN_SLOT_NBOUT, 1, 1, "NFU-2 OUT is KEEP"))
+	if (instruction->nfu.out == DN_TO_KEEP && !are_zero(f, DN_SLOT_NBOUT, 1, 1, "NFU-2 OUT is KEEP"))
 		return false;
-	if (at->nfu.out != DN_TO_KEEP && !stores && (at->nfu.out == DN_TO_NFU3 || at->nbout.write != DN_WRITE))
+	if (instruction->nfu.out != DN_TO_KEEP && !stores &&
+	    (instruction->nfu.out == DN_TO_NFU3 || instruction->nbout.write != DN_WRITE))
 		return refuse(f, "NBOUT: WRITE OP is %s, expected %s: NFU-2 OUT is %s",
-			      at->nbout.write == DN_WRITE ? "WRITE" : "NOP",
-			      at->nfu.out == DN_TO_NFU3 ? "STORE" : "WRITE or STORE", to);
+			      instruction->nbout.write == DN_WRITE ? "WRITE" : "NOP",
+			      instruction->nfu.out == DN_TO_NFU3 ? "STORE" : "WRITE or STORE", to);
 	if (!stores)
 		return are_zero(f, DN_SLOT_NBOUT, 2, 3, "WRITE OP is not STORE");
-	if (!at->nbout.size)
+	if (!instruction->nbout.size)
 		return are_zero(f, DN_SLOT_NBOUT, 2, 2, "with SIZE 0 the open store goes on");
-	if (at->nbout.size % 2)
-		return refuse(f, "NBOUT: SIZE is %u, expected a multiple of 2: results of 16 bits", at->nbout.size);
-	return bytes_ok(f, "NBOUT", at->nbout.address, at->nbout.size);
+	if (instruction->nbout.size % 2)
+		return refuse(f, "NBOUT: SIZE is %u, expected a multiple of 2: results of 16 bits",
+			      instruction->nbout.size);
+	return bytes_ok(f, "NBOUT", instruction->nbout.address, instruction->nbout.size);
 }
 
 /* Says whether the operands of the NFU's steps are valid. */
 static bool steps_ok(const struct fields *f)
 {
-	const struct dn_instruction *at = f->at;
-	const char *nfu1 = dn_slots[DN_SLOT_NFU].field[0].names[at->nfu.nfu1];
-	if (at->nfu.nfu1 != DN_NFU1_NOP && at->nfu.nfu2 != DN_ADD)
+	const struct dn_instruction *instruction = f->instruction;
+	const char *nfu1 = dn_slots[DN_SLOT_NFU].field[0].names[instruction->nfu.nfu1];
+	if (instruction->nfu.nfu1 != DN_NFU1_NOP && instruction->nfu.nfu2 != DN_ADD)
 		return refuse(f, "NFU: NFU-2 OP is MAX, expected ADD: NFU-1 OP is %s", nfu1);
-	if (at->nfu.nfu1 != DN_NFU1_NOP && at->sb.op == DN_NOP)
+	if (instruction->nfu.nfu1 != DN_NFU1_NOP && instruction->sb.op == DN_NOP)
 		return refuse(f, "SB: READ OP is NOP, expected LOAD or READ: NFU-1 OP is %s", nfu1);
-	if (at->nfu.nfu1 == DN_BIAS)
+	if (instruction->nfu.nfu1 == DN_BIAS)
 		return are_zero(f, DN_SLOT_NBIN, 0, 0, "NFU-1 OP is BIAS");
-	if (at->nfu.nfu1 == DN_MULT)
+	if (instruction->nfu.nfu1 == DN_MULT)
 		return true;
-	if (at->nbin.op == DN_NOP)
+	if (instruction->nbin.op == DN_NOP)
 		return refuse(f, "NBIN: READ OP is NOP, expected LOAD or READ: NFU-1 OP is NOP and NFU-2 takes rows");
 	return are_zero(f, DN_SLOT_SB, 0, 0, "NFU-1 OP is NOP and nothing takes synapses");
 }
@@ -123,10 +130,10 @@ static bool steps_ok(const struct fields *f)
 static bool nfu_ok(const struct fields *f)
 {
 	enum { NFU1, NFU2, INPUT, SHIFT = 7, RESULT_SHIFT, DIVISOR };
-	const struct dn_instruction *at = f->at;
-	bool maximum = at->nfu.nfu2 == DN_MAXIMUM, to_nfu3 = at->nfu.out == DN_TO_NFU3;
-	bool as_it_is = at->nfu.out == DN_TO_NBOUT && at->nbout.write == DN_STORE;
-	if (!dn_uses_nfu(at))
+	const struct dn_instruction *instruction = f->instruction;
+	bool maximum = instruction->nfu.nfu2 == DN_MAXIMUM, to_nfu3 = instruction->nfu.out == DN_TO_NFU3;
+	bool as_it_is = instruction->nfu.out == DN_TO_NBOUT && instruction->nbout.write == DN_STORE;
+	if (!dn_uses_nfu(instruction))
 		return are_zero(f, DN_SLOT_NFU, NFU1, NFU1, "NFU-2 OP is NOP") &&
 		       are_zero(f, DN_SLOT_NFU, INPUT, DIVISOR, "NFU-2 OP is NOP") &&
 		       are_zero(f, DN_SLOT_NBOUT, 0, 3, "NFU-2 OP is NOP");
@@ -135,7 +142,7 @@ static bool nfu_ok(const struct fields *f)
 	if (!to_nfu3 && !(as_it_is && maximum) &&
 	    !are_zero(f, DN_SLOT_NFU, SHIFT, SHIFT, "only what NFU-3 or the store of a maximum takes is shifted"))
 		return false;
-	if ((!to_nfu3 || !at->nfu.nfu3) &&
+	if ((!to_nfu3 || !instruction->nfu.nfu3) &&
 	    !are_zero(f, DN_SLOT_NFU, RESULT_SHIFT, RESULT_SHIFT, "no function of NFU-3 has a result"))
 		return false;
 	if ((!to_nfu3 || maximum) &&
@@ -144,8 +151,8 @@ static bool nfu_ok(const struct fields *f)
 	return true;
 }
 
-bool dn_slots_ok(const void *instruction, char *why, size_t n)
+bool dn_slots_ok(const void *instruction, char *reason, size_t n)
 {
-	const struct fields f = {instruction, why, n};
+	const struct fields f = {instruction, reason, n};
 	return nfu_ok(&f) && sb_ok(&f) && nbin_ok(&f) && nbout_ok(&f);
 }

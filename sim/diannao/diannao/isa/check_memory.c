@@ -14,7 +14,7 @@ int dn_refuse(struct dn_check *check, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	sim_refuse(check->err, check->source, &check->at, "", format, args);
+	sim_refuse(check->err, check->source, &check->location, "", format, args);
 	va_end(args);
 	return check->err->code;
 }
@@ -28,16 +28,16 @@ static int out_of_memory(struct dn_check *check)
 int dn_order_sync(struct dn_check *check)
 {
 	struct dn_memory_order *order = &check->order;
-	const bool open = check->store_left && order->stored.count;
-	const struct sim_access last = open ? order->stored.access[order->stored.count - 1] : (struct sim_access){0};
-	sim_accesses_forget(&order->stored);
+	const bool open = check->store_left && order->stores.count;
+	const struct sim_access last = open ? order->stores.access[order->stores.count - 1] : (struct sim_access){0};
+	sim_accesses_forget(&order->stores);
 	order->count = 0;
-	return open && !sim_accesses_add(&order->stored, &last) ? out_of_memory(check) : 0;
+	return open && !sim_accesses_add(&order->stores, &last) ? out_of_memory(check) : 0;
 }
 
 void dn_order_close(struct dn_memory_order *order)
 {
-	sim_accesses_close(&order->stored);
+	sim_accesses_close(&order->stores);
 	free(order->load);
 	*order = (struct dn_memory_order){0};
 }
@@ -48,12 +48,12 @@ static int conflict(struct dn_check *check, const char *slot, const char *does, 
 	char location[40];
 	return dn_refuse(check, "%s: %s byte %lld of memory, which %s %s: expected a CP SYNC behind that", slot, does,
 			 (long long)npl_max_i64(first, earlier->first),
-			 sim_location_text(&earlier->at, location, sizeof location), did);
+			 sim_location_text(&earlier->location, location, sizeof location), did);
 }
 
 static int stored_before(struct dn_check *check, const char *slot, const char *does, const struct sim_access *access)
 {
-	const struct sim_access *earlier = sim_accesses_find(&check->order.stored, access->first, access->end);
+	const struct sim_access *earlier = sim_accesses_find(&check->order.stores, access->first, access->end);
 	return earlier ? conflict(check, slot, does, access->first, earlier, "stores") : 0;
 }
 
@@ -62,7 +62,7 @@ static void forget_loads(struct dn_memory_order *order)
 {
 	int64_t n_kept = 0;
 	for (int64_t i = 0; i < order->count; i++)
-		if (order->load[i].rows_end > order->load[i].queue->read)
+		if (order->load[i].rows_end > order->load[i].queue->rows_arrived)
 			order->load[n_kept++] = order->load[i];
 	order->count = n_kept;
 }
@@ -85,16 +85,17 @@ static bool keep_load(struct dn_memory_order *order, const struct dn_load *load)
 
 int dn_order_load(struct dn_check *check, const struct dn_queue *queue, uint64_t first, uint64_t bytes)
 {
-	const struct sim_access access = {(int64_t)first, (int64_t)(first + bytes), check->at};
+	const struct sim_access access = {(int64_t)first, (int64_t)(first + bytes), check->location};
 	if (stored_before(check, queue->name, "loads", &access))
 		return check->err->code;
-	return keep_load(&check->order, &(struct dn_load){access, queue, queue->loaded}) ? 0 : out_of_memory(check);
+	return keep_load(&check->order, &(struct dn_load){access, queue, queue->rows_loaded}) ? 0
+											      : out_of_memory(check);
 }
 
 int dn_order_store(struct dn_check *check, uint64_t first, uint64_t bytes)
 {
 	struct dn_memory_order *order = &check->order;
-	const struct sim_access access = {(int64_t)first, (int64_t)(first + bytes), check->at};
+	const struct sim_access access = {(int64_t)first, (int64_t)(first + bytes), check->location};
 	if (stored_before(check, "NBOUT", "stores", &access))
 		return check->err->code;
 	forget_loads(order);
@@ -102,16 +103,16 @@ int dn_order_store(struct dn_check *check, uint64_t first, uint64_t bytes)
 		if (order->load[i].access.first < access.end && order->load[i].access.end > access.first)
 			return conflict(check, "NBOUT", "stores", access.first, &order->load[i].access,
 					"loads, maybe later");
-	return sim_accesses_add(&order->stored, &access) ? 0 : out_of_memory(check);
+	return sim_accesses_add(&order->stores, &access) ? 0 : out_of_memory(check);
 }
 
 void dn_program_written(const struct sim_program *program, uint64_t *first, uint64_t *end)
 {
 	*first = *end = 0;
 	for (int64_t i = 0; i < program->count; i++) {
-		const struct dn_instruction *at = &dn_code(program)[i];
-		uint64_t from = at->nbout.address, to = from + at->nbout.size;
-		if (at->nbout.write != DN_STORE || !at->nbout.size)
+		const struct dn_instruction *instruction = &dn_code(program)[i];
+		uint64_t from = instruction->nbout.address, to = from + instruction->nbout.size;
+		if (instruction->nbout.write != DN_STORE || !instruction->nbout.size)
 			continue;
 		*first = *first == *end || from < *first ? from : *first;
 		*end = to > *end ? to : *end;
@@ -122,10 +123,12 @@ uint64_t dn_program_memory(const struct sim_program *program)
 {
 	uint64_t end = 0;
 	for (int64_t i = 0; i < program->count; i++) {
-		const struct dn_instruction *at = &dn_code(program)[i];
-		const uint64_t ends[] = {at->sb.op == DN_LOAD ? at->sb.address + at->sb.size : 0,
-					 at->nbin.op == DN_LOAD ? at->nbin.address + at->nbin.size : 0,
-					 at->nbout.write == DN_STORE ? at->nbout.address + at->nbout.size : 0};
+		const struct dn_instruction *instruction = &dn_code(program)[i];
+		const uint64_t ends[] = {
+			instruction->sb.op == DN_LOAD ? instruction->sb.address + instruction->sb.size : 0,
+			instruction->nbin.op == DN_LOAD ? instruction->nbin.address + instruction->nbin.size : 0,
+			instruction->nbout.write == DN_STORE ? instruction->nbout.address + instruction->nbout.size
+							     : 0};
 		for (size_t k = 0; k < sizeof ends / sizeof *ends; k++)
 			end = ends[k] > end ? ends[k] : end;
 	}

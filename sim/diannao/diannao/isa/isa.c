@@ -23,10 +23,10 @@ const struct dn_function *dn_known_function(const char *name, struct dn_function
 static bool known_values(const char *name, int16_t *value)
 {
 	struct dn_function clip;
-	const struct dn_function *known = dn_known_function(name, &clip);
-	if (known)
-		memcpy(value, known, sizeof *known);
-	return known;
+	const struct dn_function *function = dn_known_function(name, &clip);
+	if (function)
+		memcpy(value, function, sizeof *function);
+	return function;
 }
 
 void dn_set_function(struct sim_constant *constant, const char *name, const struct dn_function *function)

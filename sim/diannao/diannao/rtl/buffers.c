@@ -47,12 +47,12 @@ void dn_rtl_buffers_close(struct dn_rtl *rtl)
 
 void dn_rtl_row_arrives(struct dn_rtl_buffer *buffer, const uint8_t *bytes, size_t size)
 {
-	const int64_t row = buffer->arrived++ % buffer->rows;
+	const int64_t row = buffer->rows_arrived++ % buffer->rows;
 	if (!buffer->value)
 		return;
-	int16_t *at = buffer->value + row * buffer->row_values;
-	memcpy(at, bytes, size);
-	memset((char *)at + size, 0, (size_t)buffer->row_values * sizeof *at - size);
+	int16_t *index = buffer->value + row * buffer->row_values;
+	memcpy(index, bytes, size);
+	memset((char *)index + size, 0, (size_t)buffer->row_values * sizeof *index - size);
 }
 
 const int16_t *dn_rtl_row(const struct dn_rtl_buffer *buffer, int64_t row)
@@ -87,8 +87,8 @@ void dn_rtl_sums_write(struct dn_rtl_nbout *nbout, int64_t index, const int64_t 
 /* Returns the 16-bit place that is `offset` places after the start of a result row. */
 static int16_t *result_at(const struct dn_rtl_nbout *nbout, int64_t row, int64_t offset)
 {
-	const int64_t at = (row + offset / nbout->tn) % nbout->result_rows;
-	return nbout->value + (nbout->first_result + at) * nbout->tn + offset % nbout->tn;
+	const int64_t index = (row + offset / nbout->tn) % nbout->result_rows;
+	return nbout->value + (nbout->first_result + index) * nbout->tn + offset % nbout->tn;
 }
 
 void dn_rtl_results_write(struct dn_rtl_nbout *nbout, int64_t row, const int64_t *result, int64_t lanes, bool wide)

@@ -26,40 +26,45 @@ void dn_rtl_control_close(struct dn_rtl *rtl)
 static struct dn_rtl_issued *head(const struct dn_rtl *rtl)
 {
 	const struct dn_rtl_fifo *queue = &rtl->control.queue;
-	return dn_rtl_fifo_empty(queue) ? NULL : dn_rtl_fifo_at(queue, queue->taken);
+	return dn_rtl_fifo_empty(queue) ? NULL : dn_rtl_fifo_at(queue, queue->head);
 }
 
 /* Functions that decode instructions. */
 
 /* Says whether the instruction reads or writes sums in NBout. */
-static bool has_sums(const struct dn_instruction *at)
+static bool has_sums(const struct dn_instruction *instruction)
 {
-	return dn_uses_nfu(at) &&
-	       (at->nfu.in == DN_FROM_NBOUT || (at->nfu.out == DN_TO_NBOUT && at->nbout.write != DN_STORE));
+	return dn_uses_nfu(instruction) &&
+	       (instruction->nfu.in == DN_FROM_NBOUT ||
+		(instruction->nfu.out == DN_TO_NBOUT && instruction->nbout.write != DN_STORE));
 }
 
 /* Returns what is wrong with the instruction, or NULL. The check of programs has excluded this; only faults by which
  * this engine would leave its own memory are looked for. */
-static const char *fault_of(const struct dn_rtl *rtl, const struct dn_instruction *at)
+static const char *fault_of(const struct dn_rtl *rtl, const struct dn_instruction *instruction)
 {
 	const struct dn_memory *memory = &rtl->execution->memory;
 	const struct dn_rtl_control *control = &rtl->control;
 	const uint64_t space = memory->bytes ? memory->size : UINT64_C(1) << DN_ADDRESS_BITS;
-	const bool loads_sb = at->sb.op == DN_LOAD, loads_nbin = at->nbin.op == DN_LOAD;
-	const bool stores = at->nbout.write == DN_STORE;
-	const int64_t sums = at->nfu.begin ? 0 : control->sums;
-	if ((loads_sb && (at->sb.address > space || at->sb.size > space - at->sb.address)) ||
-	    (loads_nbin && (at->nbin.address > space || at->nbin.size > space - at->nbin.address)) ||
-	    (stores && at->nbout.size && (at->nbout.address > space || at->nbout.size > space - at->nbout.address)))
+	const bool loads_sb = instruction->sb.op == DN_LOAD, loads_nbin = instruction->nbin.op == DN_LOAD;
+	const bool stores = instruction->nbout.write == DN_STORE;
+	const int64_t sums = instruction->nfu.begin ? 0 : control->sums;
+	if ((loads_sb && (instruction->sb.address > space || instruction->sb.size > space - instruction->sb.address)) ||
+	    (loads_nbin &&
+	     (instruction->nbin.address > space || instruction->nbin.size > space - instruction->nbin.address)) ||
+	    (stores && instruction->nbout.size &&
+	     (instruction->nbout.address > space || instruction->nbout.size > space - instruction->nbout.address)))
 		return "an address that is in memory";
-	if ((loads_sb && (!at->sb.size || at->sb.size % (uint64_t)rtl->sb_row_bytes)) || (loads_nbin && !at->nbin.size))
+	if ((loads_sb && (!instruction->sb.size || instruction->sb.size % (uint64_t)rtl->sb_row_bytes)) ||
+	    (loads_nbin && !instruction->nbin.size))
 		return "a load of whole rows";
-	if (stores && (!dn_uses_nfu(at) || (at->nbout.size > 0) == (control->store_bytes_left > 0)))
+	if (stores && (!dn_uses_nfu(instruction) || (instruction->nbout.size > 0) == (control->store_bytes_left > 0)))
 		return "results for the store that is open";
-	if (has_sums(at) && sums >= rtl->nbout.slots)
+	if (has_sums(instruction) && sums >= rtl->nbout.slots)
 		return "a place for sums in NBout";
-	const bool function = dn_uses_nfu(at) && at->nfu.out == DN_TO_NFU3;
-	return function && at->nfu.nfu3 > rtl->execution->n_functions ? "a function of the program's table" : NULL;
+	const bool function = dn_uses_nfu(instruction) && instruction->nfu.out == DN_TO_NFU3;
+	return function && instruction->nfu.nfu3 > rtl->execution->n_functions ? "a function of the program's table"
+									       : NULL;
 }
 
 static void request(struct dn_rtl *rtl, int dma_id, uint64_t address, uint64_t bytes, int64_t rows)
@@ -75,67 +80,69 @@ static void request(struct dn_rtl *rtl, int dma_id, uint64_t address, uint64_t b
 	request_slot->rows = rows;
 }
 
-static void decode_sb(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_issued *issued)
+static void decode_sb(struct dn_rtl *rtl, const struct dn_instruction *instruction, struct dn_rtl_issued *issued)
 {
 	struct dn_rtl_held *loaded = &rtl->control.sb;
-	const int64_t rows = at->sb.size / rtl->sb_row_bytes;
-	if (at->sb.op == DN_NOP)
+	const int64_t rows = instruction->sb.size / rtl->sb_row_bytes;
+	if (instruction->sb.op == DN_NOP)
 		return;
-	issued->sb_row = at->sb.op == DN_LOAD ? loaded->next
-					      : loaded->oldest + (int64_t)at->sb.address / rtl->sb_row_bytes;
-	if (at->sb.op == DN_LOAD) {
-		request(rtl, DN_DMA_SB, at->sb.address, at->sb.size, rows);
+	issued->sb_row = instruction->sb.op == DN_LOAD
+				 ? loaded->next
+				 : loaded->oldest + (int64_t)instruction->sb.address / rtl->sb_row_bytes;
+	if (instruction->sb.op == DN_LOAD) {
+		request(rtl, DN_DMA_SB, instruction->sb.address, instruction->sb.size, rows);
 		loaded->next += rows;
 	}
-	if (dn_uses_nfu(at)) {
+	if (dn_uses_nfu(instruction)) {
 		issued->reads_sb = true;
 		issued->steps = rows;
 	}
-	if (!at->sb.reuse && rows && (dn_uses_nfu(at) || at->sb.op == DN_READ))
+	if (!instruction->sb.reuse && rows && (dn_uses_nfu(instruction) || instruction->sb.op == DN_READ))
 		loaded->oldest = issued->sb_freed = issued->sb_row + rows;
 }
 
-static void decode_nbin(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_issued *issued)
+static void decode_nbin(struct dn_rtl *rtl, const struct dn_instruction *instruction, struct dn_rtl_issued *issued)
 {
 	struct dn_rtl_held *loaded = &rtl->control.nbin;
-	if (at->nbin.op == DN_NOP)
+	if (instruction->nbin.op == DN_NOP)
 		return;
-	if (at->nbin.op == DN_LOAD) {
-		const int64_t rows = (at->nbin.size + rtl->row_bytes - 1) / rtl->row_bytes;
-		request(rtl, DN_DMA_NBIN, at->nbin.address, at->nbin.size, rows);
+	if (instruction->nbin.op == DN_LOAD) {
+		const int64_t rows = (instruction->nbin.size + rtl->row_bytes - 1) / rtl->row_bytes;
+		request(rtl, DN_DMA_NBIN, instruction->nbin.address, instruction->nbin.size, rows);
 		loaded->next += rows;
 	}
 	const int64_t all = loaded->next - loaded->oldest;
-	const int64_t begin = at->nbin.stride ? at->nbin.begin : 0, end = at->nbin.stride ? at->nbin.end : all - 1;
-	const int64_t stride = at->nbin.stride ? at->nbin.stride : 1;
+	const int64_t begin = instruction->nbin.stride ? instruction->nbin.begin : 0,
+		      end = instruction->nbin.stride ? instruction->nbin.end : all - 1;
+	const int64_t stride = instruction->nbin.stride ? instruction->nbin.stride : 1;
 	const int64_t rows = end < begin ? 0 : (end - begin) / stride + 1;
 	issued->nbin_row = loaded->oldest + begin;
 	issued->nbin_stride = stride;
-	if (dn_uses_nfu(at)) {
+	if (dn_uses_nfu(instruction)) {
 		issued->reads_nbin = true;
 		if (!issued->reads_sb)
 			issued->steps = rows;
 	}
-	if (!at->nbin.reuse && rows && (dn_uses_nfu(at) || at->nbin.op == DN_READ))
+	if (!instruction->nbin.reuse && rows && (dn_uses_nfu(instruction) || instruction->nbin.op == DN_READ))
 		loaded->oldest = issued->nbin_freed = issued->nbin_row + (rows - 1) * stride + 1;
 }
 
 /* Decodes where the instruction's results go: to a new store, or to the one that is open. */
-static void decode_store(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_bundle *bundle)
+static void decode_store(struct dn_rtl *rtl, const struct dn_instruction *instruction, struct dn_rtl_bundle *bundle)
 {
 	struct dn_rtl_control *control = &rtl->control;
-	if (at->nbout.write != DN_STORE)
+	if (instruction->nbout.write != DN_STORE)
 		return;
-	if (at->nbout.size) {
-		control->store = rtl->dma[DN_DMA_NBOUT].request.put;
-		control->store_bytes_left = at->nbout.size;
-		request(rtl, DN_DMA_NBOUT, at->nbout.address, at->nbout.size, 0);
+	if (instruction->nbout.size) {
+		control->store = rtl->dma[DN_DMA_NBOUT].request.tail;
+		control->store_bytes_left = instruction->nbout.size;
+		request(rtl, DN_DMA_NBOUT, instruction->nbout.address, instruction->nbout.size, 0);
 		if (rtl->rc)
 			return;
 	}
 	bundle->stores = true;
 	bundle->store = control->store;
-	bundle->wide = at->nfu.out == DN_TO_NBOUT && at->nfu.nfu2 == DN_ADD;
+	bundle->wide = instruction->nfu.out == DN_TO_NBOUT && instruction->nfu.nfu2 == DN_ADD;
 	bundle->rows = bundle->wide ? 2 : 1;
 	bundle->lanes = (int64_t)control->store_bytes_left / (bundle->wide ? 4 : 2);
 	if (bundle->lanes > rtl->tn)
@@ -145,32 +152,32 @@ static void decode_store(struct dn_rtl *rtl, const struct dn_instruction *at, st
 	store->index = control->index;
 }
 
-static void decode_nfu(struct dn_rtl *rtl, const struct dn_instruction *at, struct dn_rtl_bundle *bundle)
+static void decode_nfu(struct dn_rtl *rtl, const struct dn_instruction *instruction, struct dn_rtl_bundle *bundle)
 {
 	struct dn_rtl_control *control = &rtl->control;
-	if (at->nfu.begin)
+	if (instruction->nfu.begin)
 		control->sums = 0;
 	*bundle = (struct dn_rtl_bundle){.present = true,
-					 .nfu1 = at->nfu.nfu1,
-					 .nfu2 = at->nfu.nfu2,
-					 .in = at->nfu.in,
-					 .out = at->nfu.out,
-					 .nfu3 = at->nfu.nfu3,
-					 .shift = at->nfu.shift,
-					 .result_shift = at->nfu.result_shift,
-					 .divisor = at->nfu.divisor,
+					 .nfu1 = instruction->nfu.nfu1,
+					 .nfu2 = instruction->nfu.nfu2,
+					 .in = instruction->nfu.in,
+					 .out = instruction->nfu.out,
+					 .nfu3 = instruction->nfu.nfu3,
+					 .shift = instruction->nfu.shift,
+					 .result_shift = instruction->nfu.result_shift,
+					 .divisor = instruction->nfu.divisor,
 					 .sums = control->sums};
-	decode_store(rtl, at, bundle);
-	control->sums += at->nfu.out != DN_TO_KEEP;
-	if (at->nfu.end)
+	decode_store(rtl, instruction, bundle);
+	control->sums += instruction->nfu.out != DN_TO_KEEP;
+	if (instruction->nfu.end)
 		control->sums = 0;
 }
 
 static void decode(struct dn_rtl *rtl)
 {
 	struct dn_rtl_control *control = &rtl->control;
-	const struct dn_instruction *at = &control->next;
-	const char *expected = fault_of(rtl, at);
+	const struct dn_instruction *instruction = &control->next;
+	const char *expected = fault_of(rtl, instruction);
 	struct dn_rtl_issued *issued = expected ? NULL : dn_rtl_fifo_push(&control->queue);
 	if (expected)
 		rtl->rc = npl_fail(rtl->err, NPL_EINTERNAL, "instruction %" PRId64 " was not checked, expected %s",
@@ -180,40 +187,40 @@ static void decode(struct dn_rtl *rtl)
 	if (!issued)
 		return;
 	issued->index = control->index;
-	decode_sb(rtl, at, issued);
-	decode_nbin(rtl, at, issued);
-	decode_nfu(rtl, at, &issued->bundle);
+	decode_sb(rtl, instruction, issued);
+	decode_nbin(rtl, instruction, issued);
+	decode_nfu(rtl, instruction, &issued->bundle);
 	dn_rtl_tell(rtl, DN_DECODED, control->index++);
 	control->fetched = false;
-	control->ended = at->cp == DN_CP_END;
+	control->ended = instruction->cp == DN_CP_END;
 	rtl->progress = true;
 }
 
 /* Says whether all decoded instructions have ended. A store that is not full is no request yet. */
-static bool all_has_ended(const struct dn_rtl *rtl)
+static bool is_idle(const struct dn_rtl *rtl)
 {
 	const struct dn_rtl_fifo *stores = &rtl->dma[DN_DMA_NBOUT].request;
 	return !head(rtl) && !rtl->nfu.in_flight && dn_rtl_fifo_empty(&rtl->dma[DN_DMA_NBIN].request) &&
 	       dn_rtl_fifo_empty(&rtl->dma[DN_DMA_SB].request) &&
-	       stores->put - stores->taken == (rtl->control.store_bytes_left > 0);
+	       stores->tail - stores->head == (rtl->control.store_bytes_left > 0);
 }
 
 bool dn_rtl_has_ended(const struct dn_rtl *rtl)
 {
-	return rtl->control.ended && all_has_ended(rtl);
+	return rtl->control.ended && is_idle(rtl);
 }
 
 /* Says whether a DMA holds as many loads as it can. */
 static bool is_full(const struct dn_rtl *rtl, int dma_id)
 {
 	const struct dn_rtl_fifo *requests = &rtl->dma[dma_id].request;
-	return requests->put - requests->taken >= (uint64_t)rtl->config->dma_queue;
+	return requests->tail - requests->head >= (uint64_t)rtl->config->dma_queue;
 }
 
 static bool may_decode(struct dn_rtl *rtl)
 {
 	struct dn_rtl_control *control = &rtl->control;
-	if (control->ended || control->queue.put - control->queue.taken == (uint64_t)rtl->config->dma_queue)
+	if (control->ended || control->queue.tail - control->queue.head == (uint64_t)rtl->config->dma_queue)
 		return false;
 	if (!control->fetched)
 		rtl->execution->stream.next(rtl->execution->stream.state, &control->next);
@@ -221,22 +228,22 @@ static bool may_decode(struct dn_rtl *rtl)
 	if ((control->next.sb.op == DN_LOAD && is_full(rtl, DN_DMA_SB)) ||
 	    (control->next.nbin.op == DN_LOAD && is_full(rtl, DN_DMA_NBIN)))
 		return false;
-	return control->next.cp != DN_CP_SYNC || all_has_ended(rtl);
+	return control->next.cp != DN_CP_SYNC || is_idle(rtl);
 }
 
 /* Functions that end instructions and take steps. */
 
 static bool end_head(struct dn_rtl *rtl)
 {
-	const struct dn_rtl_issued *at = head(rtl);
-	if (!at || at->taken < at->steps)
+	const struct dn_rtl_issued *issued = head(rtl);
+	if (!issued || issued->steps_taken < issued->steps)
 		return false;
-	if (at->nbin_freed)
-		rtl->nbin.freed = at->nbin_freed;
-	if (at->sb_freed)
-		rtl->sb.freed = at->sb_freed;
-	dn_rtl_tell(rtl, DN_ENDED, at->index);
-	rtl->control.queue.taken++;
+	if (issued->nbin_freed)
+		rtl->nbin.rows_freed = issued->nbin_freed;
+	if (issued->sb_freed)
+		rtl->sb.rows_freed = issued->sb_freed;
+	dn_rtl_tell(rtl, DN_ENDED, issued->index);
+	rtl->control.queue.head++;
 	rtl->progress = true;
 	return true;
 }
@@ -255,71 +262,71 @@ void dn_rtl_end_and_decode(struct dn_rtl *rtl)
 }
 
 /* Returns what the next step waits for; DN_CYCLES_ACTIVE: nothing. */
-static enum dn_cycle_class obstacle(const struct dn_rtl *rtl, const struct dn_rtl_issued *at)
+static enum dn_cycle_class obstacle(const struct dn_rtl *rtl, const struct dn_rtl_issued *issued)
 {
 	const struct dn_rtl_nbout *nbout = &rtl->nbout;
-	if (at->reads_sb && at->sb_row >= rtl->sb.arrived)
+	if (issued->reads_sb && issued->sb_row >= rtl->sb.rows_arrived)
 		return DN_CYCLES_WAIT_SB;
-	if (at->reads_nbin && at->nbin_row >= rtl->nbin.arrived)
+	if (issued->reads_nbin && issued->nbin_row >= rtl->nbin.rows_arrived)
 		return DN_CYCLES_WAIT_NBIN;
-	if (at->bundle.stores && at->taken + 1 == at->steps &&
-	    nbout->taken - nbout->freed + at->bundle.rows > nbout->result_rows)
+	if (issued->bundle.stores && issued->steps_taken + 1 == issued->steps &&
+	    nbout->rows_taken - nbout->rows_freed + issued->bundle.rows > nbout->result_rows)
 		return DN_CYCLES_WAIT_NBOUT;
-	return at->bundle.nfu1 == DN_NFU1_NOP && rtl->nfu.in_nfu1 ? DN_CYCLES_FILL : DN_CYCLES_ACTIVE;
+	return issued->bundle.nfu1 == DN_NFU1_NOP && rtl->nfu.in_nfu1 ? DN_CYCLES_FILL : DN_CYCLES_ACTIVE;
 }
 
 /* Takes rows of NBout for the step's results. */
 static void take_rows(struct dn_rtl *rtl, struct dn_rtl_bundle *step)
 {
 	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_DMA_NBOUT].request, step->store);
-	step->row = rtl->nbout.taken;
+	step->row = rtl->nbout.rows_taken;
 	if (!store->rows)
 		store->row = step->row;
 	store->rows += step->rows;
-	rtl->nbout.taken += step->rows;
+	rtl->nbout.rows_taken += step->rows;
 }
 
 /* Counts the step of this cycle, or what it waits for. */
-static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *at, enum dn_cycle_class cycle_class)
+static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *issued, enum dn_cycle_class cycle_class)
 {
 	struct dn_counters *n = &rtl->outcome->counters;
 	const uint64_t lanes = (uint64_t)(rtl->tn * rtl->tn), step = cycle_class == DN_CYCLES_ACTIVE;
-	dn_rtl_attribute(rtl, cycle_class, at->index);
-	n->useful_macs += step && at->bundle.nfu1 == DN_MULT ? lanes : 0;
-	n->idle_lanes += step && at->bundle.nfu1 != DN_MULT ? lanes : 0;
-	n->nbin_rows += step && at->reads_nbin;
-	n->sb_rows += step && at->reads_sb;
+	dn_rtl_attribute(rtl, cycle_class, issued->index);
+	n->useful_macs += step && issued->bundle.nfu1 == DN_MULT ? lanes : 0;
+	n->idle_lanes += step && issued->bundle.nfu1 != DN_MULT ? lanes : 0;
+	n->nbin_rows += step && issued->reads_nbin;
+	n->sb_rows += step && issued->reads_sb;
 }
 
 void dn_rtl_take_step(struct dn_rtl *rtl)
 {
-	struct dn_rtl_issued *at = head(rtl);
+	struct dn_rtl_issued *issued = head(rtl);
 	rtl->step.present = false;
-	if (!at) {
+	if (!issued) {
 		dn_rtl_count_idle(rtl);
 		return;
 	}
-	const enum dn_cycle_class cycle_class = obstacle(rtl, at);
-	count(rtl, at, cycle_class);
+	const enum dn_cycle_class cycle_class = obstacle(rtl, issued);
+	count(rtl, issued, cycle_class);
 	if (cycle_class != DN_CYCLES_ACTIVE)
 		return;
-	if (!at->taken)
-		dn_rtl_tell(rtl, DN_STARTED, at->index);
-	rtl->step = at->bundle;
-	rtl->step.first = at->taken == 0;
-	rtl->step.last = ++at->taken == at->steps;
+	if (!issued->steps_taken)
+		dn_rtl_tell(rtl, DN_STARTED, issued->index);
+	rtl->step = issued->bundle;
+	rtl->step.first = issued->steps_taken == 0;
+	rtl->step.last = ++issued->steps_taken == issued->steps;
 	rtl->step.stores &= rtl->step.last;
 	if (rtl->step.stores)
 		take_rows(rtl, &rtl->step);
-	rtl->step_nbin = at->reads_nbin ? at->nbin_row : -1;
-	rtl->step_sb = at->reads_sb ? at->sb_row : -1;
-	at->nbin_row += at->nbin_stride;
-	at->sb_row++;
+	rtl->step_nbin = issued->reads_nbin ? issued->nbin_row : -1;
+	rtl->step_sb = issued->reads_sb ? issued->sb_row : -1;
+	issued->nbin_row += issued->nbin_stride;
+	issued->sb_row++;
 	rtl->nfu.in_flight++;
 	rtl->stepped = true;
 	rtl->last_step = rtl->cycle;
-	rtl->last_stages_to_leave = (uint64_t)((at->bundle.nfu1 != DN_NFU1_NOP ? rtl->config->nfu1_stages : 0) +
+	rtl->last_stages_to_leave = (uint64_t)((issued->bundle.nfu1 != DN_NFU1_NOP ? rtl->config->nfu1_stages : 0) +
 					       rtl->config->nfu2_stages +
-					       (at->bundle.out == DN_TO_NFU3 ? rtl->config->nfu3_stages : 0));
+					       (issued->bundle.out == DN_TO_NFU3 ? rtl->config->nfu3_stages : 0));
 	rtl->progress = true;
 }

@@ -47,7 +47,7 @@ void dn_rtl_dma_close(struct dn_rtl *rtl)
 /* Returns the request that is next at this DMA, or NULL. */
 static struct dn_rtl_request *issuing_request(const struct dn_rtl_dma *dma)
 {
-	return dma->issuing < dma->request.put ? dn_rtl_fifo_at(&dma->request, dma->issuing) : NULL;
+	return dma->issuing < dma->request.tail ? dn_rtl_fifo_at(&dma->request, dma->issuing) : NULL;
 }
 
 static struct dn_rtl_buffer *buffer_of(struct dn_rtl *rtl, int dma_id)
@@ -62,8 +62,8 @@ static bool has_ready_request(const struct dn_rtl *rtl, int dma_id)
 	if (!request)
 		return false;
 	if (dma_id == DN_DMA_NBOUT)
-		return request->filled == request->bytes;
-	return request->rows <= buffer->rows - (buffer->taken - buffer->freed);
+		return request->filled_bytes == request->bytes;
+	return request->rows <= buffer->rows - (buffer->rows_taken - buffer->rows_freed);
 }
 
 /* Returns the DMA that has the port or may have it now; -1: none. */
@@ -84,12 +84,12 @@ static int granted_dma(const struct dn_rtl *rtl)
 static uint64_t access_of(const struct dn_rtl *rtl, int dma_id, const struct dn_rtl_request *request)
 {
 	const uint64_t access = rtl->port.access_bytes, burst = (uint64_t)rtl->config->dma_burst_bytes;
-	const uint64_t bytes_left = request->bytes - request->issued, row = (uint64_t)rtl->sb_row_bytes;
+	const uint64_t bytes_left = request->bytes - request->issued_bytes, row = (uint64_t)rtl->sb_row_bytes;
 	if (access)
-		return npl_min_u64(bytes_left, access - (request->address + request->issued) % access);
+		return npl_min_u64(bytes_left, access - (request->address + request->issued_bytes) % access);
 	if (dma_id != DN_DMA_SB)
-		return npl_min_u64(bytes_left, burst - request->issued % burst);
-	const uint64_t in_row = request->issued % row;
+		return npl_min_u64(bytes_left, burst - request->issued_bytes % burst);
+	const uint64_t in_row = request->issued_bytes % row;
 	return npl_min_u64(row - in_row, burst - in_row % burst);
 }
 
@@ -100,7 +100,7 @@ static void begin_request(struct dn_rtl *rtl, int dma_id, const struct dn_rtl_re
 	port->round_robin = (dma_id + 1) % DN_DMAS;
 	port->kept_until = npl_memory_now(port->memory) + port->request_cycles;
 	if (dma_id != DN_DMA_NBOUT)
-		buffer_of(rtl, dma_id)->taken += request->rows;
+		buffer_of(rtl, dma_id)->rows_taken += request->rows;
 }
 
 /* Asks for the next access of the DMA that has the port. Returns false where there is none, or memory refuses it. */
@@ -112,9 +112,9 @@ static bool issue_access(struct dn_rtl *rtl)
 		return false;
 	struct dn_rtl_dma *dma = &rtl->dma[dma_id];
 	struct dn_rtl_request *request = issuing_request(dma);
-	const struct npl_memory_request next = {.address = request->address + request->issued,
+	const struct npl_memory_request next = {.address = request->address + request->issued_bytes,
 						.bytes = access_of(rtl, dma_id, request),
-						.tag = dma->access.put * TAG_DMAS + (uint64_t)dma_id,
+						.tag = dma->access.tail * TAG_DMAS + (uint64_t)dma_id,
 						.is_write = dma_id == DN_DMA_NBOUT};
 	if (!npl_memory_can_accept(port->memory, &next))
 		return false;
@@ -127,8 +127,8 @@ static bool issue_access(struct dn_rtl *rtl)
 	if (port->owner < 0)
 		begin_request(rtl, dma_id, request);
 	npl_memory_push(port->memory, &next);
-	request->issued += next.bytes;
-	if (request->issued == request->bytes) {
+	request->issued_bytes += next.bytes;
+	if (request->issued_bytes == request->bytes) {
 		dma->issuing++;
 		port->owner = -1;
 	}
@@ -179,7 +179,7 @@ static void rows_arrive(struct dn_rtl *rtl, int dma_id, const struct dn_rtl_requ
 	struct dn_rtl_buffer *buffer = buffer_of(rtl, dma_id);
 	const uint64_t row_bytes = (uint64_t)(dma_id == DN_DMA_SB ? rtl->sb_row_bytes : rtl->row_bytes);
 	const uint8_t *bytes = rtl->execution->memory.bytes;
-	uint64_t end = request->completed, row = completed_before / row_bytes * row_bytes;
+	uint64_t end = request->completed_bytes, row = completed_before / row_bytes * row_bytes;
 	if (dma_id == DN_DMA_NBIN) { /* rows of NBin arrive all at once or not at all */
 		if (end < request->bytes)
 			return;
@@ -198,7 +198,7 @@ static void complete_request(struct dn_rtl *rtl, int dma_id, const struct dn_rtl
 		if (rtl->execution->memory.bytes)
 			dn_rtl_results_read(&rtl->nbout, request->row, rtl->execution->memory.bytes + request->address,
 					    request->bytes);
-		rtl->nbout.freed += request->rows;
+		rtl->nbout.rows_freed += request->rows;
 	}
 	*(dma_id == DN_DMA_NBOUT ? &n->output_bytes
 	  : dma_id == DN_DMA_SB  ? &n->synapse_bytes
@@ -211,18 +211,18 @@ void dn_rtl_arrivals(struct dn_rtl *rtl)
 	for (int dma_id = 0; dma_id < DN_DMAS; dma_id++) {
 		struct dn_rtl_dma *dma = &rtl->dma[dma_id];
 		while (!dn_rtl_fifo_empty(&dma->access)) {
-			const struct dn_rtl_access *access = dn_rtl_fifo_at(&dma->access, dma->access.taken);
+			const struct dn_rtl_access *access = dn_rtl_fifo_at(&dma->access, dma->access.head);
 			if (!access->completed)
 				break;
-			struct dn_rtl_request *request = dn_rtl_fifo_at(&dma->request, dma->request.taken);
-			const uint64_t completed_before = request->completed;
-			request->completed += access->bytes;
-			dma->access.taken++;
+			struct dn_rtl_request *request = dn_rtl_fifo_at(&dma->request, dma->request.head);
+			const uint64_t completed_before = request->completed_bytes;
+			request->completed_bytes += access->bytes;
+			dma->access.head++;
 			if (dma_id != DN_DMA_NBOUT)
 				rows_arrive(rtl, dma_id, request, completed_before);
-			if (request->completed == request->bytes) {
+			if (request->completed_bytes == request->bytes) {
 				complete_request(rtl, dma_id, request);
-				dma->request.taken++;
+				dma->request.head++;
 			}
 			rtl->progress = true;
 		}

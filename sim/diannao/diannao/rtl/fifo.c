@@ -20,9 +20,9 @@ static bool grow(struct dn_rtl_fifo *fifo)
 	struct dn_rtl_fifo larger;
 	if (!dn_rtl_fifo_open(&larger, fifo->size, 2 * (fifo->mask + 1)))
 		return false;
-	larger.taken = fifo->taken;
-	larger.put = fifo->put;
-	for (uint64_t i = fifo->taken; i < fifo->put; i++)
+	larger.head = fifo->head;
+	larger.tail = fifo->tail;
+	for (uint64_t i = fifo->head; i < fifo->tail; i++)
 		memcpy(dn_rtl_fifo_at(&larger, i), dn_rtl_fifo_at(fifo, i), fifo->size);
 	free(fifo->slot);
 	*fifo = larger;
@@ -31,7 +31,7 @@ static bool grow(struct dn_rtl_fifo *fifo)
 
 void *dn_rtl_fifo_push(struct dn_rtl_fifo *fifo)
 {
-	if (fifo->put - fifo->taken > fifo->mask && !grow(fifo))
+	if (fifo->tail - fifo->head > fifo->mask && !grow(fifo))
 		return NULL;
-	return memset(dn_rtl_fifo_at(fifo, fifo->put++), 0, fifo->size);
+	return memset(dn_rtl_fifo_at(fifo, fifo->tail++), 0, fifo->size);
 }

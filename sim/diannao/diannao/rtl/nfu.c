@@ -29,8 +29,8 @@ static bool open_pipe(struct dn_rtl_pipe *pipe, int64_t n)
 /* Returns the index of register k in the pipeline. */
 static int64_t register_index(const struct dn_rtl_pipe *pipe, int64_t k)
 {
-	const int64_t at = pipe->newest + k;
-	return at < pipe->n ? at : at - pipe->n;
+	const int64_t index = pipe->newest + k;
+	return index < pipe->n ? index : index - pipe->n;
 }
 
 /* Moves every register's content to the next register and empties the first. Returns the first one's place. */
@@ -73,22 +73,22 @@ void dn_rtl_nfu_close(struct dn_rtl *rtl)
 		free(all[i]);
 }
 
-/* Returns the values of the register in place `at`; NULL: timing only. */
-static int64_t *words(const struct dn_rtl_nfu *nfu, int64_t *value, int64_t at)
+/* Returns the values of the register in place `index`; NULL: timing only. */
+static int64_t *words(const struct dn_rtl_nfu *nfu, int64_t *value, int64_t index)
 {
-	return value ? value + at * nfu->tn : NULL;
+	return value ? value + index * nfu->tn : NULL;
 }
 
-static int32_t *products(const struct dn_rtl_nfu *nfu, int64_t at)
+static int32_t *products(const struct dn_rtl_nfu *nfu, int64_t index)
 {
-	return nfu->products ? nfu->products + at * nfu->tn * nfu->tn : NULL;
+	return nfu->products ? nfu->products + index * nfu->tn * nfu->tn : NULL;
 }
 
 /* Writes results into NBout. */
 static void write_results(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, const int64_t *result)
 {
 	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_DMA_NBOUT].request, bundle->store);
-	store->filled += (uint64_t)bundle->lanes * (bundle->wide ? 4 : 2);
+	store->filled_bytes += (uint64_t)bundle->lanes * (bundle->wide ? 4 : 2);
 	rtl->outcome->counters.nbout_rows += (uint64_t)bundle->rows;
 	if (rtl->execution->memory.bytes)
 		dn_rtl_results_write(&rtl->nbout, bundle->row, result, bundle->lanes, bundle->wide);

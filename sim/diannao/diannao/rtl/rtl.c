@@ -20,7 +20,7 @@ static void boundary(struct dn_rtl *rtl)
 		dn_rtl_arrivals(rtl);
 }
 
-static int go(struct dn_rtl *rtl)
+static int run(struct dn_rtl *rtl)
 {
 	const struct npl_hz seconds = {1, 1}, machine = {rtl->config->clock_hz, 1};
 	const uint64_t longest = npl_hz_floor(DN_LONGEST_SECONDS, &seconds, &machine);
@@ -67,7 +67,7 @@ int dn_run_rtl(const struct dn_execution *execution, struct dn_outcome *outcome,
 	npl_memory_reset(execution->port);
 	int rc = open_machine(&rtl);
 	if (!rc)
-		rc = go(&rtl);
+		rc = run(&rtl);
 	if (!rc) {
 		outcome->cycles = rtl.cycle;
 		npl_memory_advance(execution->port, npl_hz_ceil(rtl.cycle, &machine, memory), 0);

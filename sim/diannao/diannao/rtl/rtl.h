@@ -37,7 +37,7 @@
 struct dn_rtl_fifo {
 	void *slot;
 	size_t size; /* bytes of an element */
-	uint64_t mask, taken, put;
+	uint64_t mask, head, tail;
 };
 bool dn_rtl_fifo_open(struct dn_rtl_fifo *fifo, size_t size, uint64_t capacity);
 static inline void *dn_rtl_fifo_at(const struct dn_rtl_fifo *fifo, uint64_t number)
@@ -48,7 +48,7 @@ static inline void *dn_rtl_fifo_at(const struct dn_rtl_fifo *fifo, uint64_t numb
 void *dn_rtl_fifo_push(struct dn_rtl_fifo *fifo);
 static inline bool dn_rtl_fifo_empty(const struct dn_rtl_fifo *fifo)
 {
-	return fifo->taken == fifo->put;
+	return fifo->head == fifo->tail;
 }
 
 /* The buffers (buffers.c). */
@@ -56,8 +56,9 @@ static inline bool dn_rtl_fifo_empty(const struct dn_rtl_fifo *fifo)
 /* NBin or SB. Rows are numbered in the order of loading; row i is in place i mod rows. */
 struct dn_rtl_buffer {
 	int64_t rows, row_values;
-	int64_t taken, arrived, freed; /* rows below these numbers have a place, have arrived, have lost their place */
-	int16_t *value;                /* (rows, row_values); NULL: timing only */
+	int64_t rows_taken, rows_arrived,
+		rows_freed; /* rows below these numbers have a place, have arrived, have lost their place */
+	int16_t *value;     /* (rows, row_values); NULL: timing only */
 };
 /* Takes a row that arrives: `size` bytes of it, the rest is 0. `bytes` is read only where there are values. */
 void dn_rtl_row_arrives(struct dn_rtl_buffer *buffer, const uint8_t *bytes, size_t size);
@@ -69,7 +70,7 @@ struct dn_rtl_nbout {
 	int64_t tn, sum_rows;              /* sum_rows: the rows that Tn sums take */
 	int64_t slots;                     /* the number of places for Tn sums */
 	int64_t first_result, result_rows; /* the first row of results among all rows; the number of such rows */
-	int64_t taken, freed;              /* result rows, numbered in the order in which they are taken */
+	int64_t rows_taken, rows_freed;    /* result rows, numbered in the order in which they are taken */
 	int16_t *value;
 	int64_t *exact; /* (slots, tn) the sums without wrapping, for counting only */
 };
@@ -85,10 +86,10 @@ void dn_rtl_results_read(const struct dn_rtl_nbout *nbout, int64_t row, uint8_t 
 struct dn_rtl_request {
 	/* the index of the instruction that asked for it; of a store, of the one whose results complete it */
 	int64_t index;
-	uint64_t address, bytes;    /* address and bytes in memory */
-	uint64_t issued, completed; /* bytes of it */
+	uint64_t address, bytes;                /* address and bytes in memory */
+	uint64_t issued_bytes, completed_bytes; /* bytes of it */
 	int64_t row, rows; /* for a load: the number of rows; for a store: its first row of NBout and its rows so far */
-	uint64_t filled;   /* a store's bytes that are in NBout */
+	uint64_t filled_bytes; /* a store's bytes that are in NBout */
 };
 /* An access that memory has taken. It belongs to one request, so that completions in the order of issue are rows
  * in order. */
@@ -156,7 +157,7 @@ struct dn_rtl_nfu {
 /* An instruction in the NFU's queue. */
 struct dn_rtl_issued {
 	int64_t index;
-	int64_t steps, taken;
+	int64_t steps, steps_taken;
 	bool reads_nbin, reads_sb;
 	int64_t nbin_row, nbin_stride, sb_row; /* the rows of the next step */
 	int64_t nbin_freed, sb_freed;          /* rows below these are free at its end; 0: it frees none */

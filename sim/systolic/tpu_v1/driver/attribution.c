@@ -13,9 +13,9 @@ static void on_event(void *context, const struct sim_event *event)
 {
 	struct tpu_attribution *attribution = context;
 	if (event->kind == TPU_ACTIVATE_STARTED)
-		attribution->started[event->index] = event->cycle;
+		attribution->start_cycle[event->index] = event->cycle;
 	else if (event->kind == TPU_ACTIVATE_ENDED)
-		attribution->ended[event->index] = event->cycle;
+		attribution->end_cycle[event->index] = event->cycle;
 }
 
 static void on_cycles(void *context, const struct sim_cycles *interval)
@@ -37,11 +37,11 @@ int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_c
 	size_t instructions = (size_t)generated->program.count;
 	*attribution = (struct tpu_attribution){
 		.config = config, .generated = generated, .observer = {.on_event = on_event, .on_cycles = on_cycles}};
-	attribution->of_layer = calloc((size_t)generated->n_layers, sizeof *attribution->of_layer);
+	attribution->layer_share = calloc((size_t)generated->n_layers, sizeof *attribution->layer_share);
 	attribution->faults = calloc(instructions, sizeof *attribution->faults);
-	attribution->started = calloc(instructions, sizeof *attribution->started);
-	attribution->ended = calloc(instructions, sizeof *attribution->ended);
-	if (!attribution->of_layer || !attribution->faults || !attribution->started || !attribution->ended) {
+	attribution->start_cycle = calloc(instructions, sizeof *attribution->start_cycle);
+	attribution->end_cycle = calloc(instructions, sizeof *attribution->end_cycle);
+	if (!attribution->layer_share || !attribution->faults || !attribution->start_cycle || !attribution->end_cycle) {
 		tpu_attribution_close(attribution);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the events of %zu instructions", instructions);
 	}
@@ -52,7 +52,8 @@ int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_c
 void tpu_attribution_reset(struct tpu_attribution *attribution)
 {
 	size_t instructions = (size_t)attribution->generated->program.count;
-	memset(attribution->of_layer, 0, (size_t)attribution->generated->n_layers * sizeof *attribution->of_layer);
+	memset(attribution->layer_share, 0,
+	       (size_t)attribution->generated->n_layers * sizeof *attribution->layer_share);
 	memset(attribution->faults, 0, instructions * sizeof *attribution->faults);
 	attribution->n_intervals = 0;
 	attribution->out_of_memory = false;
@@ -61,10 +62,10 @@ void tpu_attribution_reset(struct tpu_attribution *attribution)
 
 void tpu_attribution_close(struct tpu_attribution *attribution)
 {
-	free(attribution->of_layer);
+	free(attribution->layer_share);
 	free(attribution->faults);
-	free(attribution->started);
-	free(attribution->ended);
+	free(attribution->start_cycle);
+	free(attribution->end_cycle);
 	free(attribution->interval);
 	*attribution = (struct tpu_attribution){0};
 }
@@ -101,7 +102,7 @@ static void count_activate(const struct tpu_attribution *attribution, const stru
 	if (operand == TPU_ADD || operand == TPU_MULTIPLY)
 		counters->ub_rows_read += in->length * planes_of(registers, TPU_REG_OPERAND_TYPE);
 	counters->ub_rows_written += results * planes_of(registers, TPU_REG_RESULT_TYPE);
-	counters->activate_cycles += attribution->ended[i] - attribution->started[i] -
+	counters->activate_cycles += attribution->end_cycle[i] - attribution->start_cycle[i] -
 				     (uint64_t)attribution->config->activate_latency_cycles;
 }
 
@@ -148,7 +149,7 @@ static struct tpu_share *share_of(const struct tpu_attribution *attribution, int
 		for (layer = attribution->generated->n_layers - 1; layer > 0; layer--)
 			if (attribution->generated->layer[layer].pass == layer)
 				break;
-	return &attribution->of_layer[layer];
+	return &attribution->layer_share[layer];
 }
 
 static void count_instructions(struct tpu_attribution *attribution)
@@ -197,14 +198,14 @@ static void share_waits(struct tpu_attribution *attribution, enum tpu_cycle_clas
 		const struct sim_cycles *interval = &attribution->interval[s];
 		if (interval->cycle_class != cycle_class)
 			continue;
-		for (uint64_t from = interval->from; from < interval->to;) {
-			while (activate >= 0 && attribution->ended[activate] <= from) {
+		for (uint64_t from = interval->begin; from < interval->end;) {
+			while (activate >= 0 && attribution->end_cycle[activate] <= from) {
 				last = activate;
 				activate = next_activate(attribution, activate);
 			}
-			uint64_t to = activate >= 0 && attribution->ended[activate] < interval->to
-					      ? attribution->ended[activate]
-					      : interval->to;
+			uint64_t to = activate >= 0 && attribution->end_cycle[activate] < interval->end
+					      ? attribution->end_cycle[activate]
+					      : interval->end;
 			*counter_of_class(share_of(attribution, activate >= 0 ? activate : last), cycle_class) += to -
 														  from;
 			from = to;
@@ -213,14 +214,15 @@ static void share_waits(struct tpu_attribution *attribution, enum tpu_cycle_clas
 }
 
 /* Attributes a counter of the whole run in proportion to the layers' bytes of weights, or to their cycles. */
-static void share_out(struct tpu_attribution *attribution, uint64_t total, size_t counter, bool by_weights)
+static void attribute_in_proportion(struct tpu_attribution *attribution, uint64_t total, size_t counter,
+				    bool by_weights)
 {
 	uint64_t total_weight = 0, weight_so_far = 0, attributed = 0;
 	for (int i = 0; i < attribution->generated->n_layers; i++)
-		total_weight += by_weights ? attribution->of_layer[i].counters.weight_bytes
-					   : attribution->of_layer[i].cycles;
+		total_weight += by_weights ? attribution->layer_share[i].counters.weight_bytes
+					   : attribution->layer_share[i].cycles;
 	for (int i = 0; i < attribution->generated->n_layers && total_weight; i++) {
-		struct tpu_share *share = &attribution->of_layer[i];
+		struct tpu_share *share = &attribution->layer_share[i];
 		weight_so_far += by_weights ? share->counters.weight_bytes : share->cycles;
 		uint64_t attributed_to_here = (uint64_t)((npl_u128)total * weight_so_far / total_weight);
 		memcpy((char *)&share->counters + counter, &(uint64_t){attributed_to_here - attributed},
@@ -233,11 +235,15 @@ static void share_out(struct tpu_attribution *attribution, uint64_t total, size_
  * that the layer before has opened. */
 static void share_weight_memory(struct tpu_attribution *attribution, const struct tpu_counters *totals)
 {
-	share_out(attribution, totals->dram_activates, offsetof(struct tpu_counters, dram_activates), true);
-	share_out(attribution, totals->dram_reads, offsetof(struct tpu_counters, dram_reads), true);
-	share_out(attribution, totals->dram_refreshes, offsetof(struct tpu_counters, dram_refreshes), false);
-	share_out(attribution, totals->dram_active_cycles, offsetof(struct tpu_counters, dram_active_cycles), false);
-	share_out(attribution, totals->dram_idle_cycles, offsetof(struct tpu_counters, dram_idle_cycles), false);
+	attribute_in_proportion(attribution, totals->dram_activates, offsetof(struct tpu_counters, dram_activates),
+				true);
+	attribute_in_proportion(attribution, totals->dram_reads, offsetof(struct tpu_counters, dram_reads), true);
+	attribute_in_proportion(attribution, totals->dram_refreshes, offsetof(struct tpu_counters, dram_refreshes),
+				false);
+	attribute_in_proportion(attribution, totals->dram_active_cycles,
+				offsetof(struct tpu_counters, dram_active_cycles), false);
+	attribute_in_proportion(attribution, totals->dram_idle_cycles, offsetof(struct tpu_counters, dram_idle_cycles),
+				false);
 }
 
 /* Checks that the layers' shares sum to what the whole run counted: every counter, the cycles, overflows and
@@ -249,7 +255,7 @@ static int compare_sums(const struct tpu_attribution *attribution, const struct 
 	uint64_t cycles = 0, overflows = 0, saturations = 0;
 	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &outcome->counters, total);
 	for (int i = 0; i < attribution->generated->n_layers; i++) {
-		const struct tpu_share *share = &attribution->of_layer[i];
+		const struct tpu_share *share = &attribution->layer_share[i];
 		npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &share->counters, part);
 		for (int k = 0; k < TPU_COUNTERS; k++)
 			sum[k] += part[k];
@@ -283,13 +289,14 @@ int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu
 		const struct sim_cycles *interval = &attribution->interval[s];
 		if (interval->instruction >= 0)
 			*counter_of_class(share_of(attribution, interval->instruction),
-					  interval->cycle_class) += interval->to - interval->from;
+					  interval->cycle_class) += interval->end - interval->begin;
 	}
 	for (enum tpu_cycle_class cycle_class = TPU_CYCLES_NON_MATRIX; cycle_class < TPU_CYCLE_CLASSES; cycle_class++)
 		share_waits(attribution, cycle_class);
 	for (int i = 0; i < attribution->generated->n_layers; i++) {
-		struct tpu_counters *c = &attribution->of_layer[i].counters;
-		attribution->of_layer[i].cycles = c->array_active + c->weight_stall + c->weight_shift + c->non_matrix;
+		struct tpu_counters *c = &attribution->layer_share[i].counters;
+		attribution->layer_share[i].cycles = c->array_active + c->weight_stall + c->weight_shift +
+						     c->non_matrix;
 	}
 	share_weight_memory(attribution, &outcome->counters);
 	return compare_sums(attribution, outcome, err);

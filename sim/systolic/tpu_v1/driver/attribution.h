@@ -21,10 +21,11 @@ struct tpu_share {
 struct tpu_attribution {
 	const struct tpu_config *config;
 	const struct tpu_generated *generated;
-	struct tpu_share *of_layer;
+	struct tpu_share *layer_share;
 	struct sim_observer observer; /* the observer for the engine; the caller sets on_retired */
 	struct sim_faults *faults;
-	uint64_t *started, *ended; /* per instruction, only for activates: the cycles at which it started and ended */
+	uint64_t *start_cycle,
+		*end_cycle; /* per instruction, only for activates: the cycles at which it started and ended */
 	struct sim_cycles *interval;
 	int64_t n_intervals, intervals_capacity;
 	bool out_of_memory;
@@ -35,7 +36,7 @@ struct tpu_attribution {
 int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_config *config,
 			 const struct tpu_generated *generated, struct npl_err *err);
 void tpu_attribution_reset(struct tpu_attribution *attribution);
-/* Fills of_layer after a run. NPL_EINTERNAL: the shares do not sum to the outcome. */
+/* Fills layer_share after a run. NPL_EINTERNAL: the shares do not sum to the outcome. */
 int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_attribution_close(struct tpu_attribution *attribution); /* accepts a zeroed one */
 

@@ -98,19 +98,19 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 }
 
 /* Says whether the machine runs the layer. Only the generated program shows whether a layer fits. */
-static bool tpu_supports(const void *state, const struct npl_layer *layer, char *why, size_t n)
+static bool tpu_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
 {
 	struct tpu_machine machine = *(const struct tpu_machine *)state;
 	const struct npl_tensor *const out = layer->out;
 	const struct npl_layer_group request = {
-		.n = 1, .layer = &layer, .n_wanted = 1, .wanted = &out, .timing_only = true};
+		.n = 1, .layer = &layer, .n_outputs = 1, .output = &out, .timing_only = true};
 	struct npl_layer_group_info info;
 	struct npl_err err = {0};
 	void *group = NULL;
-	if (!tpu_generate_supports(&machine.config, layer, why, n))
+	if (!tpu_generate_supports(&machine.config, layer, reason, n))
 		return false;
 	if (tpu_layer_group_open(&machine, &request, &group, &info, &err))
-		return npl_refuse(why, n, "%s", err.msg);
+		return npl_refuse(reason, n, "%s", err.msg);
 	tpu_layer_group_close(group);
 	return true;
 }
@@ -130,13 +130,13 @@ static int open_single_layer(void *state, const struct npl_layer *layer, struct 
 	*single_layer = (struct single_layer){.layer = layer, .out = layer->out};
 	const struct npl_layer_group group = {.n = 1,
 					      .layer = &single_layer->layer,
-					      .n_wanted = 1,
-					      .wanted = &single_layer->out,
+					      .n_outputs = 1,
+					      .output = &single_layer->out,
 					      .timing_only = layer->timing_only};
 	struct npl_layer_group_info info;
-	char why[200] = "";
-	if (!tpu_generate_supports(&machine->config, layer, why, sizeof why))
-		return npl_fail(err, NPL_EDEVICE, "%s", why);
+	char reason[200] = "";
+	if (!tpu_generate_supports(&machine->config, layer, reason, sizeof reason))
+		return npl_fail(err, NPL_EDEVICE, "%s", reason);
 	return tpu_layer_group_open(state, &group, &single_layer->group, &info, err);
 }
 

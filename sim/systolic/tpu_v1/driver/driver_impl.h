@@ -22,12 +22,12 @@ struct tpu_machine {
 
 extern const struct npl_isa tpu_isa;
 
-int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void **opened,
+int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void **opened_group,
 			 struct npl_layer_group_info *info, struct npl_err *err);
-int tpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
+int tpu_layer_group_run(void *state, void *opened_group, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err);
-void tpu_layer_group_close(void *opened);
-int tpu_layer_group_dump(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err);
+void tpu_layer_group_close(void *opened_group);
+int tpu_layer_group_dump(void *state, void *opened_group, struct npl_program_dump *dump, struct npl_err *err);
 
 /* dump.c: writes the program as text, and the memories with the given tensors in them. */
 int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *group,

@@ -53,13 +53,13 @@ static void put_extent(FILE *out, const struct listing *l, const struct tpu_loca
 	fputc('\n', out);
 }
 
-/* Puts the locations of the given tensors, or of the wanted ones. */
+/* Puts the locations of the given tensors, or of the outputs. */
 static void put_locations(FILE *out, const struct listing *l, bool inputs)
 {
 	for (int i = 0; i < l->generated->n_locations; i++) {
 		const struct tpu_location *location = &l->generated->location[i];
 		char shape[128];
-		if (inputs ? !location->is_input : !location->wanted)
+		if (inputs ? !location->is_input : !location->is_output)
 			continue;
 		npl_shape_text(&location->tensor->shape, shape, sizeof shape);
 		fprintf(out, "# %s ", inputs ? "input" : "result");
@@ -133,7 +133,7 @@ int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *grou
 	const struct sim_comments comments = {put_comment, &listing};
 	dump->timing_only = group->timing_only;
 	for (int i = 0; i < generated->n_locations; i++)
-		for (int r = 0; r < generated->location[i].n_extents && generated->location[i].wanted; r++) {
+		for (int r = 0; r < generated->location[i].n_extents && generated->location[i].is_output; r++) {
 			dump->writes_host |= generated->location[i].extent[r].in_host;
 			dump->writes_buffer |= !generated->location[i].extent[r].in_host;
 		}

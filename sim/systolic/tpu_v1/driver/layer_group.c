@@ -31,7 +31,7 @@ struct tpu_layer_group {
 	int *device_caches; /* the device's count of caches, which includes this layer group's; NULL: this one keeps none */
 	uint8_t *host;
 	int *pass, *first_pass;
-	const struct npl_tensor **moved;
+	const struct npl_tensor **transfer;
 	uint64_t *bytes_outside;
 	struct completion *completion; /* in the order of instructions */
 	int n_completions;
@@ -41,9 +41,9 @@ struct tpu_layer_group {
 	int layer_now; /* the layer whose instruction retired last; -1: none */
 };
 
-void tpu_layer_group_close(void *opened)
+void tpu_layer_group_close(void *opened_group)
 {
-	struct tpu_layer_group *handle = opened;
+	struct tpu_layer_group *handle = opened_group;
 	if (!handle)
 		return;
 	tpu_fast_cache_free(handle->cache);
@@ -54,7 +54,7 @@ void tpu_layer_group_close(void *opened)
 	free(handle->host);
 	free(handle->pass);
 	free(handle->first_pass);
-	free(handle->moved);
+	free(handle->transfer);
 	free(handle->bytes_outside);
 	free(handle->completion);
 	free(handle);
@@ -67,17 +67,17 @@ static int by_instruction(const void *a, const void *b)
 						: x->layer - y->layer;
 }
 
-static void note_made(struct tpu_layer_group *handle)
+static void record_results(struct tpu_layer_group *handle)
 {
 	for (int i = 0; i < handle->group.n; i++) {
 		const struct tpu_location *location = tpu_location_of(&handle->generated, handle->group.layer[i]->out);
-		if (location && !location->wanted && location->complete_after >= 0)
+		if (location && !location->is_output && location->complete_after >= 0)
 			handle->completion[handle->n_completions++] = (struct completion){location->complete_after, i};
 	}
 	qsort(handle->completion, (size_t)handle->n_completions, sizeof *handle->completion, by_instruction);
 }
 
-/* Returns the tensor's bytes in host memory, or in the unified buffer: a wanted Concat may be in both. */
+/* Returns the tensor's bytes in host memory, or in the unified buffer: the output of a Concat may be in both. */
 static uint64_t bytes_in(const struct tpu_location *location, bool host)
 {
 	uint64_t channels = 0;
@@ -92,13 +92,13 @@ static int note_plan(struct tpu_layer_group *handle, struct npl_layer_group_info
 	handle->pass = calloc((size_t)n, sizeof *handle->pass);
 	handle->first_pass = calloc((size_t)n, sizeof *handle->first_pass);
 	handle->completion = calloc((size_t)n, sizeof *handle->completion);
-	handle->moved = calloc((size_t)handle->generated.n_locations + 1, sizeof *handle->moved);
+	handle->transfer = calloc((size_t)handle->generated.n_locations + 1, sizeof *handle->transfer);
 	handle->bytes_outside = calloc((size_t)handle->generated.n_locations + 1, sizeof *handle->bytes_outside);
-	if (!handle->pass || !handle->first_pass || !handle->completion || !handle->moved || !handle->bytes_outside)
+	if (!handle->pass || !handle->first_pass || !handle->completion || !handle->transfer || !handle->bytes_outside)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d layers", n);
 	*info = (struct npl_layer_group_info){.pass = handle->pass,
 					      .first_pass = handle->first_pass,
-					      .moved = handle->moved,
+					      .transfer = handle->transfer,
 					      .bytes_outside = handle->bytes_outside};
 	info->peak_buffer_bytes = (uint64_t)(handle->generated.peak_rows * tpu_row_bytes(handle->config));
 	for (int i = 0; i < n; i++) {
@@ -107,16 +107,16 @@ static int note_plan(struct tpu_layer_group *handle, struct npl_layer_group_info
 	}
 	for (int i = 0; i < handle->generated.n_locations; i++) {
 		const struct tpu_location *location = &handle->generated.location[i];
-		if ((!location->is_input && !location->wanted) || !bytes_in(location, true))
+		if ((!location->is_input && !location->is_output) || !bytes_in(location, true))
 			continue;
-		handle->bytes_outside[info->n_moved] = bytes_in(location, false);
-		handle->moved[info->n_moved++] = location->tensor;
+		handle->bytes_outside[info->n_transfers] = bytes_in(location, false);
+		handle->transfer[info->n_transfers++] = location->tensor;
 	}
-	note_made(handle);
+	record_results(handle);
 	return 0;
 }
 
-int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void **opened,
+int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void **opened_group,
 			 struct npl_layer_group_info *info, struct npl_err *err)
 {
 	const struct tpu_machine *machine = state;
@@ -138,7 +138,7 @@ int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void 
 		tpu_layer_group_close(handle);
 		return rc;
 	}
-	*opened = handle;
+	*opened_group = handle;
 	return 0;
 }
 
@@ -170,15 +170,15 @@ static int fill_memory(struct tpu_machine *machine, struct tpu_layer_group *hand
 
 static int take_wanted(const struct tpu_layer_group *handle, const struct tpu_memory *memory, struct npl_err *err)
 {
-	for (int i = 0; i < handle->group.n_wanted && !handle->group.timing_only; i++) {
-		struct npl_tensor tensor = *handle->group.wanted[i];
-		if (tpu_read_tensor(&handle->generated, handle->config, handle->group.wanted[i], &tensor, memory, err))
+	for (int i = 0; i < handle->group.n_outputs && !handle->group.timing_only; i++) {
+		struct npl_tensor tensor = *handle->group.output[i];
+		if (tpu_read_tensor(&handle->generated, handle->config, handle->group.output[i], &tensor, memory, err))
 			return err->code;
 	}
 	return 0;
 }
 
-static int tell_made(const struct tpu_layer_group *handle, int layer, struct npl_err *err)
+static int report_result(const struct tpu_layer_group *handle, int layer, struct npl_err *err)
 {
 	const struct npl_tensor *out = handle->group.layer[layer]->out;
 	struct npl_tensor copy = *out;
@@ -188,7 +188,7 @@ static int tell_made(const struct tpu_layer_group *handle, int layer, struct npl
 	if (!rc)
 		rc = tpu_read_tensor(&handle->generated, handle->config, out, &copy, handle->memory, err);
 	if (!rc)
-		rc = handle->observer->made(handle->observer->context, layer, 0, &copy, err);
+		rc = handle->observer->on_result(handle->observer->context, layer, 0, &copy, err);
 	npl_tensor_free(&copy);
 	return rc;
 }
@@ -201,7 +201,7 @@ static int on_retired(void *context, int64_t instruction, struct npl_err *err)
 	if (layer >= 0 && layer != handle->layer_now)
 		npl_layer_group_progress(&handle->group, layer);
 	handle->layer_now = layer;
-	if (!handle->observer || !handle->observer->made || handle->memory->timing_only)
+	if (!handle->observer || !handle->observer->on_result || handle->memory->timing_only)
 		return 0;
 	int low = 0, high = handle->n_completions;
 	while (low < high) {
@@ -212,7 +212,7 @@ static int on_retired(void *context, int64_t instruction, struct npl_err *err)
 			high = middle;
 	}
 	for (; low < handle->n_completions && handle->completion[low].instruction == instruction; low++)
-		if (tell_made(handle, handle->completion[low].layer, err))
+		if (report_result(handle, handle->completion[low].layer, err))
 			return err->code;
 	return 0;
 }
@@ -266,7 +266,7 @@ static void count_bytes(const struct tpu_layer_group *handle, const struct tpu_c
 static int report(const struct tpu_machine *machine, const struct tpu_layer_group *handle, int i,
 		  struct npl_result *result, struct npl_err *err)
 {
-	const struct tpu_share *share = &handle->attribution.of_layer[i];
+	const struct tpu_share *share = &handle->attribution.layer_share[i];
 	result->cycles = share->cycles;
 	result->macs = share->counters.useful_macs / passes_per_mac(handle->group.layer[i]);
 	result->overflows += share->overflows;
@@ -276,10 +276,10 @@ static int report(const struct tpu_machine *machine, const struct tpu_layer_grou
 	return tpu_energy_of(handle->config, machine->weights, &share->counters, share->cycles, result, err);
 }
 
-int tpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_observer *observer,
+int tpu_layer_group_run(void *state, void *opened_group, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err)
 {
-	struct tpu_layer_group *handle = opened;
+	struct tpu_layer_group *handle = opened_group;
 	struct tpu_memory memory;
 	struct tpu_outcome outcome;
 	int rc = fill_memory(state, handle, &memory, err);
@@ -295,10 +295,10 @@ int tpu_layer_group_run(void *state, void *opened, const struct npl_layer_group_
 }
 
 /* Makes a dump. It has a buffer of its own, so that nothing of another run is in it. */
-int tpu_layer_group_dump(void *state, void *opened, struct npl_program_dump *dump, struct npl_err *err)
+int tpu_layer_group_dump(void *state, void *opened_group, struct npl_program_dump *dump, struct npl_err *err)
 {
 	struct tpu_machine dump_machine = *(struct tpu_machine *)state;
-	struct tpu_layer_group *handle = opened;
+	struct tpu_layer_group *handle = opened_group;
 	struct tpu_memory memory;
 	dump_machine.buffer = NULL;
 	int rc = fill_memory(&dump_machine, handle, &memory, err);

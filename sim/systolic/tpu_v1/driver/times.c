@@ -38,7 +38,7 @@ const struct npl_cycle_class tpu_time_classes[TPU_TIME_CLASSES] = {
 
 /* Boundaries, in the order in which they came. */
 struct boundaries {
-	uint64_t *at;
+	uint64_t *cycle;
 	int64_t count, capacity;
 };
 
@@ -48,16 +48,16 @@ struct transfers {
 	/* the number of the first item that each instruction brings; one more entry ends the last one */
 	int64_t *instruction, *first;
 	int64_t readers, items;
-	struct boundaries arrived, freed;
+	struct boundaries arrivals, releases;
 };
 
 struct times {
 	const struct tpu_config *config;
 	const struct sim_program *program;
 	struct npl_instruction_time *time;
-	uint64_t *issued, *started, *ended; /* the cycles of each instruction */
-	struct transfers transfers[2];      /* tiles, tables */
-	struct sim_cycles *stall;           /* what issue waits for: parts of non_matrix */
+	uint64_t *issue_cycle, *start_cycle, *end_cycle; /* the cycles of each instruction */
+	struct transfers transfers[2];                   /* tiles, tables */
+	struct sim_cycles *stall;                        /* what issue waits for: parts of non_matrix */
 	int64_t stalls, stalls_capacity;
 	bool out_of_memory;
 };
@@ -88,98 +88,98 @@ static bool open_transfers(struct transfers *b, const struct sim_program *progra
 	return true;
 }
 
-static void times_close(void *opened);
+static void times_close(void *state);
 
-static int times_open(void **opened, const void *config, const struct sim_program *program, struct npl_err *err)
+static int times_open(void **state, const void *config, const struct sim_program *program, struct npl_err *err)
 {
 	const size_t n = (size_t)program->count + 1;
-	struct times *times = *opened = calloc(1, sizeof *times);
+	struct times *times = *state = calloc(1, sizeof *times);
 	if (times) {
 		times->config = config;
 		times->program = program;
 		times->time = calloc(n, sizeof *times->time);
-		times->issued = calloc(n, sizeof *times->issued);
-		times->started = calloc(n, sizeof *times->started);
-		times->ended = calloc(n, sizeof *times->ended);
-		if (times->time && times->issued && times->started && times->ended &&
+		times->issue_cycle = calloc(n, sizeof *times->issue_cycle);
+		times->start_cycle = calloc(n, sizeof *times->start_cycle);
+		times->end_cycle = calloc(n, sizeof *times->end_cycle);
+		if (times->time && times->issue_cycle && times->start_cycle && times->end_cycle &&
 		    open_transfers(&times->transfers[TILES], program, TILES) &&
 		    open_transfers(&times->transfers[TABLES], program, TABLES))
 			return 0;
 	}
 	times_close(times);
-	*opened = NULL;
+	*state = NULL;
 	return npl_fail(err, NPL_ENOMEM, "out of memory for the times of %lld instructions", (long long)program->count);
 }
 
-static void times_close(void *opened)
+static void times_close(void *state)
 {
-	struct times *times = opened;
+	struct times *times = state;
 	if (!times)
 		return;
 	for (int kind = TILES; kind <= TABLES; kind++) {
 		free(times->transfers[kind].instruction);
 		free(times->transfers[kind].first);
-		free(times->transfers[kind].arrived.at);
-		free(times->transfers[kind].freed.at);
+		free(times->transfers[kind].arrivals.cycle);
+		free(times->transfers[kind].releases.cycle);
 	}
 	free(times->time);
-	free(times->issued);
-	free(times->started);
-	free(times->ended);
+	free(times->issue_cycle);
+	free(times->start_cycle);
+	free(times->end_cycle);
 	free(times->stall);
 	free(times);
 }
 
-static void add_boundary(struct times *times, struct boundaries *boundaries, uint64_t at)
+static void add_boundary(struct times *times, struct boundaries *boundaries, uint64_t cycle)
 {
-	uint64_t *grown = npl_grow(boundaries->at, boundaries->count, &boundaries->capacity, sizeof *grown);
+	uint64_t *grown = npl_grow(boundaries->cycle, boundaries->count, &boundaries->capacity, sizeof *grown);
 	times->out_of_memory = times->out_of_memory || !grown;
 	if (!grown)
 		return;
-	boundaries->at = grown;
-	grown[boundaries->count++] = at;
+	boundaries->cycle = grown;
+	grown[boundaries->count++] = cycle;
 }
 
-static void times_event(void *opened, const struct sim_event *event)
+static void times_event(void *state, const struct sim_event *event)
 {
-	struct times *times = opened;
+	struct times *times = state;
 	const struct tpu_instruction *in = times->program->instruction;
 	switch (event->kind) {
 	case TPU_ISSUED:
-		times->issued[event->index] = event->cycle;
+		times->issue_cycle[event->index] = event->cycle;
 		break;
 	case TPU_ACTIVATE_STARTED:
 		if (in[event->index].flags & TPU_ACTIVATE_SWITCH) /* it makes room for a table */
-			add_boundary(times, &times->transfers[TABLES].freed, event->cycle + 1);
-		times->started[event->index] = event->cycle;
+			add_boundary(times, &times->transfers[TABLES].releases, event->cycle + 1);
+		times->start_cycle[event->index] = event->cycle;
 		break;
 	case TPU_HOST_STARTED:
 	case TPU_MATRIX_STARTED:
-		times->started[event->index] = event->cycle;
+		times->start_cycle[event->index] = event->cycle;
 		break;
 	case TPU_ACTIVATE_ENDED:
 	case TPU_HOST_ENDED:
 	case TPU_MATRIX_WRITTEN:
-		times->ended[event->index] = event->cycle;
+		times->end_cycle[event->index] = event->cycle;
 		break;
 	case TPU_TABLE_LOADED:
-		add_boundary(times, &times->transfers[TABLES].arrived, event->cycle);
+		add_boundary(times, &times->transfers[TABLES].arrivals, event->cycle);
 		break;
 	case TPU_TILE_PUSHED:
-		add_boundary(times, &times->transfers[TILES].arrived, event->cycle);
+		add_boundary(times, &times->transfers[TILES].arrivals, event->cycle);
 		break;
 	case TPU_TILE_POPPED:
-		add_boundary(times, &times->transfers[TILES].freed, event->cycle);
+		add_boundary(times, &times->transfers[TILES].releases, event->cycle);
 		break;
 	default:
 		break;
 	}
 }
 
-static void times_interval(void *opened, const struct sim_cycles *interval)
+static void times_interval(void *state, const struct sim_cycles *interval)
 {
-	struct times *times = opened;
-	const uint64_t n = interval->to - interval->from;
+	struct times *times = state;
+	const uint64_t n = interval->end - interval->begin;
 	if (interval->instruction >= 0) {
 		uint64_t *cycles = times->time[interval->instruction].cycles;
 		if (interval->cycle_class == TPU_CYCLES_ACTIVE)
@@ -210,9 +210,9 @@ static int64_t last_below(const int64_t *numbers, int64_t n, int64_t value)
 	return low;
 }
 
-static int64_t times_instruction(const void *opened, const struct sim_event *event)
+static int64_t times_instruction(const void *state, const struct sim_event *event)
 {
-	const struct times *times = opened;
+	const struct times *times = state;
 	const bool table = event->kind == TPU_TABLE_LOADED;
 	if (!table && event->kind != TPU_TILE_PUSHED && event->kind != TPU_TILE_SHIFTED &&
 	    event->kind != TPU_TILE_POPPED)
@@ -236,10 +236,10 @@ static void share_stalls(struct times *times)
 		int64_t low = -1;
 		for (int64_t high = times->program->count - 1; high - low > 1;) {
 			const int64_t middle = low + (high - low) / 2;
-			*(times->issued[middle] < interval->from ? &low : &high) = middle;
+			*(times->issue_cycle[middle] < interval->begin ? &low : &high) = middle;
 		}
 		const int64_t waiting = interval->cycle_class == TPU_CYCLES_SYNC_PAUSE ? low : low + 1;
-		times->time[waiting].cycles[time_class[interval->cycle_class]] += interval->to - interval->from;
+		times->time[waiting].cycles[time_class[interval->cycle_class]] += interval->end - interval->begin;
 	}
 }
 
@@ -268,11 +268,11 @@ static void walk_read(const struct times *times, struct walk *walk, int64_t i, u
 	const int64_t capacity = kind == TABLES ? times->config->parameter_tables : times->config->fifo_tiles;
 	for (int64_t n = 0; n < in->acc; n++) {
 		const int64_t item = walk->read[kind]++, previous = item - capacity;
-		if (item >= b->arrived.count)
+		if (item >= b->arrivals.count)
 			continue; /* the program ended without it */
-		const uint64_t arrived = b->arrived.at[item];
-		if (previous >= 0 && previous < b->freed.count && b->freed.at[previous] < arrived)
-			charge(&times->time[i], now, b->freed.at[previous], TPU_TIME_FIFO_FULL);
+		const uint64_t arrived = b->arrivals.cycle[item];
+		if (previous >= 0 && previous < b->releases.count && b->releases.cycle[previous] < arrived)
+			charge(&times->time[i], now, b->releases.cycle[previous], TPU_TIME_FIFO_FULL);
 		charge(&times->time[i], now, arrived, TPU_TIME_WEIGHT_MEMORY);
 	}
 	walk->free[TPU_WEIGHTS] = *now;
@@ -283,22 +283,22 @@ static void walk_matrix(const struct times *times, struct walk *walk, int64_t i,
 	uint64_t *cycles = times->time[i].cycles;
 	/* The waits for a tile and the work are known; in the table they come after the others. */
 	const uint64_t weights = cycles[TPU_TIME_WEIGHT_STALL] + cycles[TPU_TIME_WEIGHT_SHIFT];
-	cycles[TPU_TIME_ACCUMULATORS] = times->started[i] - *now - weights;
-	walk->free[TPU_MATRIX] = times->started[i] + cycles[TPU_TIME_ARRAY_ACTIVE];
+	cycles[TPU_TIME_ACCUMULATORS] = times->start_cycle[i] - *now - weights;
+	walk->free[TPU_MATRIX] = times->start_cycle[i] + cycles[TPU_TIME_ARRAY_ACTIVE];
 	*now = walk->free[TPU_MATRIX];
-	charge(&times->time[i], now, times->ended[i], TPU_TIME_RESULTS);
+	charge(&times->time[i], now, times->end_cycle[i], TPU_TIME_RESULTS);
 }
 
 static void walk_activate(const struct times *times, struct walk *walk, int64_t i, uint64_t *now)
 {
 	struct npl_instruction_time *time = &times->time[i];
-	const uint64_t read = times->ended[i] - (uint64_t)times->config->activate_latency_cycles;
+	const uint64_t read = times->end_cycle[i] - (uint64_t)times->config->activate_latency_cycles;
 	if (tpu_code(times->program)[i].flags & TPU_ACTIVATE_SWITCH)
-		charge(time, now, times->transfers[TABLES].arrived.at[walk->tables++], TPU_TIME_TABLE);
-	charge(time, now, times->started[i], TPU_TIME_ACCUMULATORS);
+		charge(time, now, times->transfers[TABLES].arrivals.cycle[walk->tables++], TPU_TIME_TABLE);
+	charge(time, now, times->start_cycle[i], TPU_TIME_ACCUMULATORS);
 	charge(time, now, read, TPU_TIME_ACTIVATE_CYCLES);
-	charge(time, now, times->ended[i], TPU_TIME_RESULTS);
-	walk->free[TPU_ACTIVATION] = times->ended[i];
+	charge(time, now, times->end_cycle[i], TPU_TIME_RESULTS);
+	walk->free[TPU_ACTIVATION] = times->end_cycle[i];
 }
 
 static void walk_instruction(const struct times *times, struct walk *walk, int64_t i)
@@ -307,7 +307,7 @@ static void walk_instruction(const struct times *times, struct walk *walk, int64
 	const enum tpu_unit unit = tpu_unit_of(in->opcode);
 	const uint64_t pause = in->opcode == TPU_SYNC ? (uint64_t)times->config->sync_cycles : 0;
 	struct npl_instruction_time *time = &times->time[i];
-	uint64_t now = times->issued[i];
+	uint64_t now = times->issue_cycle[i];
 	time->begin = walk->earliest_issue;
 	time->cycles[unit < TPU_UNITS ? TPU_TIME_QUEUE_FULL : TPU_TIME_SYNC] = now - walk->earliest_issue -
 									       time->cycles[TPU_TIME_INPUT_STALL] -
@@ -327,16 +327,16 @@ static void walk_instruction(const struct times *times, struct walk *walk, int64
 	else if (unit == TPU_ACTIVATION)
 		walk_activate(times, walk, i, &now);
 	else if (unit < TPU_UNITS) {
-		charge(time, &now, times->started[i], TPU_TIME_UNIT_BUSY);
-		charge(time, &now, times->ended[i], TPU_TIME_HOST_LINK);
-		walk->free[unit] = times->ended[i];
+		charge(time, &now, times->start_cycle[i], TPU_TIME_UNIT_BUSY);
+		charge(time, &now, times->end_cycle[i], TPU_TIME_HOST_LINK);
+		walk->free[unit] = times->end_cycle[i];
 	}
 	time->end = now;
 }
 
-static int times_take(void *opened, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err)
+static int times_take(void *state, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err)
 {
-	struct times *times = opened;
+	struct times *times = state;
 	struct walk walk = {0};
 	(void)cycles;
 	*table = NULL;

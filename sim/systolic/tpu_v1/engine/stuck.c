@@ -10,7 +10,7 @@
 #include "sim/systolic/tpu_v1/isa/isa.h"
 
 struct text {
-	char at[sizeof((struct npl_err *)0)->msg];
+	char buffer[sizeof((struct npl_err *)0)->msg];
 	size_t length;
 };
 
@@ -18,11 +18,11 @@ __attribute__((format(printf, 2, 3))) static void add(struct text *text, const c
 {
 	va_list arguments;
 	va_start(arguments, format);
-	int n = vsnprintf(text->at + text->length, sizeof text->at - text->length, format, arguments);
+	int n = vsnprintf(text->buffer + text->length, sizeof text->buffer - text->length, format, arguments);
 	va_end(arguments);
 	text->length += n > 0 ? (size_t)n : 0;
-	if (text->length >= sizeof text->at) /* cut off */
-		text->length = sizeof text->at - 1;
+	if (text->length >= sizeof text->buffer) /* cut off */
+		text->length = sizeof text->buffer - 1;
 }
 
 static void add_where(struct text *text, const struct sim_program *program, int64_t index)
@@ -63,7 +63,7 @@ static void add_waiting(struct text *text, const struct sim_program *program, co
 }
 
 /* Says whether the instruction that could help is known. */
-static bool is_told(const struct tpu_waiting *waiting)
+static bool has_cause(const struct tpu_waiting *waiting)
 {
 	if (waiting->index < 0)
 		return true;
@@ -72,12 +72,12 @@ static bool is_told(const struct tpu_waiting *waiting)
 	return waiting->units || (waiting->reason != TPU_FOR_A_QUEUE && waiting->reason != TPU_FOR_UNITS);
 }
 
-int tpu_never_ends(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err)
+int tpu_fail_deadlock(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err)
 {
 	struct text text = {.length = 0};
 	int64_t last = -1;
 	for (int i = 0; i < n; i++)
-		if (!is_told(&waiting[i]))
+		if (!has_cause(&waiting[i]))
 			return npl_fail(err, NPL_EINTERNAL,
 					"the program has come to a stop, and instruction %lld waits "
 					"for nothing",
@@ -94,5 +94,5 @@ int tpu_never_ends(const struct sim_program *program, const struct tpu_waiting *
 		add_waiting(&text, program, next);
 		last = next->index;
 	}
-	return npl_fail(err, NPL_EINPUT, "%s", text.at);
+	return npl_fail(err, NPL_EINPUT, "%s", text.buffer);
 }

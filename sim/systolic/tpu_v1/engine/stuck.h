@@ -25,6 +25,6 @@ struct tpu_waiting {
 };
 /* Fails with NPL_EINPUT: the program can never end. The message has each of the n instructions that wait, in the order
  * of the program: the first is where to look. */
-int tpu_never_ends(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err);
+int tpu_fail_deadlock(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err);
 
 #endif

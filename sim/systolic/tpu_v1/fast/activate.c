@@ -274,7 +274,7 @@ static void from_buffer(const struct tpu_fast_activation *a)
 }
 
 /* Prepares the rows of the result, plane by plane, for being written. */
-static int before_results(const struct tpu_fast_activation *a, struct npl_err *err)
+static int prepare_results(const struct tpu_fast_activation *a, struct npl_err *err)
 {
 	const struct tpu_fast_tensor *r = &a->result;
 	int64_t results = tpu_fast_results(&a->machine->registers, a->instruction);
@@ -291,7 +291,7 @@ int tpu_fast_activate(struct tpu_fast_machine *m, int64_t index, struct npl_err 
 	struct tpu_fast_activation a;
 	const struct tpu_instruction *in = &tpu_code(m->program)[index];
 	int rc = open_activation(&a, m, in, err);
-	rc = rc ? rc : before_results(&a, err);
+	rc = rc ? rc : prepare_results(&a, err);
 	if (!rc && a.pooling != TPU_NO_POOLING)
 		rc = tpu_fast_image_space(&a, err);
 	if (rc)

@@ -33,14 +33,14 @@ struct tpu_fast_activation {
 static inline uint8_t *tpu_fast_vector(const struct tpu_fast_activation *a, const struct tpu_fast_tensor *t, int64_t k,
 				       int plane)
 {
-	int64_t v = t->first + k, row = t->base + plane * t->plane_rows, at = a->lane;
+	int64_t v = t->first + k, row = t->base + plane * t->plane_rows, index = a->lane;
 	if (a->row_pixels == 1) {
 		row += v;
 	} else {
 		row += v / a->row_pixels;
-		at += v % a->row_pixels * a->pixel_lanes;
+		index += v % a->row_pixels * a->pixel_lanes;
 	}
-	return a->machine->memory->buffer + row * a->machine->width + at;
+	return a->machine->memory->buffer + row * a->machine->width + index;
 }
 
 /* Stores result number k, of 8 or 16 bits. */

@@ -145,12 +145,12 @@ struct intervals {
 /* Tells the observer the interval, unless the next one makes it longer. */
 static void follow(const struct sim_observer *observer, struct sim_cycles *interval, struct sim_cycles next)
 {
-	if (interval->to == next.from && interval->cycle_class == next.cycle_class &&
+	if (interval->end == next.begin && interval->cycle_class == next.cycle_class &&
 	    interval->instruction == next.instruction) {
-		interval->to = next.to;
+		interval->end = next.end;
 		return;
 	}
-	if (interval->from < interval->to)
+	if (interval->begin < interval->end)
 		observer->on_cycles(observer->context, interval);
 	*interval = next;
 }
@@ -174,10 +174,10 @@ static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to,
 {
 	struct tpu_counters *counters = &s->outcome->counters;
 	counters->non_matrix += attribute(intervals, TPU_CYCLES_NON_MATRIX, from, to, -1);
-	for (int64_t i = *next; i < s->waits && s->wait[i].from < to; i++) {
+	for (int64_t i = *next; i < s->waits && s->wait[i].begin < to; i++) {
 		const struct tpu_fast_wait *wait = &s->wait[i];
 		const uint64_t known = npl_max_u64(wait->input_end, wait->raw_end);
-		counters->input_stall += attribute(intervals, TPU_CYCLES_INPUT_STALL, npl_max_u64(from, wait->from),
+		counters->input_stall += attribute(intervals, TPU_CYCLES_INPUT_STALL, npl_max_u64(from, wait->begin),
 						   npl_min_u64(to, wait->input_end), -1);
 		counters->raw_stall += attribute(intervals, TPU_CYCLES_RAW_STALL, npl_max_u64(from, wait->input_end),
 						 npl_min_u64(to, wait->raw_end), -1);
@@ -197,16 +197,16 @@ static uint64_t count_tile(struct tpu_fast_schedule *s, const struct tpu_fast_jo
 	struct tpu_counters *counters = &s->outcome->counters;
 	const struct tpu_fast_tile *tile = &s->tile[job->switch_to];
 	counters->weight_stall += attribute(intervals, TPU_CYCLES_WEIGHT_STALL, can,
-					    npl_min_u64(job->start, tile->shifted), job->index);
-	counters->weight_shift += attribute(intervals, TPU_CYCLES_WEIGHT_SHIFT, npl_max_u64(can, tile->shifted),
-					    npl_min_u64(job->start, tile->popped), job->index);
-	return npl_max_u64(tile->popped, can);
+					    npl_min_u64(job->start, tile->shift_cycle), job->index);
+	counters->weight_shift += attribute(intervals, TPU_CYCLES_WEIGHT_SHIFT, npl_max_u64(can, tile->shift_cycle),
+					    npl_min_u64(job->start, tile->pop_cycle), job->index);
+	return npl_max_u64(tile->pop_cycle, can);
 }
 
-static void tell_rest(const struct intervals *intervals)
+static void report_remaining_cycles(const struct intervals *intervals)
 {
 	for (int i = 0; i < TPU_CYCLE_CLASSES && intervals->observer; i++)
-		if (intervals->last[i].from < intervals->last[i].to)
+		if (intervals->last[i].begin < intervals->last[i].end)
 			intervals->observer->on_cycles(intervals->observer->context, &intervals->last[i]);
 }
 
@@ -217,9 +217,9 @@ void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
 	struct intervals intervals = {.observer = s->observer && s->observer->on_cycles ? s->observer : NULL};
 	uint64_t idle = 0; /* the cycle from which on no vector enters */
 	int64_t next = 0;
-	for (int64_t i = 0; i < matrix->resolved; i++) {
+	for (int64_t i = 0; i < matrix->jobs_resolved; i++) {
 		const struct tpu_fast_job *job = &matrix->job[i];
-		uint64_t may_start = npl_max_u64(job->issued + 1, idle), tile_end = may_start;
+		uint64_t may_start = npl_max_u64(job->issue_cycle + 1, idle), tile_end = may_start;
 		count_waits(s, idle, may_start, &next, &intervals);
 		if (job->switch_to >= 0)
 			tile_end = count_tile(s, job, may_start, &intervals);
@@ -228,5 +228,5 @@ void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
 		counters->array_active += attribute(&intervals, TPU_CYCLES_ACTIVE, job->start, idle, job->index);
 	}
 	count_waits(s, idle, s->outcome->cycles, &next, &intervals);
-	tell_rest(&intervals);
+	report_remaining_cycles(&intervals);
 }

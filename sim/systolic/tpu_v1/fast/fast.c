@@ -21,26 +21,26 @@ struct stream {
 static struct sim_event next_of(const struct stream *stream)
 {
 	struct sim_event event = {.kind = (int)stream->kind, .index = stream->n_sent};
-	const size_t at = (size_t)stream->n_sent * stream->step;
-	memcpy(&event.cycle, (const char *)stream->cycle + at, sizeof event.cycle);
+	const size_t offset = (size_t)stream->n_sent * stream->step;
+	memcpy(&event.cycle, (const char *)stream->cycle + offset, sizeof event.cycle);
 	if (stream->index)
-		memcpy(&event.index, (const char *)stream->index + at, sizeof event.index);
+		memcpy(&event.index, (const char *)stream->index + offset, sizeof event.index);
 	return event;
 }
 
 static struct stream starts_of(const struct tpu_fast_unit *unit, enum tpu_event kind)
 {
 	const struct tpu_fast_job *job = unit->job;
-	return (struct stream){kind, &job->start, &job->index, sizeof *job, unit->resolved, 0};
+	return (struct stream){kind, &job->start, &job->index, sizeof *job, unit->jobs_resolved, 0};
 }
 
 static struct stream ends_of(const struct tpu_fast_unit *unit, enum tpu_event kind)
 {
 	const struct tpu_fast_job *job = unit->job;
-	return (struct stream){kind, &job->end, &job->index, sizeof *job, unit->resolved, 0};
+	return (struct stream){kind, &job->end, &job->index, sizeof *job, unit->jobs_resolved, 0};
 }
 
-static bool comes_before(const struct sim_event *a, const struct sim_event *b)
+static bool precedes(const struct sim_event *a, const struct sim_event *b)
 {
 	if (a->cycle != b->cycle)
 		return a->cycle < b->cycle;
@@ -51,7 +51,7 @@ static bool comes_before(const struct sim_event *a, const struct sim_event *b)
 static int64_t tiles_popped(const struct tpu_fast_schedule *s)
 {
 	int64_t popped = 0;
-	while (popped < s->popped && s->tile[popped].popped <= s->outcome->cycles)
+	while (popped < s->tiles_popped && s->tile[popped].pop_cycle <= s->outcome->cycles)
 		popped++;
 	return popped;
 }
@@ -66,13 +66,13 @@ void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct sim_observer 
 		ends_of(&s->unit[TPU_HOST_OUT], TPU_HOST_ENDED),
 		starts_of(&s->unit[TPU_HOST_IN], TPU_HOST_STARTED),
 		starts_of(&s->unit[TPU_HOST_OUT], TPU_HOST_STARTED),
-		{TPU_ISSUED, s->issued, NULL, sizeof *s->issued, s->next, 0},
+		{TPU_ISSUED, s->issue_cycle, NULL, sizeof *s->issue_cycle, s->next, 0},
 		starts_of(&s->unit[TPU_MATRIX], TPU_MATRIX_STARTED),
 		ends_of(&s->unit[TPU_MATRIX], TPU_MATRIX_WRITTEN),
-		{TPU_TABLE_LOADED, &s->table->loaded, NULL, sizeof *s->table, s->loaded, 0},
-		{TPU_TILE_POPPED, &tile->popped, NULL, sizeof *tile, tiles_popped(s), 0},
-		{TPU_TILE_PUSHED, &tile->pushed, NULL, sizeof *tile, s->pushed, 0},
-		{TPU_TILE_SHIFTED, &tile->shifted, NULL, sizeof *tile, s->popped, 0},
+		{TPU_TABLE_LOADED, &s->table->load_cycle, NULL, sizeof *s->table, s->tables_loaded, 0},
+		{TPU_TILE_POPPED, &tile->pop_cycle, NULL, sizeof *tile, tiles_popped(s), 0},
+		{TPU_TILE_PUSHED, &tile->push_cycle, NULL, sizeof *tile, s->tiles_pushed, 0},
+		{TPU_TILE_SHIFTED, &tile->shift_cycle, NULL, sizeof *tile, s->tiles_popped, 0},
 	};
 	const size_t n = sizeof streams / sizeof *streams;
 	for (;;) {
@@ -82,7 +82,7 @@ void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct sim_observer 
 			if (stream->n_sent == stream->count)
 				continue;
 			const struct sim_event next = next_of(stream);
-			if (first && !comes_before(&next, &event))
+			if (first && !precedes(&next, &event))
 				continue;
 			first = stream;
 			event = next;

@@ -23,8 +23,8 @@
 
 /* An instruction of a unit, in the order of issue. */
 struct tpu_fast_job {
-	int64_t index;       /* the instruction's index in the program */
-	uint64_t issued;     /* the cycle in which it issued */
+	int64_t index;        /* the instruction's index in the program */
+	uint64_t issue_cycle; /* the cycle in which it issued */
 	uint64_t start, end; /* the job's cycles, once resolved; for weights the end of the last transfer, rounded up */
 	uint64_t duration;   /* cycles in which its vectors enter the array, are read, or cross the link */
 	int64_t switch_to;   /* matrix, activate: number of the tile or table that it switches to; -1: none */
@@ -35,25 +35,25 @@ struct tpu_fast_job {
 
 struct tpu_fast_unit {
 	struct tpu_fast_job *job;
-	int64_t issued, resolved; /* numbers of jobs issued and resolved */
+	int64_t jobs_issued, jobs_resolved; /* numbers of jobs issued and resolved */
 };
 
 /* Boundaries at which things happen to a tile. */
 struct tpu_fast_tile {
-	uint64_t pushed, shifted, popped;
-	uint64_t switched; /* the start of the pass that switches to it */
+	uint64_t push_cycle, shift_cycle, pop_cycle;
+	uint64_t switch_cycle; /* the start of the pass that switches to it */
 };
 struct tpu_fast_table {
-	uint64_t loaded, used; /* the end of its transfer; the start of the activate that switches to it */
+	uint64_t load_cycle, use_cycle; /* the end of its transfer; the start of the activate that switches to it */
 };
 
 /* A transfer of weights that has begun and has not arrived. */
 struct tpu_fast_transfer {
 	int64_t job; /* the job whose last transfer it is; -1: it is not the last one of a job */
 	bool is_table;
-	uint64_t begun;     /* a cycle of the machine */
-	uint64_t accesses;  /* the accesses of the transfer that have not been answered */
-	uint64_t completed; /* boundary of weight memory's clock at the latest answer so far */
+	uint64_t begin_cycle;      /* a cycle of the machine */
+	uint64_t accesses;         /* the accesses of the transfer that have not been answered */
+	uint64_t completion_cycle; /* boundary of weight memory's clock at the latest answer so far */
 };
 
 /* The port to weight memory. With the preset `fixed` the port is taken until free_cycle + free_part / (bytes per
@@ -61,19 +61,20 @@ struct tpu_fast_transfer {
  * (port_memory.c). */
 struct tpu_fast_port {
 	uint64_t free_cycle, free_part;
-	uint64_t begun; /* cycle in which the last transfer began */
+	uint64_t last_begin_cycle; /* cycle in which the last transfer began */
 
 	struct npl_memory *memory; /* NULL: fixed */
 	struct npl_hz clock, memory_clock;
-	struct tpu_fast_transfer *transfer; /* (capacity) the oldest at arrived % capacity */
-	uint64_t capacity, arrived, issued; /* numbers of transfers since the start; capacity: of `transfer` */
+	struct tpu_fast_transfer *transfer; /* (capacity) the oldest at transfers_arrived % capacity */
+	uint64_t capacity, transfers_arrived,
+		transfers_issued; /* numbers of transfers since the start; capacity: of `transfer` */
 };
 
-/* What holds the issue stage at a sync or halt. It waits in [from, input_end) for host_in, in [from, raw_end) for
+/* What holds the issue stage at a sync or halt. It waits in [begin, input_end) for host_in, in [from, raw_end) for
  * matrix or activate, in [from, output_end) for host_out. The instruction issues in the cycle before `pause`, and
  * [pause, end) is the time that a sync takes. */
 struct tpu_fast_wait {
-	uint64_t from, input_end, raw_end, output_end, pause, end;
+	uint64_t begin, input_end, raw_end, output_end, pause, end;
 };
 
 /* The values last assigned to ranges of rows, -1 at first; an assigned value is never less than those before it. They
@@ -96,18 +97,18 @@ struct tpu_fast_schedule {
 	struct tpu_fast_unit unit[TPU_UNITS];
 	int64_t next;            /* the next instruction to issue */
 	uint64_t earliest_issue; /* the first cycle in which it may issue */
-	uint64_t *issued;        /* the cycle in which each instruction issued */
+	uint64_t *issue_cycle;   /* the cycle in which each instruction issued */
 	bool halted;
 	struct tpu_fast_wait *wait;
 	int64_t waits;
 
 	struct tpu_fast_port port;
-	int64_t jobs_begun; /* jobs of weights whose first transfer has begun */
-	int64_t begun;      /* transfers begun of the job that has more to begin */
+	int64_t jobs_begun;      /* jobs of weights whose first transfer has begun */
+	int64_t transfers_begun; /* transfers begun of the job that has more to begin */
 	int64_t tiles_begun, tables_begun;
 	struct tpu_fast_tile *tile; /* tiles that were pushed, and one more */
 	struct tpu_fast_table *table;
-	int64_t pushed, popped, loaded;                                   /* how many of these times are known */
+	int64_t tiles_pushed, tiles_popped, tables_loaded;                /* how many of these times are known */
 	int64_t tile_switches, table_switches, tiles_taken, tables_taken; /* how many have been issued; resolved */
 
 	struct tpu_fast_ranges writers, readers; /* numbers of matrix and activate jobs, by accumulator row */
@@ -135,8 +136,8 @@ struct tpu_fast_next {
 };
 /* Finds the next transfer. Returns false where there is none, or its time is not known. */
 bool tpu_fast_next_transfer(const struct tpu_fast_schedule *schedule, struct tpu_fast_next *next);
-/* Begins the next transfer in cycle `begun`. Returns the job that is complete with it, or -1. */
-int64_t tpu_fast_begin_transfer(struct tpu_fast_schedule *schedule, bool is_table, uint64_t begun);
+/* Begins the next transfer in cycle begin_cycle. Returns the job that is complete with it, or -1. */
+int64_t tpu_fast_begin_transfer(struct tpu_fast_schedule *schedule, bool is_table, uint64_t begin_cycle);
 /* Notes that the next tile or table arrives. */
 void tpu_fast_arrive(struct tpu_fast_schedule *schedule, bool is_table, int64_t job, uint64_t cycle);
 

@@ -71,7 +71,7 @@ static void one_tap(const struct tpu_fast_machine *m, struct tpu_fast_worker *wo
 		int64_t iy = p.y * w->stride_y + ky * w->dilation_y - w->pad_top;
 		int64_t ix = p.x * w->stride_x + kx * w->dilation_x - w->pad_left;
 		if (iy < 0 || iy >= w->in_height || ix < 0 || ix >= w->in_width)
-			worker->input[i] = worker->outside;
+			worker->input[i] = worker->padding_vector;
 		else
 			worker->input[i] = in_place(
 				m, worker, pass, i,
@@ -93,7 +93,7 @@ static inline void copy_run(uint8_t *to, const uint8_t *from, int64_t n, const u
 /* Taps side by side in one line of the kernel. */
 struct line {
 	int64_t ky, kx, taps;
-	int64_t at; /* byte of the vector at which the taps begin */
+	int64_t byte; /* byte of the vector at which the taps begin */
 };
 
 /* Copies `count` vectors i, i + dilation_x, and so on of the tensor, all inside the image. */
@@ -139,7 +139,7 @@ static void stage_line(const struct tpu_fast_machine *m, struct tpu_fast_worker 
 	const int64_t iy = p->y * w->stride_y + line->ky * w->dilation_y - w->pad_top;
 	const int64_t first = (p->image * w->in_height + iy) * w->in_width, reach = (line->taps - 1) * w->dilation_x;
 	int64_t x0 = p->x * w->stride_x + line->kx * w->dilation_x - w->pad_left;
-	uint8_t *to = staged_row(m, worker, i) + line->at;
+	uint8_t *to = staged_row(m, worker, i) + line->byte;
 	for (int64_t v = 0; v < count; v++, x0 += w->stride_x, to += m->staged_pitch)
 		if (iy < 0 || iy >= w->in_height)
 			memset(to, (uint8_t)pass->inputs.zero_point, (size_t)(line->taps * w->tap_lanes));
@@ -159,9 +159,9 @@ static void several_taps(const struct tpu_fast_machine *m, struct tpu_fast_worke
 	const int64_t filled = w->taps * w->tap_lanes, last = w->first_tap + w->taps;
 	for (int64_t i = 0, count; i < rows; i += count) {
 		const struct position p = position_of(w, row + i + pass->first);
-		struct line line = {.at = 0};
+		struct line line = {.byte = 0};
 		count = npl_min_i64(rows - i, w->out_width - p.x);
-		for (int64_t t = w->first_tap; t < last; t += line.taps, line.at += line.taps * w->tap_lanes) {
+		for (int64_t t = w->first_tap; t < last; t += line.taps, line.byte += line.taps * w->tap_lanes) {
 			line.ky = t / w->kernel_width;
 			line.kx = t % w->kernel_width;
 			line.taps = npl_min_i64(last - t, w->kernel_width - line.kx);
@@ -199,7 +199,7 @@ void tpu_fast_inputs(const struct tpu_fast_machine *m, struct tpu_fast_worker *w
 			worker->input[i] = in_place(m, worker, pass, i, from, k);
 		return;
 	}
-	memset(worker->outside, (uint8_t)pass->inputs.zero_point, (size_t)m->staged_pitch);
+	memset(worker->padding_vector, (uint8_t)pass->inputs.zero_point, (size_t)m->staged_pitch);
 	if (pass->window.taps > 1)
 		several_taps(m, worker, pass, row, rows, k);
 	else if (k > pass->window.tap_lanes)

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool meets(const struct tpu_fast_pending *p, int64_t first, int64_t past)
+static bool overlaps(const struct tpu_fast_pending *p, int64_t first, int64_t past)
 {
 	return p->first < past && first < p->end;
 }
@@ -99,11 +99,11 @@ int tpu_fast_forget(struct tpu_fast_machine *m, int64_t first, int64_t past, str
 {
 	int rc = 0;
 	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING && !rc; p++) {
-		if (!meets(p, first, past))
+		if (!overlaps(p, first, past))
 			continue;
 		if (p->end > past)
 			rc = split(m, p, past, err);
-		if (rc || !meets(p, first, past))
+		if (rc || !overlaps(p, first, past))
 			continue;
 		if (p->first < first)
 			p->end = first;
@@ -117,7 +117,7 @@ int tpu_fast_evaluate_pending(struct tpu_fast_machine *m, int64_t first, int64_t
 {
 	int rc = 0;
 	for (struct tpu_fast_pending *p = m->pending; p < m->pending + TPU_FAST_PENDING && !rc; p++)
-		if (meets(p, first, past))
+		if (overlaps(p, first, past))
 			rc = evaluate_entry(m, p, err);
 	return rc;
 }
@@ -267,8 +267,8 @@ static int new_entry(struct tpu_fast_machine *m, int64_t first, int64_t past, bo
 
 /* Finds the entry that an instruction adds to. It has exactly the instruction's rows; if need be it is cut out of a
  * longer one. */
-static int entry_to_add_to(struct tpu_fast_machine *m, int64_t first, int64_t past, struct tpu_fast_pending **entry,
-			   struct npl_err *err)
+static int find_entry(struct tpu_fast_machine *m, int64_t first, int64_t past, struct tpu_fast_pending **entry,
+		      struct npl_err *err)
 {
 	int64_t until = past;
 	struct tpu_fast_pending *p = tpu_fast_pending_at(m, first, &until);
@@ -296,7 +296,7 @@ int tpu_fast_matrix(struct tpu_fast_machine *m, int64_t index, struct npl_err *e
 	struct tpu_fast_pass pass = pass_of(m, index);
 	int rc = 0;
 	if (in->flags & TPU_MATRIX_ACCUMULATE) {
-		rc = entry_to_add_to(m, first, past, &entry, err);
+		rc = find_entry(m, first, past, &entry, err);
 	} else {
 		rc = tpu_fast_forget(m, first, past, err);
 		rc = rc ? rc : new_entry(m, first, past, false, &entry, err);

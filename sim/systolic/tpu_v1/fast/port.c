@@ -16,7 +16,7 @@ static void transfer(struct tpu_fast_schedule *s, uint64_t ready, uint64_t bytes
 		s->port.free_cycle = ready;
 		s->port.free_part = 0;
 	}
-	s->port.begun = s->port.free_cycle;
+	s->port.last_begin_cycle = s->port.free_cycle;
 	s->port.free_cycle += scaled / rate;
 	s->port.free_part += scaled % rate;
 	if (s->port.free_part >= rate) {
@@ -32,12 +32,12 @@ static uint64_t port_free(const struct tpu_fast_port *port)
 
 void tpu_fast_shift_tiles(struct tpu_fast_schedule *s)
 {
-	for (; s->popped < s->pushed && s->popped <= s->tiles_taken; s->popped++) {
-		struct tpu_fast_tile *tile = &s->tile[s->popped];
-		tile->shifted = tile->pushed;
-		if (s->popped && tile[-1].switched > tile->shifted)
-			tile->shifted = tile[-1].switched;
-		tile->popped = tile->shifted + (uint64_t)s->config->rows;
+	for (; s->tiles_popped < s->tiles_pushed && s->tiles_popped <= s->tiles_taken; s->tiles_popped++) {
+		struct tpu_fast_tile *tile = &s->tile[s->tiles_popped];
+		tile->shift_cycle = tile->push_cycle;
+		if (s->tiles_popped && tile[-1].switch_cycle > tile->shift_cycle)
+			tile->shift_cycle = tile[-1].switch_cycle;
+		tile->pop_cycle = tile->shift_cycle + (uint64_t)s->config->rows;
 	}
 }
 
@@ -45,10 +45,10 @@ void tpu_fast_shift_tiles(struct tpu_fast_schedule *s)
 static bool tile_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 {
 	int64_t previous = s->tiles_begun - s->config->fifo_tiles; /* this tile must have left the FIFO */
-	if (previous >= s->popped)
+	if (previous >= s->tiles_popped)
 		return false;
-	if (previous >= 0 && s->tile[previous].popped > *ready)
-		*ready = s->tile[previous].popped;
+	if (previous >= 0 && s->tile[previous].pop_cycle > *ready)
+		*ready = s->tile[previous].pop_cycle;
 	return true;
 }
 
@@ -57,43 +57,43 @@ static bool table_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 	int64_t previous = s->tables_begun - s->config->parameter_tables; /* this table must be in use, or past it */
 	if (previous >= s->tables_taken)
 		return false;
-	if (previous >= 0 && s->table[previous].used + 1 > *ready)
-		*ready = s->table[previous].used + 1;
+	if (previous >= 0 && s->table[previous].use_cycle + 1 > *ready)
+		*ready = s->table[previous].use_cycle + 1;
 	return true;
 }
 
 /* Returns the job whose transfer is next. */
 static int64_t next_job(const struct tpu_fast_schedule *s)
 {
-	return s->begun ? s->jobs_begun - 1 : s->jobs_begun;
+	return s->transfers_begun ? s->jobs_begun - 1 : s->jobs_begun;
 }
 
 bool tpu_fast_next_transfer(const struct tpu_fast_schedule *s, struct tpu_fast_next *next)
 {
 	const struct tpu_fast_unit *unit = &s->unit[TPU_WEIGHTS];
-	if (next_job(s) == unit->issued)
+	if (next_job(s) == unit->jobs_issued)
 		return false;
 	const struct tpu_fast_job *job = &unit->job[next_job(s)];
 	const struct tpu_instruction *in = &tpu_code(s->program)[job->index];
 	next->is_table = in->flags & TPU_WEIGHTS_PARAMETERS;
-	next->ready = job->issued + 1;
+	next->ready = job->issue_cycle + 1;
 	next->rows = next->is_table ? 8 : (uint64_t)s->config->rows;
-	next->row = in->length + (uint64_t)s->begun * next->rows;
+	next->row = in->length + (uint64_t)s->transfers_begun * next->rows;
 	return next->is_table ? table_has_space(s, &next->ready) : tile_has_space(s, &next->ready);
 }
 
-int64_t tpu_fast_begin_transfer(struct tpu_fast_schedule *s, bool is_table, uint64_t begun)
+int64_t tpu_fast_begin_transfer(struct tpu_fast_schedule *s, bool is_table, uint64_t begin_cycle)
 {
 	const int64_t number = next_job(s);
 	struct tpu_fast_job *job = &s->unit[TPU_WEIGHTS].job[number];
 	*(is_table ? &s->tables_begun : &s->tiles_begun) += 1;
-	if (s->begun++ == 0) {
-		job->start = begun;
+	if (s->transfers_begun++ == 0) {
+		job->start = begin_cycle;
 		s->jobs_begun++;
 	}
-	if (s->begun < job->n_transfers)
+	if (s->transfers_begun < job->n_transfers)
 		return -1;
-	s->begun = 0;
+	s->transfers_begun = 0;
 	return number;
 }
 
@@ -101,14 +101,14 @@ void tpu_fast_arrive(struct tpu_fast_schedule *s, bool is_table, int64_t job, ui
 {
 	struct tpu_fast_unit *unit = &s->unit[TPU_WEIGHTS];
 	if (is_table) {
-		s->table[s->loaded++].loaded = cycle;
+		s->table[s->tables_loaded++].load_cycle = cycle;
 	} else {
-		s->tile[s->pushed++].pushed = cycle;
+		s->tile[s->tiles_pushed++].push_cycle = cycle;
 		tpu_fast_shift_tiles(s);
 	}
 	if (job >= 0) {
 		unit->job[job].end = cycle;
-		unit->resolved = job + 1;
+		unit->jobs_resolved = job + 1;
 	}
 }
 
@@ -120,7 +120,7 @@ bool tpu_fast_advance_weights(struct tpu_fast_schedule *s)
 		return tpu_fast_ask_weights(s);
 	while (tpu_fast_next_transfer(s, &next)) {
 		transfer(s, next.ready, next.rows * (uint64_t)s->config->columns);
-		int64_t job = tpu_fast_begin_transfer(s, next.is_table, s->port.begun);
+		int64_t job = tpu_fast_begin_transfer(s, next.is_table, s->port.last_begin_cycle);
 		tpu_fast_arrive(s, next.is_table, job, port_free(&s->port));
 		moved = true;
 	}

@@ -32,26 +32,27 @@ static bool take_completions(struct tpu_fast_schedule *s)
 {
 	struct tpu_fast_port *port = &s->port;
 	struct npl_memory_completion completion[AT_ONCE];
-	const uint64_t arrived_before = port->arrived;
+	const uint64_t arrived_before = port->transfers_arrived;
 	for (uint64_t n = AT_ONCE; n == AT_ONCE;) {
 		n = npl_memory_take(port->memory, completion, AT_ONCE);
 		for (uint64_t i = 0; i < n; i++) {
 			struct tpu_fast_transfer *transfer = &port->transfer[completion[i].tag % port->capacity];
 			transfer->accesses--;
-			transfer->completed = completion[i].cycle;
+			transfer->completion_cycle = completion[i].cycle;
 		}
 	}
-	while (port->arrived < port->issued && !port->transfer[port->arrived % port->capacity].accesses) {
-		const struct tpu_fast_transfer *first = &port->transfer[port->arrived++ % port->capacity];
-		uint64_t cycle = npl_hz_ceil(first->completed, &port->memory_clock, &port->clock);
-		if (cycle <= first->begun)
-			cycle = first->begun + 1;
+	while (port->transfers_arrived < port->transfers_issued &&
+	       !port->transfer[port->transfers_arrived % port->capacity].accesses) {
+		const struct tpu_fast_transfer *first = &port->transfer[port->transfers_arrived++ % port->capacity];
+		uint64_t cycle = npl_hz_ceil(first->completion_cycle, &port->memory_clock, &port->clock);
+		if (cycle <= first->begin_cycle)
+			cycle = first->begin_cycle + 1;
 		if (cycle < port->free_cycle) /* transfers arrive in the order in which they began */
 			cycle = port->free_cycle;
 		port->free_cycle = cycle;
 		tpu_fast_arrive(s, first->is_table, first->job, cycle);
 	}
-	return port->arrived > arrived_before;
+	return port->transfers_arrived > arrived_before;
 }
 
 static void advance_to(struct tpu_fast_schedule *s, uint64_t cycle)
@@ -65,7 +66,7 @@ static void feed(struct tpu_fast_schedule *s, const struct npl_memory_request *r
 {
 	struct npl_memory *memory = s->port.memory;
 	struct npl_memory_feed feed = {.requests = requests, .n = n};
-	while (npl_memory_feed(memory, &feed), feed.pushed < n) {
+	while (npl_memory_feed(memory, &feed), feed.n_pushed < n) {
 		const uint64_t pending = npl_memory_pending(memory);
 		take_completions(s);
 		if (npl_memory_pending(memory) == pending)
@@ -86,9 +87,9 @@ static uint64_t issue_transfer(struct tpu_fast_schedule *s, uint64_t address, ui
 			uint64_t bytes = end - address;
 			if (access && bytes > access - address % access)
 				bytes = access - address % access;
-			request[n] = (struct npl_memory_request){address, bytes, port->issued, false};
+			request[n] = (struct npl_memory_request){address, bytes, port->transfers_issued, false};
 		}
-		port->transfer[port->issued % port->capacity].accesses += n;
+		port->transfer[port->transfers_issued % port->capacity].accesses += n;
 		feed(s, request, n);
 		if (!n_issued)
 			first = npl_memory_now(port->memory);
@@ -104,13 +105,13 @@ bool tpu_fast_ask_weights(struct tpu_fast_schedule *s)
 	struct tpu_fast_next next;
 	bool moved = false;
 	while (tpu_fast_next_transfer(s, &next)) {
-		struct tpu_fast_transfer *transfer = &port->transfer[port->issued % port->capacity];
+		struct tpu_fast_transfer *transfer = &port->transfer[port->transfers_issued % port->capacity];
 		*transfer = (struct tpu_fast_transfer){.is_table = next.is_table};
 		advance_to(s, next.ready);
 		take_completions(s);
-		transfer->begun = issue_transfer(s, next.row * columns, (next.row + next.rows) * columns);
-		transfer->job = tpu_fast_begin_transfer(s, next.is_table, transfer->begun);
-		port->issued++;
+		transfer->begin_cycle = issue_transfer(s, next.row * columns, (next.row + next.rows) * columns);
+		transfer->job = tpu_fast_begin_transfer(s, next.is_table, transfer->begin_cycle);
+		port->transfers_issued++;
 		moved = true;
 	}
 	return take_completions(s) || moved;
@@ -119,7 +120,7 @@ bool tpu_fast_ask_weights(struct tpu_fast_schedule *s)
 bool tpu_fast_await_weights(struct tpu_fast_schedule *s)
 {
 	struct tpu_fast_port *port = &s->port;
-	if (port->arrived == port->issued)
+	if (port->transfers_arrived == port->transfers_issued)
 		return false;
 	while (!take_completions(s))
 		npl_memory_advance(port->memory, UINT64_MAX / 4, NPL_MEMORY_COMPLETION);

@@ -45,12 +45,13 @@ static void pack_panel(void *context, int64_t panel, int worker)
 static bool is_ready(const struct tpu_fast_pass *pass, int64_t panel)
 {
 	const struct tpu_fast_packed *tile = pass->packed;
-	return tile->filled[panel] && (!pass->inputs.zero_point || tile->sum_k[panel] == rows_that_count(pass, tile));
+	return tile->is_packed[panel] &&
+	       (!pass->inputs.zero_point || tile->sum_k[panel] == rows_that_count(pass, tile));
 }
 
 /* Makes room for the part of sums beyond 32 bits, when the first sum comes that might have one. Returns 0 or
  * NPL_ENOMEM. */
-static int open_beyond(struct tpu_fast_machine *m, struct npl_err *err)
+static int open_sums_overflow(struct tpu_fast_machine *m, struct npl_err *err)
 {
 	bool ok = true;
 	if (!m->overflow)
@@ -85,7 +86,7 @@ int tpu_fast_prepare(struct tpu_fast_machine *m, struct tpu_fast_pending *pendin
 		}
 	if (!rc && bytes)
 		npl_parallel(bytes > ALONE_BYTES ? m->workers : 1, panels, pack_panel, &packing);
-	return rc || !pending->may_wrap ? rc : open_beyond(m, err);
+	return rc || !pending->may_wrap ? rc : open_sums_overflow(m, err);
 }
 
 /* Sets start[j] to what the sums of column j of a panel start from. */

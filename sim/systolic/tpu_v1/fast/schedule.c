@@ -44,11 +44,11 @@ static int open_schedule(struct tpu_fast_schedule *s, struct npl_err *err)
 		s->unit[u].job = array(sizes.jobs[u], sizeof *s->unit[u].job);
 		ok = ok && s->unit[u].job;
 	}
-	s->issued = array(s->program->count, sizeof *s->issued);
+	s->issue_cycle = array(s->program->count, sizeof *s->issue_cycle);
 	s->wait = array(sizes.waits, sizeof *s->wait);
 	s->tile = array(sizes.tile_switches + s->config->fifo_tiles + 1, sizeof *s->tile);
 	s->table = array(sizes.table_switches + s->config->parameter_tables, sizeof *s->table);
-	if (!ok || !s->issued || !s->wait || !s->tile || !s->table)
+	if (!ok || !s->issue_cycle || !s->wait || !s->tile || !s->table)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a program of %lld instructions",
 				(long long)s->program->count);
 	int rc = tpu_fast_ranges_open(&s->writers, s->config->accumulator_rows, err);
@@ -59,7 +59,7 @@ void tpu_fast_schedule_close(struct tpu_fast_schedule *s)
 {
 	for (int u = 0; u < TPU_UNITS; u++)
 		free(s->unit[u].job);
-	free(s->issued);
+	free(s->issue_cycle);
 	free(s->wait);
 	free(s->tile);
 	free(s->table);
@@ -77,7 +77,7 @@ static void note_accumulators(struct tpu_fast_schedule *s, const struct tpu_inst
 		return;
 	job->waits_for_job = tpu_fast_ranges_most(matrix ? &s->readers : &s->writers, in->acc, in->length);
 	tpu_fast_ranges_assign(matrix ? &s->writers : &s->readers, in->acc, in->length,
-			       s->unit[matrix ? TPU_MATRIX : TPU_ACTIVATION].issued);
+			       s->unit[matrix ? TPU_MATRIX : TPU_ACTIVATION].jobs_issued);
 }
 
 /* Puts an instruction that issues at `cycle` into its unit's queue. */
@@ -85,9 +85,9 @@ static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *i
 		    uint64_t cycle)
 {
 	struct tpu_fast_unit *unit = &s->unit[unit_id];
-	struct tpu_fast_job *job = &unit->job[unit->issued];
+	struct tpu_fast_job *job = &unit->job[unit->jobs_issued];
 	*job = (struct tpu_fast_job){.index = s->next,
-				     .issued = cycle,
+				     .issue_cycle = cycle,
 				     .duration = tpu_fast_duration(s, in),
 				     .switch_to = -1,
 				     .waits_for_job = -1};
@@ -99,15 +99,16 @@ static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *i
 		job->switch_to = s->table_switches++;
 	if (unit_id == TPU_MATRIX || unit_id == TPU_ACTIVATION)
 		note_accumulators(s, in, job);
-	unit->issued++;
+	unit->jobs_issued++;
 }
 
 /* Says whether it is known when the queue has room. *from: the cycle from which on it has. */
 static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit unit_id, uint64_t *from)
 {
 	const struct tpu_fast_unit *unit = &s->unit[unit_id];
-	int64_t previous = unit->issued - s->config->queue_instructions; /* this instruction must have left the queue */
-	if (previous >= (unit_id == TPU_WEIGHTS ? s->jobs_begun : unit->resolved))
+	/* the instruction that must have left the queue */
+	int64_t previous = unit->jobs_issued - s->config->queue_instructions;
+	if (previous >= (unit_id == TPU_WEIGHTS ? s->jobs_begun : unit->jobs_resolved))
 		return false;
 	if (previous >= 0 && unit->job[previous].start + 1 > *from)
 		*from = unit->job[previous].start + 1;
@@ -122,17 +123,17 @@ static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64
 					    [TPU_HOST_OUT] = &wait->output_end,
 					    [TPU_MATRIX] = &wait->raw_end,
 					    [TPU_ACTIVATION] = &wait->raw_end};
-	*wait = (struct tpu_fast_wait){.from = s->earliest_issue,
+	*wait = (struct tpu_fast_wait){.begin = s->earliest_issue,
 				       .input_end = s->earliest_issue,
 				       .raw_end = s->earliest_issue,
 				       .output_end = s->earliest_issue};
 	for (int u = 0; u < TPU_UNITS; u++) {
 		const struct tpu_fast_unit *unit = &s->unit[u];
-		if (!(units & 1u << u) || !unit->issued)
+		if (!(units & 1u << u) || !unit->jobs_issued)
 			continue;
-		if (unit->resolved < unit->issued)
+		if (unit->jobs_resolved < unit->jobs_issued)
 			return false;
-		const uint64_t end = unit->job[unit->issued - 1].end;
+		const uint64_t end = unit->job[unit->jobs_issued - 1].end;
 		if (until[u] && end > *until[u])
 			*until[u] = end;
 		*from = end > *from ? end : *from;
@@ -163,7 +164,7 @@ static bool issue_one(struct tpu_fast_schedule *s)
 		enqueue(s, in, unit, cycle);
 	if (in->opcode == TPU_SET_CONFIG)
 		s->registers.value[in->acc] = in->length;
-	s->issued[s->next++] = cycle;
+	s->issue_cycle[s->next++] = cycle;
 	s->earliest_issue = cycle + (uint64_t)s->config->issue_cycles + pause;
 	s->outcome->counters.instructions++;
 	s->halted = in->opcode == TPU_HALT;
@@ -193,7 +194,7 @@ int tpu_fast_schedule(struct tpu_fast_schedule *s, const struct tpu_execution *e
 	}
 	if (rc)
 		return rc;
-	outcome->cycles = s->issued[s->next - 1] + 1;
+	outcome->cycles = s->issue_cycle[s->next - 1] + 1;
 	tpu_fast_count_weight_memory(s);
 	tpu_fast_count_stalls(s);
 	return 0;

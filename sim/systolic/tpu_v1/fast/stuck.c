@@ -5,9 +5,9 @@
 #include "sim/systolic/tpu_v1/engine/stuck.h"
 #include "fast.h"
 
-static bool is_held_up(const struct tpu_fast_schedule *s, enum tpu_unit unit)
+static bool is_blocked(const struct tpu_fast_schedule *s, enum tpu_unit unit)
 {
-	return s->unit[unit].resolved < s->unit[unit].issued;
+	return s->unit[unit].jobs_resolved < s->unit[unit].jobs_issued;
 }
 
 static const struct tpu_instruction *instruction_of(const struct tpu_fast_schedule *s, const struct tpu_fast_job *job)
@@ -26,7 +26,7 @@ static int64_t first_with_its_accumulators(const struct tpu_fast_schedule *s, co
 					   const struct tpu_fast_unit *other)
 {
 	const struct tpu_instruction *in = instruction_of(s, job);
-	for (int64_t i = other->resolved; i < other->issued && other->job[i].index < job->index; i++) {
+	for (int64_t i = other->jobs_resolved; i < other->jobs_issued && other->job[i].index < job->index; i++) {
 		const struct tpu_instruction *user = instruction_of(s, &other->job[i]);
 		if (uses_accumulators(user) && user->acc < (int64_t)in->acc + in->length &&
 		    in->acc < (int64_t)user->acc + user->length)
@@ -38,14 +38,14 @@ static int64_t first_with_its_accumulators(const struct tpu_fast_schedule *s, co
 static struct tpu_waiting unit_waits(const struct tpu_fast_schedule *s, enum tpu_unit unit_id)
 {
 	const struct tpu_fast_unit *unit = &s->unit[unit_id];
-	if (!is_held_up(s, unit_id))
+	if (!is_blocked(s, unit_id))
 		return (struct tpu_waiting){.index = -1};
-	const struct tpu_fast_job *job = &unit->job[unit->resolved];
+	const struct tpu_fast_job *job = &unit->job[unit->jobs_resolved];
 	struct tpu_waiting waiting = {.index = job->index};
 	if (unit_id == TPU_WEIGHTS) {
 		waiting.reason = instruction_of(s, job)->flags & TPU_WEIGHTS_PARAMETERS ? TPU_FOR_TABLE_SPACE
 											: TPU_FOR_TILE_SPACE;
-	} else if (job->switch_to >= (unit_id == TPU_MATRIX ? s->popped : s->loaded)) {
+	} else if (job->switch_to >= (unit_id == TPU_MATRIX ? s->tiles_popped : s->tables_loaded)) {
 		waiting.reason = unit_id == TPU_MATRIX ? TPU_FOR_A_TILE : TPU_FOR_A_TABLE;
 	} else {
 		const enum tpu_unit other = unit_id == TPU_MATRIX ? TPU_ACTIVATION : TPU_MATRIX;
@@ -66,7 +66,7 @@ static struct tpu_waiting issue_waits(const struct tpu_fast_schedule *s)
 		return waiting;
 	}
 	for (enum tpu_unit u = 0; u < TPU_UNITS; u++)
-		waiting.units |= units & (unsigned)is_held_up(s, u) << u;
+		waiting.units |= units & (unsigned)is_blocked(s, u) << u;
 	return waiting;
 }
 
@@ -74,5 +74,5 @@ int tpu_fast_stuck(const struct tpu_fast_schedule *s, struct npl_err *err)
 {
 	const struct tpu_waiting all[] = {unit_waits(s, TPU_WEIGHTS), unit_waits(s, TPU_MATRIX),
 					  unit_waits(s, TPU_ACTIVATION), issue_waits(s)};
-	return tpu_never_ends(s->program, all, 4, err);
+	return tpu_fail_deadlock(s->program, all, 4, err);
 }

@@ -9,12 +9,12 @@
 /* Returns the job before the next one, or a job that ended at 0. */
 static struct tpu_fast_job previous_job(const struct tpu_fast_unit *unit)
 {
-	return unit->resolved ? unit->job[unit->resolved - 1] : (struct tpu_fast_job){0};
+	return unit->jobs_resolved ? unit->job[unit->jobs_resolved - 1] : (struct tpu_fast_job){0};
 }
 
 static bool resolve_link(const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
 {
-	job->start = npl_max_u64(job->issued + 1, previous_job(unit).end);
+	job->start = npl_max_u64(job->issue_cycle + 1, previous_job(unit).end);
 	job->end = job->start + job->duration;
 	return true;
 }
@@ -25,11 +25,11 @@ static bool resolve_matrix(struct tpu_fast_schedule *s, const struct tpu_fast_un
 	const struct tpu_fast_unit *activation = &s->unit[TPU_ACTIVATION];
 	uint64_t registers = (uint64_t)config->matrix_registers, first_write = (uint64_t)config->rows - 1 + registers;
 	const struct tpu_fast_job last = previous_job(unit);
-	uint64_t start = npl_max_u64(job->issued + 1, last.start + last.duration);
-	if (job->switch_to >= s->popped || job->waits_for_job >= activation->resolved)
+	uint64_t start = npl_max_u64(job->issue_cycle + 1, last.start + last.duration);
+	if (job->switch_to >= s->tiles_popped || job->waits_for_job >= activation->jobs_resolved)
 		return false;
 	if (job->switch_to >= 0)
-		start = npl_max_u64(start, s->tile[job->switch_to].popped);
+		start = npl_max_u64(start, s->tile[job->switch_to].pop_cycle);
 	if (job->waits_for_job >= 0) {
 		const struct tpu_fast_job *reader = &activation->job[job->waits_for_job];
 		uint64_t read = reader->start + reader->duration;
@@ -38,7 +38,7 @@ static bool resolve_matrix(struct tpu_fast_schedule *s, const struct tpu_fast_un
 	job->start = start;
 	job->end = start + job->duration + (uint64_t)(config->rows + config->columns - 2) + registers;
 	if (job->switch_to >= 0) {
-		s->tile[job->switch_to].switched = start;
+		s->tile[job->switch_to].switch_cycle = start;
 		s->tiles_taken++;
 		tpu_fast_shift_tiles(s);
 	}
@@ -48,17 +48,17 @@ static bool resolve_matrix(struct tpu_fast_schedule *s, const struct tpu_fast_un
 static bool resolve_activate(struct tpu_fast_schedule *s, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
 {
 	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
-	uint64_t start = npl_max_u64(job->issued + 1, previous_job(unit).end);
-	if (job->switch_to >= s->loaded || job->waits_for_job >= matrix->resolved)
+	uint64_t start = npl_max_u64(job->issue_cycle + 1, previous_job(unit).end);
+	if (job->switch_to >= s->tables_loaded || job->waits_for_job >= matrix->jobs_resolved)
 		return false;
 	if (job->switch_to >= 0)
-		start = npl_max_u64(start, s->table[job->switch_to].loaded);
+		start = npl_max_u64(start, s->table[job->switch_to].load_cycle);
 	if (job->waits_for_job >= 0)
 		start = npl_max_u64(start, matrix->job[job->waits_for_job].end);
 	job->start = start;
 	job->end = start + job->duration + (uint64_t)s->config->activate_latency_cycles;
 	if (job->switch_to >= 0) {
-		s->table[job->switch_to].used = start;
+		s->table[job->switch_to].use_cycle = start;
 		s->tables_taken++;
 	}
 	return true;
@@ -67,7 +67,7 @@ static bool resolve_activate(struct tpu_fast_schedule *s, const struct tpu_fast_
 static bool resolve(struct tpu_fast_schedule *s, enum tpu_unit unit_id)
 {
 	struct tpu_fast_unit *unit = &s->unit[unit_id];
-	struct tpu_fast_job *job = &unit->job[unit->resolved];
+	struct tpu_fast_job *job = &unit->job[unit->jobs_resolved];
 	if (unit_id == TPU_MATRIX)
 		return resolve_matrix(s, unit, job);
 	if (unit_id == TPU_ACTIVATION)
@@ -78,10 +78,10 @@ static bool resolve(struct tpu_fast_schedule *s, enum tpu_unit unit_id)
 bool tpu_fast_advance(struct tpu_fast_schedule *s, enum tpu_unit unit_id)
 {
 	struct tpu_fast_unit *unit = &s->unit[unit_id];
-	int64_t resolved = unit->resolved;
+	int64_t resolved = unit->jobs_resolved;
 	if (unit_id == TPU_WEIGHTS)
 		return tpu_fast_advance_weights(s);
-	while (unit->resolved < unit->issued && resolve(s, unit_id))
-		unit->resolved++;
-	return unit->resolved > resolved;
+	while (unit->jobs_resolved < unit->jobs_issued && resolve(s, unit_id))
+		unit->jobs_resolved++;
+	return unit->jobs_resolved > resolved;
 }

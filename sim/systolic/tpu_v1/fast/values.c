@@ -45,22 +45,22 @@ static void find_streams(struct tpu_fast_machine *m)
 /* Returns the byte of weight memory at which the stream's next tile or table begins; each has `rows` weight rows. */
 static uint64_t take(const struct tpu_fast_machine *m, struct tpu_fast_stream *stream, int64_t rows)
 {
-	while (stream->at < stream->count &&
-	       stream->n_taken >= stream->fetch[stream->at].first + stream->fetch[stream->at].count)
-		stream->at++;
-	if (stream->at == stream->count) /* the schedule has found that the program can never end */
+	while (stream->fetch_index < stream->count &&
+	       stream->n_taken >= stream->fetch[stream->fetch_index].first + stream->fetch[stream->fetch_index].count)
+		stream->fetch_index++;
+	if (stream->fetch_index == stream->count) /* the schedule has found that the program can never end */
 		return TPU_FAST_NO_TILE;
-	const struct tpu_fast_fetch *from = &stream->fetch[stream->at];
+	const struct tpu_fast_fetch *from = &stream->fetch[stream->fetch_index];
 	uint64_t row = from->row + (uint64_t)((stream->n_taken++ - from->first) * rows);
 	return row * (uint64_t)m->config->columns;
 }
 
 static void switch_table(struct tpu_fast_machine *m)
 {
-	uint64_t at = take(m, &m->tables, 8);
+	uint64_t address = take(m, &m->tables, 8);
 	for (int64_t j = 0; j < m->config->columns; j++) {
 		uint8_t entry[8];
-		tpu_fast_weight_bytes(&m->weights, at + 8 * (uint64_t)j, sizeof entry, entry);
+		tpu_fast_weight_bytes(&m->weights, address + 8 * (uint64_t)j, sizeof entry, entry);
 		memcpy(&m->bias[j], entry, 4);
 		memcpy(&m->scale[j], entry + 4, 4);
 	}
@@ -119,8 +119,8 @@ static void *block(bool *ok, int64_t count, size_t size)
 
 static void close_worker(struct tpu_fast_worker *w)
 {
-	void *const blocks[] = {w->sums,    w->product,   w->sums_overflow, (void *)w->input, w->staged,
-				w->outside, w->row_start, w->element,       w->operand};
+	void *const blocks[] = {w->sums,           w->product,   w->sums_overflow, (void *)w->input, w->staged,
+				w->padding_vector, w->row_start, w->element,       w->operand};
 	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
 		free(blocks[i]);
 }
@@ -143,7 +143,7 @@ static bool open_workers(struct tpu_fast_machine *m)
 		w->product = block(&ok, TPU_FAST_BLOCK * m->stride, sizeof *w->product);
 		w->input = block(&ok, TPU_FAST_BLOCK, sizeof *w->input);
 		w->staged = block(&ok, TPU_FAST_BLOCK, (size_t)m->staged_pitch);
-		w->outside = block(&ok, m->staged_pitch, 1);
+		w->padding_vector = block(&ok, m->staged_pitch, 1);
 		w->row_start = block(&ok, TPU_FAST_BLOCK, sizeof *w->row_start);
 		w->element = block(&ok, m->stride, sizeof *w->element);
 		w->operand = block(&ok, m->stride, sizeof *w->operand);

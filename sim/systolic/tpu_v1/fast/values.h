@@ -74,7 +74,7 @@ struct tpu_fast_packed {
 	int64_t k;          /* rows up to the last one in which some weight is not the zero point */
 	int64_t magnitude;  /* the greatest sum of |weight| in a column; -1: not known yet */
 	uint8_t **panel;    /* NULL: the panel has no memory yet */
-	bool *filled;       /* whether the panel is packed */
+	bool *is_packed;    /* whether the panel is packed */
 	int32_t *sum;       /* sum of each column of the packed bytes, over the first sum_k rows */
 	int64_t *sum_k;     /* for each panel; -1: its sums are not known */
 	struct tpu_fast_packed *next;
@@ -98,7 +98,7 @@ struct tpu_fast_fetch {
 };
 struct tpu_fast_stream {
 	struct tpu_fast_fetch *fetch;
-	int64_t count, at; /* at: the fetch that brings number `n_taken` */
+	int64_t count, fetch_index; /* fetch_index: the fetch that brings number `n_taken` */
 	int64_t n_taken;
 };
 
@@ -107,9 +107,9 @@ struct tpu_fast_worker {
 	int32_t *sums, *product; /* (TPU_FAST_BLOCK, stride) */
 	/* the part of `sums` beyond 32 bits, like the machine's `overflow`; NULL until some sum might wrap */
 	int32_t *sums_overflow;
-	const uint8_t **input; /* TPU_FAST_BLOCK */
-	uint8_t *staged;       /* (TPU_FAST_BLOCK, staged_pitch) */
-	uint8_t *outside;      /* a vector of zero points, for taps outside the image */
+	const uint8_t **input;   /* TPU_FAST_BLOCK */
+	uint8_t *staged;         /* (TPU_FAST_BLOCK, staged_pitch) */
+	uint8_t *padding_vector; /* a vector of zero points, for taps outside the image */
 	int32_t *row_start;
 	int16_t *element, *operand; /* vectors in the activation unit: the columns rounded up to 64 */
 	struct sim_faults faults;   /* the faults of the present activate */
@@ -213,7 +213,7 @@ bool tpu_fast_panel_space(struct tpu_fast_weights *weights, struct tpu_fast_pack
 void tpu_fast_pack(const struct tpu_fast_weights *weights, struct tpu_fast_packed *packed, int64_t panel, int64_t k);
 int64_t tpu_fast_tile_magnitude(struct tpu_fast_weights *weights, struct tpu_fast_packed *packed);
 /* Copies bytes of weight memory; beyond the bytes given they are 0. */
-void tpu_fast_weight_bytes(const struct tpu_fast_weights *weights, uint64_t at, size_t bytes, uint8_t *out);
+void tpu_fast_weight_bytes(const struct tpu_fast_weights *weights, uint64_t address, size_t bytes, uint8_t *out);
 
 /* The function of activate.c. */
 int tpu_fast_activate(struct tpu_fast_machine *machine, int64_t index, struct npl_err *err);

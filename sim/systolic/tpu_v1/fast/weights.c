@@ -96,17 +96,17 @@ static uint8_t *panel_memory(struct tpu_fast_weights *w, size_t bytes)
 	return memory;
 }
 
-void tpu_fast_weight_bytes(const struct tpu_fast_weights *w, uint64_t at, size_t bytes, uint8_t *out)
+void tpu_fast_weight_bytes(const struct tpu_fast_weights *w, uint64_t address, size_t bytes, uint8_t *out)
 {
-	size_t available = at < w->n_bytes ? w->n_bytes - (size_t)at : 0;
+	size_t available = address < w->n_bytes ? w->n_bytes - (size_t)address : 0;
 	available = available < bytes ? available : bytes;
 	if (available)
-		memcpy(out, w->bytes + at, available);
+		memcpy(out, w->bytes + address, available);
 	memset(out + available, 0, bytes - available);
 }
 
 /* Says whether the whole tile is in the bytes given of weight memory. */
-static bool is_whole(const struct tpu_fast_weights *w, uint64_t tile)
+static bool has_all_bytes(const struct tpu_fast_weights *w, uint64_t tile)
 {
 	return tile < w->n_bytes && w->n_bytes - tile >= (size_t)(w->rows * w->columns);
 }
@@ -114,7 +114,7 @@ static bool is_whole(const struct tpu_fast_weights *w, uint64_t tile)
 /* Returns the tile's bytes as they are in memory. */
 static const uint8_t *tile_bytes(struct tpu_fast_weights *w, uint64_t tile)
 {
-	if (is_whole(w, tile))
+	if (has_all_bytes(w, tile))
 		return w->bytes + tile;
 	tpu_fast_weight_bytes(w, tile, (size_t)(w->rows * w->columns), w->padded_tile);
 	return w->padded_tile;
@@ -144,10 +144,10 @@ static struct tpu_fast_packed *add_tile(struct tpu_fast_weights *w, uint64_t til
 		return NULL;
 	*p = (struct tpu_fast_packed){.tile = tile, .format = format, .packed_signed = packed_signed, .magnitude = -1};
 	p->panel = npl_arena_array(&w->arena, (size_t)w->panels, sizeof *p->panel);
-	p->filled = npl_arena_array(&w->arena, (size_t)w->panels, sizeof *p->filled);
+	p->is_packed = npl_arena_array(&w->arena, (size_t)w->panels, sizeof *p->is_packed);
 	p->sum = npl_arena_array(&w->arena, (size_t)(w->panels * NPL_INT8_PANEL), sizeof *p->sum);
 	p->sum_k = npl_arena_array(&w->arena, (size_t)w->panels, sizeof *p->sum_k);
-	if (!p->panel || !p->filled || !p->sum || !p->sum_k)
+	if (!p->panel || !p->is_packed || !p->sum || !p->sum_k)
 		return NULL;
 	for (int64_t j = 0; j < w->panels; j++)
 		p->sum_k[j] = -1;
@@ -197,7 +197,7 @@ static void fill(const struct tpu_fast_weights *w, struct tpu_fast_packed *p, in
 	npl_int8_pack_panel(tile + panel * NPL_INT8_PANEL, p->k,
 			    columns_left < NPL_INT8_PANEL ? columns_left : NPL_INT8_PANEL, w->columns,
 			    p->format.is_signed == p->packed_signed ? 0 : 0x80, p->panel[panel]);
-	p->filled[panel] = true;
+	p->is_packed[panel] = true;
 }
 
 bool tpu_fast_panel_space(struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel)
@@ -206,7 +206,7 @@ bool tpu_fast_panel_space(struct tpu_fast_weights *w, struct tpu_fast_packed *p,
 		return true;
 	p->panel[panel] = panel_memory(w, (size_t)npl_int8_panel_bytes(p->k) + 64);
 	/* A tile of which a part is missing is read through memory that all such tiles share. */
-	if (p->panel[panel] && !is_whole(w, p->tile))
+	if (p->panel[panel] && !has_all_bytes(w, p->tile))
 		fill(w, p, panel, tile_bytes(w, p->tile));
 	return p->panel[panel];
 }
@@ -214,7 +214,7 @@ bool tpu_fast_panel_space(struct tpu_fast_weights *w, struct tpu_fast_packed *p,
 void tpu_fast_pack(const struct tpu_fast_weights *w, struct tpu_fast_packed *p, int64_t panel, int64_t k)
 {
 	int32_t *sum = p->sum + panel * NPL_INT8_PANEL;
-	if (!p->filled[panel])
+	if (!p->is_packed[panel])
 		fill(w, p, panel, w->bytes + p->tile);
 	if (k < 0 || p->sum_k[panel] == k)
 		return;

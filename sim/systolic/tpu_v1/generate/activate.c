@@ -101,14 +101,14 @@ static void layout(struct tpu_gen *gen, const struct tpu_gen_group *group, const
 }
 
 /* Sets the registers for reading `count` vectors of the second operand, or of a source in the buffer. */
-static void reads(struct tpu_gen *gen, const struct tpu_gen_address *at, enum tpu_register base, int64_t first,
+static void reads(struct tpu_gen *gen, const struct tpu_gen_address *address, enum tpu_register base, int64_t first,
 		  int64_t count)
 {
-	tpu_gen_set(gen, base, at->row);
-	if (at->allocation && at->allocation->planes > 1)
-		tpu_gen_set(gen, base + 1, at->allocation->plane_rows);
+	tpu_gen_set(gen, base, address->row);
+	if (address->allocation && address->allocation->planes > 1)
+		tpu_gen_set(gen, base + 1, address->allocation->plane_rows);
 	tpu_gen_set(gen, TPU_REG_FIRST_SOURCE, first);
-	tpu_gen_touch_vectors(gen, false, at, first, count);
+	tpu_gen_touch_vectors(gen, false, address, first, count);
 }
 
 /* The addresses of a block's tensors. */
@@ -129,11 +129,11 @@ static struct addresses addresses_of(struct tpu_gen *gen, struct tpu_gen_group *
 }
 
 static void second(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
-		   const struct tpu_gen_address *at, int64_t first, int64_t count)
+		   const struct tpu_gen_address *address, int64_t first, int64_t count)
 {
 	if (group->second >= 0)
-		reads(gen, at, TPU_REG_OPERAND,
-		      tpu_gen_vector_at(at->allocation, out_tile->image, out_tile->row, out_tile->column) + first,
+		reads(gen, address, TPU_REG_OPERAND,
+		      tpu_gen_vector_at(address->allocation, out_tile->image, out_tile->row, out_tile->column) + first,
 		      count);
 }
 

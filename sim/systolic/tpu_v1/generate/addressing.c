@@ -40,12 +40,12 @@ int64_t tpu_gen_vector_at(const struct tpu_gen_allocation *allocation, int64_t i
 	       column - allocation->first_column;
 }
 
-void tpu_gen_touch_vectors(struct tpu_gen *gen, bool writes, const struct tpu_gen_address *at, int64_t first,
+void tpu_gen_touch_vectors(struct tpu_gen *gen, bool writes, const struct tpu_gen_address *address, int64_t first,
 			   int64_t count)
 {
-	const struct tpu_gen_allocation *allocation = at->allocation;
+	const struct tpu_gen_allocation *allocation = address->allocation;
 	for (int p = 0; p < allocation->planes; p++) {
-		int64_t row = at->row + p * allocation->plane_rows;
+		int64_t row = address->row + p * allocation->plane_rows;
 		tpu_gen_touch(gen, false, writes, row + first / allocation->row_pixels,
 			      row + (first + count - 1) / allocation->row_pixels + 1);
 	}

@@ -3,7 +3,7 @@
  * Allocation of rows of the unified buffer (generate.h): first fit (fit.c) over allocations with known lifetimes. When
  * they do not all fit, the batch is run in as few parts as make them fit. Then as many of the last groups as possible
  * are run in fewer parts: in networks the activations are large at the beginning, and the weights, which every part
- * fetches again, at the end. When single images are still too much, given and wanted tensors pass through host memory
+ * fetches again, at the end. When single images are still too much, given tensors and outputs pass through host memory
  * part by part, the largest first. */
 #include <stdlib.h>
 
@@ -61,7 +61,7 @@ static int64_t parts_for_all(struct tpu_gen *gen)
 
 /* Does as many as possible of the last groups before `end` in `parts` parts, the others in `parts_before`. Returns the
  * first group with fewer parts. */
-static int fewer_parts_from(struct tpu_gen *gen, int end, int64_t parts, int64_t parts_before)
+static int set_parts_from_end(struct tpu_gen *gen, int end, int64_t parts, int64_t parts_before)
 {
 	int low = 0, high = end; /* with `parts` from group high on it fits */
 	while (low < high) {
@@ -86,7 +86,7 @@ static bool split_batch(struct tpu_gen *gen)
 		return false;
 	set_parts(gen, 0, gen->n_groups, max_parts);
 	for (int64_t parts = 1; parts < max_parts; parts *= 2)
-		end = fewer_parts_from(gen, end, parts, max_parts);
+		end = set_parts_from_end(gen, end, parts, max_parts);
 	return fits(gen);
 }
 
@@ -138,7 +138,7 @@ static int lay_out(struct tpu_gen *gen)
 	return tpu_gen_layout(gen);
 }
 
-/* A given or wanted store that may go to host memory. */
+/* The store of a given tensor or an output that may go to host memory. */
 struct candidate {
 	int64_t bytes;
 	int store;
@@ -160,7 +160,7 @@ static int find_candidates(struct tpu_gen *gen, struct candidate **candidate)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 	for (int s = 0; s < gen->n_stores; s++) {
 		const struct tpu_gen_store *store = &gen->store[s];
-		if (!store->absent && !store->staged_in_parts && (store->maker < 0 || store->wanted) &&
+		if (!store->absent && !store->staged_in_parts && (store->maker < 0 || store->is_output) &&
 		    bytes_of(store) > 0)
 			(*candidate)[n++] = (struct candidate){bytes_of(store), s};
 	}
@@ -171,41 +171,41 @@ static int find_candidates(struct tpu_gen *gen, struct candidate **candidate)
 /* Sets whether candidates first to end - 1 have their home in host memory, and lays out anew. *fit becomes whether all
  * fits. */
 static int try_in_host_memory(struct tpu_gen *gen, const struct candidate *candidate, int first, int end,
-			      bool in_host_memory, bool *fit)
+			      bool in_host_memory, bool *fits)
 {
 	for (int i = first; i < end; i++)
 		gen->store[candidate[i].store].staged_in_parts = in_host_memory;
 	int rc = lay_out(gen);
 	if (!rc)
-		*fit = split_batch(gen);
+		*fits = split_batch(gen);
 	return rc;
 }
 
-/* Sends the largest given and wanted stores to host memory, as few as make the others fit. It tries one more at a time
+/* Sends the largest stores of given tensors and outputs to host memory, as few as make the others fit. It tries one more at a time
  * at first, and beyond that doubles and halves their number, so that a network of very many layers is laid out a few
  * times and not once for each store. */
-static int send_home(struct tpu_gen *gen, bool *fit)
+static int send_home(struct tpu_gen *gen, bool *fits)
 {
 	struct candidate *candidate;
 	int low = 0, high = 0, step = 1; /* with `low` stores at home in host memory it does not fit */
 	const int n = find_candidates(gen, &candidate);
 	int rc = n < 0 ? n : 0;
-	for (; !rc && !*fit && high < n; step = high < MOST_ONE_BY_ONE ? 1 : 2 * step) {
+	for (; !rc && !*fits && high < n; step = high < MOST_ONE_BY_ONE ? 1 : 2 * step) {
 		low = high;
 		high = n - low < step ? n : low + step;
-		rc = try_in_host_memory(gen, candidate, low, high, true, fit);
+		rc = try_in_host_memory(gen, candidate, low, high, true, fits);
 	}
-	if (rc || !*fit || high - low < 2)
+	if (rc || !*fits || high - low < 2)
 		return rc;
 	int now = high; /* the number of stores that are at home there */
 	while (!rc && high - low > 1) {
 		const int middle = low + (high - low) / 2;
 		rc = try_in_host_memory(gen, candidate, middle < now ? middle : now, middle < now ? now : middle,
-					middle > now, fit);
+					middle > now, fits);
 		now = middle;
-		*(*fit ? &high : &low) = middle;
+		*(*fits ? &high : &low) = middle;
 	}
-	return rc || now == high ? rc : try_in_host_memory(gen, candidate, now, high, true, fit);
+	return rc || now == high ? rc : try_in_host_memory(gen, candidate, now, high, true, fits);
 }
 
 int tpu_gen_allocate(struct tpu_gen *gen)
@@ -216,13 +216,13 @@ int tpu_gen_allocate(struct tpu_gen *gen)
 	if (lay_out(gen))
 		return NPL_ENOMEM;
 	find_images(gen);
-	bool fit = split_batch(gen);
-	int rc = fit ? 0 : send_home(gen, &fit);
-	if (!rc && !fit)
+	bool fits = split_batch(gen);
+	int rc = fits ? 0 : send_home(gen, &fits);
+	if (!rc && !fits)
 		rc = tpu_gen_stream(gen);
 	if (rc)
 		return rc;
-	if (fit)
+	if (fits)
 		spread(gen);
 	report(gen);
 	if (gen->out_of_memory)

@@ -21,7 +21,7 @@ struct item {
 	struct tpu_instruction instruction;
 	int32_t layer;
 	int64_t needed_reads; /* number of read_weights that must have been issued before it; -1: none */
-	int64_t at;           /* the instruction's index in the program */
+	int64_t index;        /* the instruction's index in the program */
 };
 
 struct request {
@@ -36,12 +36,13 @@ struct tpu_gen_emit {
 	struct request *request;
 	int64_t n_requests, requests_capacity;
 	struct tpu_registers registers;
-	uint64_t of_format; /* a bit for each register of a number format that this group has set */
+	uint64_t format_registers; /* a bit for each register of a number format that this group has set */
 	struct tpu_gen_touch touch[MOST_TOUCHES];
 	int n_touches;
-	struct sim_intervals touched[TPU_UNITS][2][2]; /* by unit since the last sync on it, in_host, writes */
-	int64_t tile, table;                           /* weight rows of the tile and the table in use; -1: none */
-	int64_t needed_reads;                          /* `needed_reads` of the next instruction */
+	struct sim_intervals touched_intervals[TPU_UNITS][2]
+					      [2]; /* by unit since the last sync on it, in_host, writes */
+	int64_t tile, table;                       /* weight rows of the tile and the table in use; -1: none */
+	int64_t needed_reads;                      /* `needed_reads` of the next instruction */
 	int32_t layer;
 	int rc;
 };
@@ -69,7 +70,7 @@ void tpu_gen_emit_close(struct tpu_gen *gen)
 		return;
 	for (int u = 0; u < TPU_UNITS; u++)
 		for (int i = 0; i < 4; i++)
-			sim_intervals_clear(&emit->touched[u][i / 2][i % 2]);
+			sim_intervals_clear(&emit->touched_intervals[u][i / 2][i % 2]);
 	free(emit->item);
 	free(emit->request);
 	free(emit);
@@ -79,7 +80,7 @@ void tpu_gen_emit_close(struct tpu_gen *gen)
 void tpu_gen_layer(struct tpu_gen *gen, int layer)
 {
 	gen->emit->layer = layer;
-	gen->emit->of_format = 0;
+	gen->emit->format_registers = 0;
 }
 
 static void append_item(struct tpu_gen *gen, struct tpu_instruction instruction, int64_t needed_reads)
@@ -113,9 +114,9 @@ void tpu_gen_set(struct tpu_gen *gen, enum tpu_register r, int64_t value)
 static void set_format(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
 {
 	struct tpu_gen_emit *emit = gen->emit;
-	if (!(emit->of_format >> r & 1))
+	if (!(emit->format_registers >> r & 1))
 		emit->registers.value[r] = ~bits;
-	emit->of_format |= UINT64_C(1) << r;
+	emit->format_registers |= UINT64_C(1) << r;
 	set_bits(gen, r, bits);
 }
 
@@ -174,7 +175,7 @@ bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
 	return true;
 }
 
-static bool meets(const struct sim_intervals *touched, const struct tpu_gen_touch *touch)
+static bool overlaps(const struct sim_intervals *touched, const struct tpu_gen_touch *touch)
 {
 	return sim_intervals_meet(touched, touch->first, touch->end);
 }
@@ -188,8 +189,8 @@ static unsigned conflicts(const struct tpu_gen_emit *emit, enum tpu_unit unit)
 			const struct tpu_gen_touch *touch = &emit->touch[i];
 			if (u == unit)
 				continue;
-			if (meets(&emit->touched[u][touch->in_host][1], touch) ||
-			    (touch->writes && meets(&emit->touched[u][touch->in_host][0], touch)))
+			if (overlaps(&emit->touched_intervals[u][touch->in_host][1], touch) ||
+			    (touch->writes && overlaps(&emit->touched_intervals[u][touch->in_host][0], touch)))
 				units |= 1u << u;
 		}
 	/* The passes that those activates read have ended before them. Waiting for the array too therefore costs
@@ -205,7 +206,7 @@ static void add_sync(struct tpu_gen *gen, unsigned units)
 	append_item(gen, (struct tpu_instruction){.opcode = TPU_SYNC, .flags = (uint16_t)units}, -1);
 	for (unsigned u = 0; u < TPU_UNITS; u++)
 		for (int i = 0; i < 4 && units >> u & 1; i++)
-			sim_intervals_clear(&emit->touched[u][i / 2][i % 2]);
+			sim_intervals_clear(&emit->touched_intervals[u][i / 2][i % 2]);
 }
 
 void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t acc, int64_t length)
@@ -217,7 +218,7 @@ void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, in
 		add_sync(gen, units);
 	for (int i = 0; i < emit->n_touches; i++) {
 		const struct tpu_gen_touch *t = &emit->touch[i];
-		if (!sim_intervals_add(&emit->touched[unit][t->in_host][t->writes], t->first, t->end))
+		if (!sim_intervals_add(&emit->touched_intervals[unit][t->in_host][t->writes], t->first, t->end))
 			out_of_memory(gen);
 	}
 	append_item(gen,
@@ -247,12 +248,12 @@ static void append_final(struct tpu_gen *gen, struct tpu_instruction instruction
 		}
 		g->of_layer = bigger;
 	}
-	int64_t at = g->program.count - 1;
-	g->of_layer[at] = layer;
+	int64_t index = g->program.count - 1;
+	g->of_layer[index] = layer;
 	if (layer < 0)
 		return;
-	g->layer[layer].first = g->layer[layer].first > g->layer[layer].last ? at : g->layer[layer].first;
-	g->layer[layer].last = at;
+	g->layer[layer].first = g->layer[layer].first > g->layer[layer].last ? index : g->layer[layer].first;
+	g->layer[layer].last = index;
 }
 
 static void issue_requests(struct tpu_gen *gen, int64_t *next, int64_t end)
@@ -287,9 +288,9 @@ int tpu_gen_emit_finish(struct tpu_gen *gen)
 		if (item->needed_reads >= 0)
 			issue_requests(gen, &next, item->needed_reads + ahead);
 		append_final(gen, item->instruction, item->layer);
-		item->at = gen->generated->program.count - 1;
+		item->index = gen->generated->program.count - 1;
 	}
 	for (int g = 0; g < gen->n_groups; g++)
-		gen->group[g].last_item = emit->item[gen->group[g].last_item].at;
+		gen->group[g].last_item = emit->item[gen->group[g].last_item].index;
 	return emit->rc;
 }

@@ -159,11 +159,11 @@ static int by_key(const void *a, const void *b)
  * g. Returns the group at which one does not fit, or -1. */
 static int place_in_order(struct fit *fit, const struct turn_entry *turn_entry, int n, const int *ends, bool one_time)
 {
-	int over = 0; /* the groups before it are done: their allocations have left the list */
+	int n_done = 0; /* the groups before it are done: their allocations have left the list */
 	for (int i = 0; i < n; i++) {
 		const struct tpu_gen_allocation *allocation = &fit->gen->allocation[turn_entry[i].allocation];
-		for (; one_time && over + fit->gen->reuse_delay < allocation->first; over++)
-			for (int r = ends[over]; r >= 0; r = fit->link[r].ends)
+		for (; one_time && n_done + fit->gen->reuse_delay < allocation->first; n_done++)
+			for (int r = ends[n_done]; r >= 0; r = fit->link[r].ends)
 				leave(fit, r);
 		if (!place_allocation(fit, turn_entry[i].allocation, one_time))
 			return allocation->first;

@@ -75,7 +75,7 @@ static int list_staged(struct tpu_gen *gen)
 		const bool in = store->maker < 0;
 		if (!store->staged_in_parts || (in && store->first < 0))
 			continue;
-		int *first = &gen->stage_first[in][in ? tpu_gen_comes_at(gen, s) : tpu_gen_leaves_at(gen, s)];
+		int *first = &gen->stage_first[in][in ? tpu_gen_load_group(gen, s) : tpu_gen_store_group(gen, s)];
 		gen->stage_next[in][s] = *first;
 		*first = s;
 	}

@@ -11,7 +11,7 @@
  *     tpu_load_tensor(&g, &config, x, x, &memory, &err);          each of g.location that is given
  *     struct tpu_execution execution = {.config = &config, .program = &g.program, .memory = memory};
  *     tpu_run_fast(&execution, &outcome, &err);
- *     tpu_read_tensor(&g, &config, y, y, &memory, &err);          each that is wanted
+ *     tpu_read_tensor(&g, &config, y, y, &memory, &err);          each output of the group
  *     tpu_generated_free(&g);
  *
  *   Groups   Conv or Gemm with the layers after it whose input nothing else reads, in the order of activate: Add or
@@ -29,7 +29,7 @@
  *   sync     is emitted only where the unified buffer or host memory needs one.
  *   Buffer   Allocations live from the first instruction that writes them to the last that reads them, and are placed
  *            first fit. When they do not fit, the batch is run in parts, with fewer parts for the last layers. When
- *            that is not enough, given and wanted tensors pass through host memory a part at a time. As the last
+ *            that is not enough, given tensors and outputs pass through host memory a part at a time. As the last
  *            resort the largest tensors live in host memory, and layers run in strips of rows with halo, of columns,
  *            and at worst of one position and one row of channels. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_GENERATE_GENERATE_H
@@ -50,11 +50,11 @@ struct tpu_extent {
 	int64_t host_address, plane_bytes, pixel_bytes;
 };
 
-/* Where a tensor is kept: one that is given or wanted, or one that the buffer holds between the layer that makes it and
+/* Where a tensor is kept: one that is given or an output, or one that the buffer holds between the layer that makes it and
  * those that read it. */
 struct tpu_location {
 	const struct npl_tensor *tensor; /* the tensor by which the layers name it */
-	bool is_input, wanted;
+	bool is_input, is_output;
 	/* Index of the instruction at whose end the whole tensor is there; -1: it is given, or its parts are never
 	 * there together. */
 	int64_t complete_after;
@@ -96,12 +96,12 @@ struct tpu_generated {
 	uint64_t host_bytes_for_size;
 };
 
-/* Says whether the machine can run the layer, size aside. When it cannot, `why` gets the reason. */
-bool tpu_generate_supports(const struct tpu_config *config, const struct npl_layer *layer, char *why, size_t n);
+/* Says whether the machine can run the layer, size aside. When it cannot, `reason` says why. */
+bool tpu_generate_supports(const struct tpu_config *config, const struct npl_layer *layer, char *reason, size_t n);
 
 /* Generates the program of a layer group. It does not read the group's members `constant` and `node`. With timing_only
- * it makes no weight image, and data of weights and biases may be NULL. With n_wanted 0 the wanted tensors are the
- * outputs that no layer of the group reads. Returns 0, NPL_ENOMEM, NPL_EDEVICE where a layer, which the message names,
+ * it makes no weight image, and data of weights and biases may be NULL. With n_outputs 0 the outputs of the
+ * group are the results that no layer of it reads. Returns 0, NPL_ENOMEM, NPL_EDEVICE where a layer, which the message names,
  * is not supported or one tile of it does not fit, or NPL_EINPUT where a scale is not a finite number from 0 on. Unless
  * it returns 0 there is nothing to free. */
 int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *group, struct tpu_generated *generated,

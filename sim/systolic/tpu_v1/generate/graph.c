@@ -7,11 +7,11 @@
 
 #include "impl.h"
 
-static int refuse(struct tpu_gen *gen, int layer, const char *why)
+static int refuse(struct tpu_gen *gen, int layer, const char *reason)
 {
 	const struct npl_layer *l = gen->layer[layer];
 	return npl_fail(gen->err, NPL_EDEVICE, "%s (%s): %s", l->name ? l->name : "layer", npl_op_defs[l->op].name,
-			why);
+			reason);
 }
 
 /* Gives the value a store of its own. Returns 0 or NPL_ENOMEM. */
@@ -296,10 +296,10 @@ static int fused(struct tpu_gen *gen, int layer, int *out)
 static int one_layer(struct tpu_gen *gen, int layer)
 {
 	const struct npl_layer *l = gen->layer[layer];
-	char why[300];
+	char reason[300];
 	int out;
-	if (!tpu_generate_supports(gen->config, l, why, sizeof why))
-		return refuse(gen, layer, why);
+	if (!tpu_generate_supports(gen->config, l, reason, sizeof reason))
+		return refuse(gen, layer, reason);
 	if (find_value(gen, l->out) >= 0)
 		return refuse(gen, layer, "its output is another layer's output too, or an input before it is made");
 	int rc = expand(gen, layer, &out);
@@ -329,21 +329,21 @@ static int mark_resident(struct tpu_gen *gen)
 static int mark_wanted(struct tpu_gen *gen)
 {
 	const struct npl_layer_group *request = gen->request;
-	for (int i = 0; i < request->n_wanted; i++) {
-		int v = find_value(gen, request->wanted[i]);
+	for (int i = 0; i < request->n_outputs; i++) {
+		int v = find_value(gen, request->output[i]);
 		if (v < 0)
 			return npl_fail(gen->err, NPL_EDEVICE, "a tensor is wanted that no layer makes or reads");
-		gen->value[v].wanted = true;
+		gen->value[v].is_output = true;
 	}
-	for (int i = 0; i < gen->n_layers && request->n_wanted == 0; i++) {
+	for (int i = 0; i < gen->n_layers && request->n_outputs == 0; i++) {
 		struct tpu_gen_value *value = &gen->value[find_value(gen, gen->layer[i]->out)];
-		value->wanted = !value->read;
+		value->is_output = !value->read;
 	}
 	for (int v = 0; v < gen->n_values; v++) {
-		if (gen->value[v].wanted && tpu_gen_resolve(gen, v))
+		if (gen->value[v].is_output && tpu_gen_resolve(gen, v))
 			return NPL_ENOMEM;
-		for (int p = 0; p < gen->value[v].n_pieces && gen->value[v].wanted; p++)
-			gen->store[gen->value[v].piece[p].store].wanted = true;
+		for (int p = 0; p < gen->value[v].n_pieces && gen->value[v].is_output; p++)
+			gen->store[gen->value[v].piece[p].store].is_output = true;
 	}
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Joins nodes into groups (impl.h): one pass through the activation unit can do what its steps can, in their order. A
- * node joins the group that makes its input when nothing else reads that input and it is not wanted. An addition joins
+ * node joins the group that makes its input when nothing else reads that input and it is no output. An addition joins
  * the later of the two groups that make its operands, so that the other operand is in the buffer by then. The unit's
  * step brings every value inside a group to its own format, so joining changes no result. */
 #include "impl.h"
@@ -75,7 +75,7 @@ static bool node_fits(const struct tpu_gen *gen, const struct tpu_gen_group *gro
 static struct tpu_gen_group *group_by(struct tpu_gen *gen, const struct tpu_gen_node *node, int k)
 {
 	int s = node->in[k] < 0 ? -1 : whole_store(gen, node->in[k]);
-	if (s < 0 || gen->store[s].maker < 0 || gen->store[s].uses != 1 || gen->store[s].wanted ||
+	if (s < 0 || gen->store[s].maker < 0 || gen->store[s].uses != 1 || gen->store[s].is_output ||
 	    gen->store[s].staged_in_strips)
 		return NULL;
 	struct tpu_gen_group *group = &gen->group[gen->store[s].maker];

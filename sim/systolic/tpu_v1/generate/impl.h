@@ -23,9 +23,9 @@
 enum tpu_gen_kind { TPU_GEN_MATRIX, TPU_GEN_SCALE, TPU_GEN_ADD, TPU_GEN_MULTIPLY, TPU_GEN_FUNCTION, TPU_GEN_POOL };
 
 struct tpu_gen_piece {
-	int store;  /* the store that has the channels; -1: they are channels of `value`, which has many pieces */
-	int value;  /* that other value, where store is -1 */
-	int64_t at; /* the piece's first channel in the value whose list it is in */
+	int store; /* the store that has the channels; -1: they are channels of `value`, which has many pieces */
+	int value; /* that other value, where store is -1 */
+	int64_t first_channel;   /* the piece's first channel in the value whose list it is in */
 	int64_t first, channels; /* the channels of the store, or of the other value */
 };
 
@@ -34,10 +34,10 @@ struct tpu_gen_value {
 	enum tpu_type type;
 	float scale;
 	int32_t zero_point;
-	struct npl_image image;      /* the image as it is kept */
-	bool flat;                   /* nodes see it as (images, channels * height * width) */
-	bool wanted, read, computed; /* computed: a layer makes it, it is not given */
-	bool nested; /* some pieces are of other values: no node reads this value, and it is not wanted as a whole */
+	struct npl_image image;         /* the image as it is kept */
+	bool flat;                      /* nodes see it as (images, channels * height * width) */
+	bool is_output, read, computed; /* computed: a layer makes it, it is not given */
+	bool nested; /* some pieces are of other values: no node reads this value, and it is no output as a whole */
 	int n_pieces;
 	struct tpu_gen_piece *piece;
 };
@@ -49,7 +49,7 @@ struct tpu_gen_store {
 	int maker;   /* the group that writes it; -1: it is given */
 	int first;   /* the group that reads it first; -1: none */
 	bool absent; /* it passes from node to node inside a group and has no allocation */
-	bool wanted;
+	bool is_output;
 	int activation_operand; /* the value through which the activation unit reads it; -1: none, -2: several */
 	bool resident;          /* it is given and is in the buffer before the program starts */
 	/* The store's home is host memory, and the buffer holds the store for a part of the batch, or in strips. */
@@ -215,11 +215,11 @@ void tpu_gen_size_allocation(const struct tpu_gen *gen, struct tpu_gen_allocatio
 int tpu_gen_extents(struct tpu_gen *gen, int value, struct tpu_gen_extent **extent, int *n);
 
 /* lifetimes.c: sets lifetimes and sizes of all allocations of stores, for the groups' parts. A staged store comes
- * before group tpu_gen_comes_at() and leaves after group tpu_gen_leaves_at(); where its allocation holds all images, it
- * comes with the first part and leaves with the last. */
+ * before group tpu_gen_load_group() and leaves after group tpu_gen_store_group(); where its allocation holds all images,
+ * it comes with the first part and leaves with the last. */
 void tpu_gen_lifetimes(struct tpu_gen *gen);
-int tpu_gen_comes_at(const struct tpu_gen *gen, int store);
-int tpu_gen_leaves_at(const struct tpu_gen *gen, int store);
+int tpu_gen_load_group(const struct tpu_gen *gen, int store);
+int tpu_gen_store_group(const struct tpu_gen *gen, int store);
 
 /* allocation.c gives all allocations their rows and splits the batch as far as that takes. */
 int tpu_gen_allocate(struct tpu_gen *gen);
@@ -278,7 +278,7 @@ struct tpu_gen_address tpu_gen_address_of(struct tpu_gen *gen, struct tpu_gen_gr
 /* Returns the number of the allocation's vector for a position of an image of the part. */
 int64_t tpu_gen_vector_at(const struct tpu_gen_allocation *allocation, int64_t image, int64_t row, int64_t column);
 /* Notes that the next instruction reads or writes those vectors. */
-void tpu_gen_touch_vectors(struct tpu_gen *gen, bool writes, const struct tpu_gen_address *at, int64_t first,
+void tpu_gen_touch_vectors(struct tpu_gen *gen, bool writes, const struct tpu_gen_address *address, int64_t first,
 			   int64_t count);
 
 /* activate.c: tpu_gen_activate() takes `count` vectors of a group's out_tile, from `first` on, from accumulator row

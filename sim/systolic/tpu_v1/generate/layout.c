@@ -201,7 +201,7 @@ int tpu_gen_extents(struct tpu_gen *gen, int v, struct tpu_gen_extent **extent, 
 }
 
 /* Says whether a value is kept as if it were one store with an allocation of its own. */
-static bool lies_plainly(const struct tpu_gen *gen, int v, const struct tpu_gen_extent *extent, int n)
+static bool is_contiguous(const struct tpu_gen *gen, int v, const struct tpu_gen_extent *extent, int n)
 {
 	int64_t channels = gen->value[v].image.channels, lanes = 2 * channels > gen->width ? gen->width : channels;
 	if (n != npl_div_up_i64(channels, gen->width))
@@ -235,7 +235,7 @@ static int add_copy(struct tpu_gen *gen, int n, int k, struct copy *copy)
 	struct tpu_gen_value *value = &gen->value[v];
 	*value = gen->value[in];
 	value->tensor = NULL;
-	value->wanted = value->read = false;
+	value->is_output = value->read = false;
 	value->n_pieces = 1;
 	value->piece = npl_arena_alloc(&gen->arena, sizeof *value->piece);
 	if (!value->piece)
@@ -285,9 +285,10 @@ static void reader(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 static int lacks_copy(const struct tpu_gen *gen, const struct tpu_gen_group *group, int *k)
 {
 	int n = -1;
-	if (group->matrix < 0 && !lies_plainly(gen, group->source, group->in_extent, group->n_in_extents))
+	if (group->matrix < 0 && !is_contiguous(gen, group->source, group->in_extent, group->n_in_extents))
 		reader(gen, group, group->source, &n, k);
-	else if (group->second >= 0 && !lies_plainly(gen, group->second, group->second_extent, group->n_second_extents))
+	else if (group->second >= 0 &&
+		 !is_contiguous(gen, group->second, group->second_extent, group->n_second_extents))
 		reader(gen, group, group->second, &n, k);
 	return n;
 }

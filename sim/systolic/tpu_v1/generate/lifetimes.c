@@ -46,7 +46,7 @@ static void see_images(struct tpu_gen *gen, int s, int g)
 	const struct tpu_gen_group *group = &gen->group[g];
 	struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
 	int segment = group->parts > 1 ? group->segment_first : -1;
-	bool stays = (store->maker < 0 || store->wanted) && !store->staged_in_parts;
+	bool stays = (store->maker < 0 || store->is_output) && !store->staged_in_parts;
 	if (allocation->last >= 0 && allocation->segment != segment)
 		allocation->all_images = true;
 	if (stays && segment >= 0)
@@ -55,7 +55,7 @@ static void see_images(struct tpu_gen *gen, int s, int g)
 	allocation->last = g; /* until lifetimes are known this only says that the allocation has been seen */
 }
 
-int tpu_gen_comes_at(const struct tpu_gen *gen, int s)
+int tpu_gen_load_group(const struct tpu_gen *gen, int s)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[store->first];
@@ -64,7 +64,7 @@ int tpu_gen_comes_at(const struct tpu_gen *gen, int s)
 	return npl_max_i64(store->first - 1, group->segment_first);
 }
 
-int tpu_gen_leaves_at(const struct tpu_gen *gen, int s)
+int tpu_gen_store_group(const struct tpu_gen *gen, int s)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[store->maker];
@@ -89,11 +89,11 @@ static void extend_life(struct tpu_gen *gen, int s, int g)
 	if (store->maker < 0 && !store->staged_in_parts)
 		extend(allocation, 0, 0);
 	if (store->maker < 0 && store->staged_in_parts)
-		extend(allocation, tpu_gen_comes_at(gen, s), g);
-	if (store->wanted && !store->staged_in_parts)
+		extend(allocation, tpu_gen_load_group(gen, s), g);
+	if (store->is_output && !store->staged_in_parts)
 		extend(allocation, gen->n_groups, gen->n_groups);
-	if (store->wanted && store->staged_in_parts && store->maker >= 0)
-		extend(allocation, g, tpu_gen_leaves_at(gen, s));
+	if (store->is_output && store->staged_in_parts && store->maker >= 0)
+		extend(allocation, g, tpu_gen_store_group(gen, s));
 }
 
 void tpu_gen_lifetimes(struct tpu_gen *gen)
@@ -127,6 +127,6 @@ void tpu_gen_lifetimes(struct tpu_gen *gen)
 bool tpu_gen_crosses_link(const struct tpu_gen *gen, const struct tpu_gen_store *store)
 {
 	bool over_link = store->maker < 0 ? gen->request->inputs_over_link && !store->resident
-					  : store->wanted && gen->request->outputs_over_link;
+					  : store->is_output && gen->request->outputs_over_link;
 	return over_link && !store->absent;
 }

@@ -59,7 +59,7 @@ static bool is_location(const struct tpu_gen *gen, int v)
 
 /* Says whether all that a group wrote to the store stays until group `last` is done. Parts of a batch that take the
  * same rows one after the other are never there together. */
-static bool stays(const struct tpu_gen *gen, const struct tpu_gen_store *store, int last)
+static bool remains_until(const struct tpu_gen *gen, const struct tpu_gen_store *store, int last)
 {
 	if (store->staged_in_strips)
 		return true;
@@ -80,7 +80,7 @@ static int64_t instruction_completing(const struct tpu_gen *gen, const struct tp
 	}
 	for (int p = 0; p < value->n_pieces; p++) {
 		const struct tpu_gen_store *store = &gen->store[value->piece[p].store];
-		if (store->maker < 0 || !stays(gen, store, last))
+		if (store->maker < 0 || !remains_until(gen, store, last))
 			return -1;
 		complete_after = gen->group[store->maker].last_item > complete_after
 					 ? gen->group[store->maker].last_item
@@ -121,7 +121,7 @@ int tpu_gen_locations(struct tpu_gen *gen)
 		g->location[g->n_locations++] = (struct tpu_location){
 			.tensor = value->tensor,
 			.is_input = !value->computed,
-			.wanted = value->wanted,
+			.is_output = value->is_output,
 			.complete_after = instruction_completing(gen, value),
 			.images = value->image.images,
 			.channels = value->image.channels,
@@ -144,9 +144,9 @@ const struct tpu_location *tpu_location_of(const struct tpu_generated *generated
 	const struct tpu_location key_location = {.tensor = tensor}, *key = &key_location;
 	if (!generated->n_locations)
 		return NULL;
-	const struct tpu_location *const *found = bsearch(&key, generated->by_tensor, (size_t)generated->n_locations,
+	const struct tpu_location *const *match = bsearch(&key, generated->by_tensor, (size_t)generated->n_locations,
 							  sizeof key, by_tensor);
-	return found ? *found : NULL;
+	return match ? *match : NULL;
 }
 
 /* The move of one plane of one extent, to the memory or from it. */

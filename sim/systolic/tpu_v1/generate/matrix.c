@@ -43,30 +43,32 @@ static void set_window(struct tpu_gen *gen, const struct tpu_gen_group *group, c
 {
 	const struct npl_window *w = &gen->node[group->matrix].window;
 	int64_t in[2] = {allocation->height, allocation->width}, out[2] = {out_tile->rows, out_tile->columns};
-	int64_t start[2] = {out_tile->row, out_tile->column}, at[2] = {allocation->first_row, allocation->first_column};
+	int64_t start[2] = {out_tile->row, out_tile->column},
+		first_position[2] = {allocation->first_row, allocation->first_column};
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		tpu_gen_set(gen, TPU_REG_IN_HEIGHT + d, in[d]);
 		tpu_gen_set(gen, TPU_REG_OUT_HEIGHT + d, out[d]);
 		tpu_gen_set(gen, TPU_REG_KERNEL_HEIGHT + d, w->kernel[d]);
 		tpu_gen_set(gen, TPU_REG_STRIDE_Y + d, w->stride[d]);
 		tpu_gen_set(gen, TPU_REG_DILATION_Y + d, w->dilation[d]);
-		tpu_gen_set(gen, TPU_REG_PAD_TOP + d, w->pad_begin[d] + at[d] - start[d] * w->stride[d]);
+		tpu_gen_set(gen, TPU_REG_PAD_TOP + d, w->pad_begin[d] + first_position[d] - start[d] * w->stride[d]);
 	}
 }
 
 /* Says whether the vectors for the array are consecutive vectors of the allocation, one per row, as matrix_multiply
  * takes them. */
 static bool is_plain(const struct tpu_gen *gen, const struct tpu_gen_group *group,
-		     const struct tpu_gen_out_tile *out_tile, const struct tpu_gen_address *at, int64_t lane)
+		     const struct tpu_gen_out_tile *out_tile, const struct tpu_gen_address *address, int64_t lane)
 {
 	const struct npl_window *w = &gen->node[group->matrix].window;
-	int64_t in[2] = {at->allocation->height, at->allocation->width}, out[2] = {out_tile->rows, out_tile->columns};
+	int64_t in[2] = {address->allocation->height, address->allocation->width},
+		out[2] = {out_tile->rows, out_tile->columns};
 	int64_t start[2] = {out_tile->row, out_tile->column},
-		from[2] = {at->allocation->first_row, at->allocation->first_column};
+		from[2] = {address->allocation->first_row, address->allocation->first_column};
 	for (int d = 0; d < NPL_SPATIAL; d++)
 		if (w->kernel[d] != 1 || w->stride[d] != 1 || w->pad_begin[d] || in[d] != out[d] || start[d] != from[d])
 			return false;
-	return at->allocation->row_pixels == 1 && lane == 0;
+	return address->allocation->row_pixels == 1 && lane == 0;
 }
 
 /* The rows of a pass: `count` vectors of the out_tile from `first` on, with their sums from accumulator row acc on. */
@@ -75,18 +77,18 @@ struct pass {
 };
 
 static void convolve(struct tpu_gen *gen, const struct tpu_gen_group *group, const struct tpu_gen_out_tile *out_tile,
-		     const struct tpu_gen_k_tile *tile, const struct tpu_gen_address *at, const struct pass *pass,
+		     const struct tpu_gen_k_tile *tile, const struct tpu_gen_address *address, const struct pass *pass,
 		     unsigned flags)
 {
-	const struct tpu_gen_allocation *allocation = at->allocation;
-	int64_t lane = at->lane + tile->first - group->in_extent[tile->extent].first;
+	const struct tpu_gen_allocation *allocation = address->allocation;
+	int64_t lane = address->lane + tile->first - group->in_extent[tile->extent].first;
 	int64_t image = out_tile->image - allocation->first_image, per_image = out_tile->rows * out_tile->columns;
 	int64_t first = image * per_image + pass->first, last = first + pass->count - 1;
 	if (allocation->planes > 1)
 		tpu_gen_set(gen, TPU_REG_INPUT_PLANE_ROWS, allocation->plane_rows);
-	if (is_plain(gen, group, out_tile, at, lane)) {
-		tpu_gen_touch_vectors(gen, false, at, first, pass->count);
-		tpu_gen_add(gen, TPU_MATRIX_MULTIPLY, flags, at->row + first, pass->acc, pass->count);
+	if (is_plain(gen, group, out_tile, address, lane)) {
+		tpu_gen_touch_vectors(gen, false, address, first, pass->count);
+		tpu_gen_add(gen, TPU_MATRIX_MULTIPLY, flags, address->row + first, pass->acc, pass->count);
 		return;
 	}
 	set_window(gen, group, out_tile, allocation);
@@ -98,8 +100,8 @@ static void convolve(struct tpu_gen *gen, const struct tpu_gen_group *group, con
 	tpu_gen_set(gen, TPU_REG_TAPS, tile->taps);
 	tpu_gen_set(gen, TPU_REG_FIRST_OUTPUT, first);
 	int64_t vectors = allocation->height * allocation->width, low = first / per_image, high = last / per_image + 1;
-	tpu_gen_touch_vectors(gen, false, at, low * vectors, (high - low) * vectors);
-	tpu_gen_add(gen, TPU_CONVOLVE, flags, at->row, pass->acc, pass->count);
+	tpu_gen_touch_vectors(gen, false, address, low * vectors, (high - low) * vectors);
+	tpu_gen_add(gen, TPU_CONVOLVE, flags, address->row, pass->acc, pass->count);
 }
 
 /* Sets the formats of both operands. Returns the flags of the tile of low bytes, without switch and accumulate. */
@@ -158,7 +160,7 @@ static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struc
 			switches = tpu_gen_need(gen, false, block->weight_row + t * gen->rows,
 						npl_min_i64(tiles - t, TPU_GEN_MOST_TILES));
 		const struct tpu_gen_k_tile *tile = &group->k_tile[block->k_first + t / planes];
-		struct tpu_gen_address at = tpu_gen_address_of(gen, group, TPU_GEN_SOURCE, tile->extent);
+		struct tpu_gen_address address = tpu_gen_address_of(gen, group, TPU_GEN_SOURCE, tile->extent);
 		unsigned flags = formats(gen, group);
 		bool last = t == tiles - 1;
 		tpu_gen_set(gen, TPU_REG_USEFUL_CELLS,
@@ -171,7 +173,7 @@ static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struc
 			flags |= TPU_MATRIX_SWITCH;
 		for (int64_t i = 0; i < (last ? pieces : 1); i++) {
 			struct pass piece = last ? piece_of(pass, unit, pieces, i) : *pass;
-			convolve(gen, group, out_tile, tile, &at, &piece,
+			convolve(gen, group, out_tile, tile, &address, &piece,
 				 i ? flags & ~(unsigned)TPU_MATRIX_SWITCH : flags);
 			if (last)
 				tpu_gen_activate(gen, group, out_tile, block, piece.acc, piece.first, piece.count);

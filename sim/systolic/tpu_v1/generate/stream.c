@@ -50,9 +50,9 @@ static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct t
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		int64_t low, end, positions = tpu_gen_tiled_image(gen, group)->size[d];
 		strip.size[d] = 0;
-		for (int64_t at = 0; at < positions; at += group->at_once[d + 1]) {
-			tpu_gen_covered(gen, group, stage->role, d, at,
-					npl_min_i64(group->at_once[d + 1], positions - at), &low, &end);
+		for (int64_t index = 0; index < positions; index += group->at_once[d + 1]) {
+			tpu_gen_covered(gen, group, stage->role, d, index,
+					npl_min_i64(group->at_once[d + 1], positions - index), &low, &end);
 			strip.size[d] = end - low > strip.size[d] ? end - low : strip.size[d];
 		}
 	}

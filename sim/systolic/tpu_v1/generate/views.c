@@ -19,7 +19,7 @@ static int piece_at(const struct tpu_gen_value *value, int64_t channel)
 	int low = 0, high = value->n_pieces - 1;
 	while (low < high) {
 		int middle = (low + high + 1) / 2;
-		if (value->piece[middle].at <= channel)
+		if (value->piece[middle].first_channel <= channel)
 			low = middle;
 		else
 			high = middle - 1;
@@ -31,8 +31,9 @@ static int piece_at(const struct tpu_gen_value *value, int64_t channel)
 static struct tpu_gen_piece cut_piece(const struct tpu_gen_value *value, int p, int64_t first, int64_t end)
 {
 	struct tpu_gen_piece piece = value->piece[p];
-	const int64_t skip = first > piece.at ? first - piece.at : 0;
-	const int64_t channels_left = npl_min_i64(piece.at + piece.channels, end) - piece.at - skip;
+	const int64_t skip = first > piece.first_channel ? first - piece.first_channel : 0;
+	const int64_t channels_left = npl_min_i64(piece.first_channel + piece.channels, end) - piece.first_channel -
+				      skip;
 	piece.first += skip;
 	piece.channels = channels_left > 0 ? channels_left : 0;
 	return piece;
@@ -42,7 +43,7 @@ static void append(struct tpu_gen_value *value, struct tpu_gen_piece piece, int6
 {
 	if (!piece.channels)
 		return;
-	piece.at = *channel;
+	piece.first_channel = *channel;
 	*channel += piece.channels;
 	value->nested |= piece.store < 0;
 	value->piece[value->n_pieces++] = piece;
@@ -97,25 +98,25 @@ static bool push(struct list *list, const struct tpu_gen_piece *piece)
 
 /* Pushes the pieces of the other value that an outer piece sees, the last one first. Returns false when memory runs
  * out. */
-static bool open_piece(const struct tpu_gen *gen, struct list *open, const struct tpu_gen_piece *outer)
+static bool open_piece(const struct tpu_gen *gen, struct list *open_list, const struct tpu_gen_piece *outer)
 {
 	const struct tpu_gen_value *from = &gen->value[outer->value];
 	const int64_t end = outer->first + outer->channels;
-	for (int p = piece_at(from, end - 1); p >= 0 && from->piece[p].at + from->piece[p].channels > outer->first;
-	     p--) {
+	for (int p = piece_at(from, end - 1);
+	     p >= 0 && from->piece[p].first_channel + from->piece[p].channels > outer->first; p--) {
 		const struct tpu_gen_piece piece = cut_piece(from, p, outer->first, end);
-		if (!push(open, &piece))
+		if (!push(open_list, &piece))
 			return false;
 	}
 	return true;
 }
 
 /* Turns the piece on the list `open` into pieces of stores, in the order of channels. The list is empty afterwards. */
-static bool open_all(const struct tpu_gen *gen, struct list *open, struct list *stores)
+static bool open_all(const struct tpu_gen *gen, struct list *open_list, struct list *stores)
 {
-	while (open->n) {
-		const struct tpu_gen_piece piece = open->piece[--open->n];
-		if (!(piece.store < 0 ? open_piece(gen, open, &piece) : push(stores, &piece)))
+	while (open_list->n) {
+		const struct tpu_gen_piece piece = open_list->piece[--open_list->n];
+		if (!(piece.store < 0 ? open_piece(gen, open_list, &piece) : push(stores, &piece)))
 			return false;
 	}
 	return true;
@@ -124,11 +125,11 @@ static bool open_all(const struct tpu_gen *gen, struct list *open, struct list *
 int tpu_gen_resolve(struct tpu_gen *gen, int v)
 {
 	struct tpu_gen_value *value = &gen->value[v];
-	struct list open = {0}, stores = {0};
+	struct list open_list = {0}, stores = {0};
 	if (!value->nested)
 		return 0;
 	const struct tpu_gen_piece whole_value = {.store = -1, .value = v, .channels = value->image.channels};
-	bool opened = push(&open, &whole_value) && open_all(gen, &open, &stores);
+	bool opened = push(&open_list, &whole_value) && open_all(gen, &open_list, &stores);
 	struct tpu_gen_piece *piece = opened ? npl_arena_array(&gen->arena, (size_t)stores.n, sizeof *piece) : NULL;
 	if (piece) {
 		int64_t channel = 0;
@@ -138,7 +139,7 @@ int tpu_gen_resolve(struct tpu_gen *gen, int v)
 		for (int64_t p = 0; p < stores.n; p++)
 			append(value, stores.piece[p], &channel);
 	}
-	free(open.piece);
+	free(open_list.piece);
 	free(stores.piece);
 	return piece ? 0 : npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 }

@@ -12,29 +12,30 @@
 #include <string.h>
 
 /* Gives the bytes of host memory that read_host_memory or write_host_memory touches. */
-static void host_range(const struct tpu_instruction *at, const struct tpu_registers *registers, int64_t *first,
+static void host_range(const struct tpu_instruction *instruction, const struct tpu_registers *registers, int64_t *first,
 		       int64_t *end)
 {
 	*first = registers->value[TPU_REG_HOST_ADDRESS];
 	*end = tpu_saturating_sum(
 		*first + registers->value[TPU_REG_HOST_ROW_BYTES],
-		tpu_saturating_product((int64_t)at->length - 1, registers->value[TPU_REG_HOST_STRIDE]));
+		tpu_saturating_product((int64_t)instruction->length - 1, registers->value[TPU_REG_HOST_STRIDE]));
 }
 
 static int check_host(struct tpu_check *check)
 {
-	bool reads_buffer = check->at->opcode == TPU_WRITE_HOST_MEMORY;
+	bool reads_buffer = check->instruction->opcode == TPU_WRITE_HOST_MEMORY;
 	int64_t first, end, size = (int64_t)1 << 32;
 	if (tpu_check_register(check, TPU_REG_HOST_ROW_BYTES, 1, tpu_row_bytes(check->config)))
 		return check->err->code;
 	if (check->memory && !check->memory->timing_only && check->memory->host_bytes < (size_t)size)
 		size = (int64_t)check->memory->host_bytes;
-	host_range(check->at, &check->registers, &first, &end);
+	host_range(check->instruction, &check->registers, &first, &end);
 	if (end > size)
 		return tpu_refuse(check, "%s bytes %lld to %lld of host memory, which has %lld",
 				  reads_buffer ? "writes" : "reads", (long long)first, (long long)end - 1,
 				  (long long)size);
-	if (tpu_check_rows(check, !reads_buffer, check->at->ub, (int64_t)check->at->ub + check->at->length, 1, 0))
+	if (tpu_check_rows(check, !reads_buffer, check->instruction->ub,
+			   (int64_t)check->instruction->ub + check->instruction->length, 1, 0))
 		return check->err->code;
 	tpu_check_note(check, true, reads_buffer, first, end);
 	return 0;
@@ -46,13 +47,13 @@ void tpu_program_host_written(const struct sim_program *program, int64_t rows, i
 	struct tpu_registers registers = tpu_reset_registers(rows, columns);
 	*first = *end = 0;
 	for (int64_t i = 0; i < program->count; i++) {
-		const struct tpu_instruction *at = &tpu_code(program)[i];
+		const struct tpu_instruction *instruction = &tpu_code(program)[i];
 		int64_t from, to;
-		if (at->opcode == TPU_SET_CONFIG && at->acc < TPU_REGISTERS)
-			registers.value[at->acc] = at->length;
-		if (at->opcode != TPU_WRITE_HOST_MEMORY)
+		if (instruction->opcode == TPU_SET_CONFIG && instruction->acc < TPU_REGISTERS)
+			registers.value[instruction->acc] = instruction->length;
+		if (instruction->opcode != TPU_WRITE_HOST_MEMORY)
 			continue;
-		host_range(at, &registers, &from, &to);
+		host_range(instruction, &registers, &from, &to);
 		*first = *first == *end || from < *first ? from : *first;
 		*end = to > *end ? to : *end;
 	}
@@ -62,7 +63,7 @@ void tpu_program_host_written(const struct sim_program *program, int64_t rows, i
 static int check_tables(struct tpu_check *check, int64_t first_row)
 {
 	const struct tpu_memory *memory = check->memory;
-	int64_t columns = check->config->columns, entries = check->at->acc * columns;
+	int64_t columns = check->config->columns, entries = check->instruction->acc * columns;
 	if (!memory || memory->timing_only || !memory->weights)
 		return 0;
 	for (int64_t i = 0; i < entries; i++) {
@@ -87,8 +88,8 @@ static int check_tables(struct tpu_check *check, int64_t first_row)
 
 static int check_weights(struct tpu_check *check)
 {
-	bool tables = check->at->flags & TPU_WEIGHTS_PARAMETERS;
-	int64_t first = check->at->length, count = check->at->acc;
+	bool tables = check->instruction->flags & TPU_WEIGHTS_PARAMETERS;
+	int64_t first = check->instruction->length, count = check->instruction->acc;
 	int64_t end = first + count * (tables ? 8 : check->config->rows);
 	int64_t size = check->config->weight_bytes / check->config->columns;
 	if (end > size)
@@ -105,16 +106,16 @@ static int check_weights(struct tpu_check *check)
 
 static int check_one(struct tpu_check *check)
 {
-	char why[200];
-	if (!sim_instruction_ok(&tpu_instructions, 0, check->at, why, sizeof why))
-		return tpu_refuse(check, "%s", why);
-	switch (check->at->opcode) {
+	char reason[200];
+	if (!sim_instruction_ok(&tpu_instructions, 0, check->instruction, reason, sizeof reason))
+		return tpu_refuse(check, "%s", reason);
+	switch (check->instruction->opcode) {
 	case TPU_HALT:
 		if (check->index + 1 < check->program->count)
 			return tpu_refuse(check, "more instructions follow, expected it once and last");
 		return 0;
 	case TPU_SET_CONFIG:
-		check->registers.value[check->at->acc] = check->at->length;
+		check->registers.value[check->instruction->acc] = check->instruction->length;
 		return 0;
 	case TPU_READ_HOST_MEMORY:
 	case TPU_WRITE_HOST_MEMORY:
@@ -138,19 +139,21 @@ static int check_last(struct tpu_check *check)
 		return npl_fail(check->err, NPL_EINPUT, "%s: no instructions, expected a program that ends with halt",
 				check->source);
 	check->index = program->count - 1;
-	check->at = &tpu_code(program)[check->index];
-	return check->at->opcode == TPU_HALT ? 0 : tpu_refuse(check, "the last instruction, expected a halt after it");
+	check->instruction = &tpu_code(program)[check->index];
+	return check->instruction->opcode == TPU_HALT
+		       ? 0
+		       : tpu_refuse(check, "the last instruction, expected a halt after it");
 }
 
 /* Counts all tiles and tables that read_weights bring: a switch may wait for one that is read later in the program. */
 static void count_weights(struct tpu_check *check)
 {
 	for (int64_t i = 0; i < check->program->count; i++) {
-		const struct tpu_instruction *at = &tpu_code(check->program)[i];
-		if (at->opcode == TPU_READ_WEIGHTS && at->flags & TPU_WEIGHTS_PARAMETERS)
-			check->tables += at->acc;
-		else if (at->opcode == TPU_READ_WEIGHTS)
-			check->tiles += at->acc;
+		const struct tpu_instruction *instruction = &tpu_code(check->program)[i];
+		if (instruction->opcode == TPU_READ_WEIGHTS && instruction->flags & TPU_WEIGHTS_PARAMETERS)
+			check->tables += instruction->acc;
+		else if (instruction->opcode == TPU_READ_WEIGHTS)
+			check->tiles += instruction->acc;
 	}
 }
 
@@ -177,11 +180,11 @@ static int check_program(struct tpu_check *check)
 	count_weights(check);
 	for (int64_t i = 0; i < program->count && !rc; i++) {
 		check->index = i;
-		check->at = &tpu_code(program)[i];
+		check->instruction = &tpu_code(program)[i];
 		check->n_accesses = 0;
 		rc = check_one(check);
-		if (!rc && check->at->opcode == TPU_SYNC)
-			tpu_hazards_sync(hazards, check->at->flags);
+		if (!rc && check->instruction->opcode == TPU_SYNC)
+			tpu_hazards_sync(hazards, check->instruction->flags);
 		if (!rc)
 			rc = tpu_check_hazards(check, hazards);
 		note_written(check);

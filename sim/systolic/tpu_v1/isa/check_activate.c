@@ -12,12 +12,12 @@ struct vectors {
 
 static enum tpu_type type_in(const struct tpu_check *check, enum tpu_register r)
 {
-	return (enum tpu_type)tpu_held(check, r);
+	return (enum tpu_type)tpu_register_value(check, r);
 }
 
 static bool is_table_function(const struct tpu_check *check)
 {
-	enum tpu_function function = tpu_function_of(check->at->flags);
+	enum tpu_function function = tpu_function_of(check->instruction->flags);
 	return function == TPU_SIGMOID || function == TPU_TANH;
 }
 
@@ -44,12 +44,13 @@ static int check_unconverted(struct tpu_check *check)
 				  "the registers source_type and result_type are %s and %s, expected the same "
 				  "without an operand",
 				  tpu_type_name(source), tpu_type_name(result));
-	if (tpu_held(check, TPU_REG_SOURCE_ZERO_POINT) != tpu_held(check, TPU_REG_RESULT_ZERO_POINT))
+	if (tpu_register_value(check, TPU_REG_SOURCE_ZERO_POINT) !=
+	    tpu_register_value(check, TPU_REG_RESULT_ZERO_POINT))
 		return tpu_refuse(check,
 				  "the registers source_zero_point and result_zero_point are %lld and %lld, "
 				  "expected the same without an operand",
-				  (long long)tpu_held(check, TPU_REG_SOURCE_ZERO_POINT),
-				  (long long)tpu_held(check, TPU_REG_RESULT_ZERO_POINT));
+				  (long long)tpu_register_value(check, TPU_REG_SOURCE_ZERO_POINT),
+				  (long long)tpu_register_value(check, TPU_REG_RESULT_ZERO_POINT));
 	return 0;
 }
 
@@ -62,7 +63,7 @@ static int check_limit(struct tpu_check *check)
 
 static int check_steps(struct tpu_check *check)
 {
-	enum tpu_operand operand = tpu_operand_of(check->at->flags);
+	enum tpu_operand operand = tpu_operand_of(check->instruction->flags);
 	if (check_type(check, TPU_REG_SOURCE_TYPE, TPU_REG_SOURCE_ZERO_POINT) ||
 	    check_type(check, TPU_REG_RESULT_TYPE, TPU_REG_RESULT_ZERO_POINT))
 		return check->err->code;
@@ -75,7 +76,7 @@ static int check_steps(struct tpu_check *check)
 		return check->err->code;
 	if (is_table_function(check) && tpu_check_scale(check, TPU_REG_FUNCTION_SCALE))
 		return check->err->code;
-	return tpu_function_of(check->at->flags) == TPU_RELU6 ? check_limit(check) : 0;
+	return tpu_function_of(check->instruction->flags) == TPU_RELU6 ? check_limit(check) : 0;
 }
 
 /* Checks a pooling and sets *results. The number of taps is limited so that sums of 16-bit values fit 32 bits. */
@@ -85,14 +86,17 @@ static int check_pooling(struct tpu_check *check, int64_t *results)
 	static const char *const axis[] = {"height", "width"};
 	if (tpu_check_window(check, false))
 		return check->err->code;
-	int64_t taps = tpu_held(check, TPU_REG_KERNEL_HEIGHT) * tpu_held(check, TPU_REG_KERNEL_WIDTH);
+	int64_t taps = tpu_register_value(check, TPU_REG_KERNEL_HEIGHT) *
+		       tpu_register_value(check, TPU_REG_KERNEL_WIDTH);
 	if (taps > MOST_TAPS)
 		return tpu_refuse(check, "a pooling window of %lld taps, expected at most %d", (long long)taps,
 				  MOST_TAPS);
 	for (int d = 0; d < 2; d++) {
-		int64_t kernel = tpu_held(check, TPU_REG_KERNEL_HEIGHT + d), pad = tpu_held(check, TPU_REG_PAD_TOP + d);
-		int64_t in = tpu_held(check, TPU_REG_IN_HEIGHT + d), out = tpu_held(check, TPU_REG_OUT_HEIGHT + d);
-		int64_t last = (out - 1) * tpu_held(check, TPU_REG_STRIDE_Y + d) - pad;
+		int64_t kernel = tpu_register_value(check, TPU_REG_KERNEL_HEIGHT + d),
+			pad = tpu_register_value(check, TPU_REG_PAD_TOP + d);
+		int64_t in = tpu_register_value(check, TPU_REG_IN_HEIGHT + d),
+			out = tpu_register_value(check, TPU_REG_OUT_HEIGHT + d);
+		int64_t last = (out - 1) * tpu_register_value(check, TPU_REG_STRIDE_Y + d) - pad;
 		if (kernel - 1 < pad || last > in - 1)
 			return tpu_refuse(check,
 					  "the %s window along the %s begins at %lld, expected %lld to %lld so that "
@@ -101,18 +105,19 @@ static int check_pooling(struct tpu_check *check, int64_t *results)
 					  (long long)(kernel - 1 < pad ? -pad : last), 1 - (long long)kernel,
 					  (long long)in - 1);
 	}
-	int64_t image = tpu_held(check, TPU_REG_IN_HEIGHT) * tpu_held(check, TPU_REG_IN_WIDTH);
-	if (check->at->length % image)
+	int64_t image = tpu_register_value(check, TPU_REG_IN_HEIGHT) * tpu_register_value(check, TPU_REG_IN_WIDTH);
+	if (check->instruction->length % image)
 		return tpu_refuse(check, "%lld source vectors, expected whole images of in_height x in_width = %lld",
-				  (long long)check->at->length, (long long)image);
-	*results = tpu_saturating_product(check->at->length / image,
-					  tpu_held(check, TPU_REG_OUT_HEIGHT) * tpu_held(check, TPU_REG_OUT_WIDTH));
+				  (long long)check->instruction->length, (long long)image);
+	*results = tpu_saturating_product(check->instruction->length / image,
+					  tpu_register_value(check, TPU_REG_OUT_HEIGHT) *
+						  tpu_register_value(check, TPU_REG_OUT_WIDTH));
 	return 0;
 }
 
 static void rows_of(const struct tpu_check *check, const struct vectors *v, int64_t *first, int64_t *end)
 {
-	int64_t per_row = tpu_held(check, TPU_REG_RESULT_ROW_PIXELS);
+	int64_t per_row = tpu_register_value(check, TPU_REG_RESULT_ROW_PIXELS);
 	*first = v->base + v->first / per_row;
 	*end = v->base + tpu_saturating_sum(v->first, v->count - 1) / per_row + 1;
 }
@@ -140,7 +145,7 @@ static int check_overlap(struct tpu_check *check, const struct vectors *read, co
 			 const char *role)
 {
 	int64_t read_first, read_end, first, end;
-	bool pooling = tpu_pooling_of(check->at->flags) != TPU_NO_POOLING;
+	bool pooling = tpu_pooling_of(check->instruction->flags) != TPU_NO_POOLING;
 	if (!pooling && same_place(read, result))
 		return 0;
 	rows_of(check, read, &read_first, &read_end);
@@ -160,18 +165,18 @@ static int check_overlap(struct tpu_check *check, const struct vectors *read, co
 
 static int check_places(struct tpu_check *check, int64_t results)
 {
-	unsigned flags = check->at->flags;
+	unsigned flags = check->instruction->flags;
 	enum tpu_operand operand = tpu_operand_of(flags);
 	bool from_buffer = flags & TPU_ACTIVATE_FROM_BUFFER, second = operand == TPU_ADD || operand == TPU_MULTIPLY;
-	int64_t first = tpu_held(check, TPU_REG_FIRST_SOURCE), length = check->at->length;
-	struct vectors source = {tpu_held(check, TPU_REG_SOURCE), first, length,
-				 tpu_held(check, TPU_REG_SOURCE_PLANE_ROWS),
+	int64_t first = tpu_register_value(check, TPU_REG_FIRST_SOURCE), length = check->instruction->length;
+	struct vectors source = {tpu_register_value(check, TPU_REG_SOURCE), first, length,
+				 tpu_register_value(check, TPU_REG_SOURCE_PLANE_ROWS),
 				 tpu_planes(type_in(check, TPU_REG_SOURCE_TYPE))};
-	struct vectors operand_vectors = {tpu_held(check, TPU_REG_OPERAND), first, length,
-					  tpu_held(check, TPU_REG_OPERAND_PLANE_ROWS),
+	struct vectors operand_vectors = {tpu_register_value(check, TPU_REG_OPERAND), first, length,
+					  tpu_register_value(check, TPU_REG_OPERAND_PLANE_ROWS),
 					  tpu_planes(type_in(check, TPU_REG_OPERAND_TYPE))};
-	struct vectors result = {check->at->ub, tpu_held(check, TPU_REG_FIRST_RESULT), results,
-				 tpu_held(check, TPU_REG_RESULT_PLANE_ROWS),
+	struct vectors result = {check->instruction->ub, tpu_register_value(check, TPU_REG_FIRST_RESULT), results,
+				 tpu_register_value(check, TPU_REG_RESULT_PLANE_ROWS),
 				 tpu_planes(type_in(check, TPU_REG_RESULT_TYPE))};
 	if (from_buffer && check_vectors(check, false, &source))
 		return check->err->code;
@@ -186,7 +191,7 @@ static int check_places(struct tpu_check *check, int64_t results)
 
 static int check_table(struct tpu_check *check, bool raw)
 {
-	unsigned flags = check->at->flags;
+	unsigned flags = check->instruction->flags;
 	if (flags & TPU_ACTIVATE_SWITCH) {
 		if (check->table_switches == check->tables)
 			return tpu_refuse(check,
@@ -202,9 +207,9 @@ static int check_table(struct tpu_check *check, bool raw)
 
 int tpu_check_activate(struct tpu_check *check)
 {
-	unsigned flags = check->at->flags;
+	unsigned flags = check->instruction->flags;
 	bool raw = type_in(check, TPU_REG_RESULT_TYPE) == TPU_I32;
-	int64_t results = check->at->length;
+	int64_t results = check->instruction->length;
 	if (raw && flags & ~(unsigned)TPU_ACTIVATE_SWITCH)
 		return tpu_refuse(check, "the register result_type is i32, expected no flag but `switch` with it");
 	if (check_table(check, raw))
@@ -217,7 +222,7 @@ int tpu_check_activate(struct tpu_check *check)
 		return check->err->code;
 	if (tpu_check_register(check, TPU_REG_RESULT_COLUMNS, 1, check->config->columns) ||
 	    tpu_check_layout(check, TPU_REG_RESULT_PIXEL_LANES, TPU_REG_RESULT_ROW_PIXELS, TPU_REG_RESULT_LANE,
-			     tpu_held(check, TPU_REG_RESULT_COLUMNS)))
+			     tpu_register_value(check, TPU_REG_RESULT_COLUMNS)))
 		return check->err->code;
 	return check_places(check, results);
 }

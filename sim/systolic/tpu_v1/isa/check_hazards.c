@@ -51,7 +51,7 @@ static int compare_with(struct tpu_check *check, const struct tpu_hazards *hazar
 			&hazards->accesses[unit][kind_of(access->in_host, writes)], access->first, access->end);
 		if (!conflicting)
 			continue;
-		sim_program_location_text(check->program, conflicting->at.index, location, sizeof location);
+		sim_program_location_text(check->program, conflicting->location.index, location, sizeof location);
 		return tpu_refuse(check, "%s %s %lld of %s, which %s %s; expected a `sync %s` between them",
 				  access->writes ? "writes" : "reads", access->in_host ? "byte" : "row",
 				  (long long)npl_max_i64(conflicting->first, access->first),
@@ -63,7 +63,7 @@ static int compare_with(struct tpu_check *check, const struct tpu_hazards *hazar
 
 int tpu_check_hazards(struct tpu_check *check, struct tpu_hazards *hazards)
 {
-	enum tpu_unit unit = tpu_unit_of(check->at->opcode);
+	enum tpu_unit unit = tpu_unit_of(check->instruction->opcode);
 	for (int i = 0; i < check->n_accesses; i++)
 		for (enum tpu_unit u = 0; u < TPU_UNITS; u++)
 			if (u != unit && compare_with(check, hazards, u, &check->access[i]))

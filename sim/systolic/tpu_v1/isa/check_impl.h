@@ -23,7 +23,7 @@ struct tpu_check {
 	const char *source;
 	struct npl_err *err;
 	int64_t index; /* the index of the instruction that is checked */
-	const struct tpu_instruction *at;
+	const struct tpu_instruction *instruction;
 	struct tpu_registers registers;
 	struct tpu_access access[TPU_MOST_ACCESSES]; /* the accesses of this instruction */
 	int n_accesses;
@@ -32,7 +32,7 @@ struct tpu_check {
 	int64_t written_first, written_end;    /* rows of the unified buffer, so far; both 0: none */
 };
 
-static inline int64_t tpu_held(const struct tpu_check *check, enum tpu_register r)
+static inline int64_t tpu_register_value(const struct tpu_check *check, enum tpu_register r)
 {
 	if (tpu_register_kind_of(r) == TPU_SIGNED)
 		return tpu_signed(&check->registers, r);

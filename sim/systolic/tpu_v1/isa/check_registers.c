@@ -9,11 +9,11 @@
 
 int tpu_refuse(struct tpu_check *check, const char *format, ...)
 {
-	const struct sim_source_location at = {check->index, check->program->line[check->index]};
+	const struct sim_source_location location = {check->index, check->program->line[check->index]};
 	char name[40];
 	va_list args;
 	va_start(args, format);
-	sim_refuse(check->err, check->source, &at,
+	sim_refuse(check->err, check->source, &location,
 		   sim_instruction_name(check->program, check->index, name, sizeof name), format, args);
 	va_end(args);
 	return check->err->code;
@@ -21,7 +21,7 @@ int tpu_refuse(struct tpu_check *check, const char *format, ...)
 
 int tpu_check_register(struct tpu_check *check, enum tpu_register r, int64_t low, int64_t high)
 {
-	int64_t value = tpu_held(check, r);
+	int64_t value = tpu_register_value(check, r);
 	if (value >= low && value <= high)
 		return 0;
 	return tpu_refuse(check, "the register %s is %lld, expected %lld to %lld", tpu_register_name(r),
@@ -45,7 +45,7 @@ int tpu_check_scale(struct tpu_check *check, enum tpu_register r)
 int tpu_check_zero_point(struct tpu_check *check, enum tpu_register r, enum tpu_type type)
 {
 	static const int64_t low[TPU_TYPES] = {[TPU_I8] = -128}, high[TPU_TYPES] = {[TPU_I8] = 127, [TPU_U8] = 255};
-	int64_t value = tpu_held(check, r);
+	int64_t value = tpu_register_value(check, r);
 	if (value >= low[type] && value <= high[type])
 		return 0;
 	return tpu_refuse(check, "the register %s is %lld, expected %lld to %lld: the type is %s", tpu_register_name(r),
@@ -55,10 +55,10 @@ int tpu_check_zero_point(struct tpu_check *check, enum tpu_register r, enum tpu_
 int tpu_check_layout(struct tpu_check *check, enum tpu_register pixel_lanes, enum tpu_register row_pixels,
 		     enum tpu_register first_lane, int64_t lanes)
 {
-	int64_t width = tpu_row_bytes(check->config), l = tpu_held(check, pixel_lanes);
+	int64_t width = tpu_row_bytes(check->config), l = tpu_register_value(check, pixel_lanes);
 	if (tpu_check_register(check, pixel_lanes, 1, width) || tpu_check_register(check, row_pixels, 1, width / l))
 		return check->err->code;
-	int64_t first = tpu_held(check, first_lane);
+	int64_t first = tpu_register_value(check, first_lane);
 	if (first + lanes > l)
 		return tpu_refuse(check,
 				  "lanes %lld to %lld of each vector, expected at most %lld: the register %s is %lld",
@@ -84,7 +84,7 @@ int tpu_check_window(struct tpu_check *check, bool dilated)
 
 int tpu_check_accumulators(struct tpu_check *check, const char *does)
 {
-	int64_t first = check->at->acc, end = first + check->at->length;
+	int64_t first = check->instruction->acc, end = first + check->instruction->length;
 	if (end > check->config->accumulator_rows)
 		return tpu_refuse(check, "%s accumulator rows %lld to %lld, expected at most %lld", does,
 				  (long long)first, (long long)end - 1, (long long)check->config->accumulator_rows - 1);

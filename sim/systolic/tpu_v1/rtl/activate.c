@@ -86,7 +86,7 @@ static void drive_next(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	const struct tpu_rtl_fifo *tables = &rtl->weights.fifo[TPU_RTL_TABLE];
 	const struct tpu_rtl_issued *next = tpu_rtl_queue_at(&rtl->activate.queue, 0);
 	bool switches = next->instruction.flags & TPU_ACTIVATE_SWITCH;
-	if ((switches && tables->arrived == 0) || tpu_rtl_unwritten(rtl, next) >= 0)
+	if ((switches && tables->slots_arrived == 0) || tpu_rtl_unwritten(rtl, next) >= 0)
 		return;
 	wires->activate_starts = true;
 	wires->reading = cycles_per_vector(rtl->context.config, next) * (uint64_t)beats(next);
@@ -186,9 +186,9 @@ static bool pool(struct tpu_rtl_activate *activate, bool reads, const struct tpu
 	int64_t columns = tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS);
 	bool values = !context->memory->timing_only;
 	if (reads && values)
-		tpu_rtl_lines_put(&activate->lines, activate->windows.read, columns, activate->value);
+		tpu_rtl_lines_put(&activate->lines, activate->windows.sources_read, columns, activate->value);
 	if (reads)
-		activate->windows.read++;
+		activate->windows.sources_read++;
 	if (!tpu_rtl_windows_complete(&activate->windows))
 		return false;
 	if (values)
@@ -242,7 +242,7 @@ bool tpu_rtl_activate_clock(struct tpu_rtl_activate *activate, const struct tpu_
 	bool works = activate->busy;
 	if (works && !context->rc)
 		work(activate, wires, context);
-	if (wires->to == TPU_ACTIVATION)
+	if (wires->target_unit == TPU_ACTIVATION)
 		tpu_rtl_queue_push(&activate->queue, &wires->issued);
-	return works || wires->to == TPU_ACTIVATION;
+	return works || wires->target_unit == TPU_ACTIVATION;
 }

@@ -15,18 +15,18 @@ static unsigned busy_units(const struct tpu_rtl *rtl)
 void tpu_rtl_issue_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 {
 	const struct tpu_rtl_issue *issue = &rtl->issue;
-	wires->to = TPU_UNITS;
+	wires->target_unit = TPU_UNITS;
 	if (issue->pause) {
 		/* Any instruction makes issue pause for issue_cycles - 1. A longer pause is a sync's own time, which
 		 * comes first. */
 		wires->sync_pauses = issue->pause >= (uint64_t)rtl->context.config->issue_cycles;
 		return;
 	}
-	const struct tpu_instruction *at = &tpu_code(rtl->context.program)[issue->next];
-	enum tpu_unit unit = tpu_unit_of(at->opcode);
-	if (at->opcode == TPU_SYNC)
-		wires->awaited_units = at->flags & busy_units(rtl);
-	else if (at->opcode == TPU_HALT)
+	const struct tpu_instruction *instruction = &tpu_code(rtl->context.program)[issue->next];
+	enum tpu_unit unit = tpu_unit_of(instruction->opcode);
+	if (instruction->opcode == TPU_SYNC)
+		wires->awaited_units = instruction->flags & busy_units(rtl);
+	else if (instruction->opcode == TPU_HALT)
 		wires->awaited_units = busy_units(rtl);
 	if (unit == TPU_UNITS) {
 		wires->issues = !wires->awaited_units;
@@ -35,8 +35,8 @@ void tpu_rtl_issue_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires)
 	const struct tpu_rtl_queue *queue = tpu_rtl_queue_of(rtl, unit);
 	wires->issues = queue->count < queue->slots;
 	if (wires->issues) {
-		wires->to = unit;
-		wires->issued = (struct tpu_rtl_issued){issue->next, *at, issue->registers};
+		wires->target_unit = unit;
+		wires->issued = (struct tpu_rtl_issued){issue->next, *instruction, issue->registers};
 	}
 }
 
@@ -47,15 +47,15 @@ bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires
 		return issue->pause--;
 	if (!wires->issues)
 		return false;
-	const struct tpu_instruction *at = &tpu_code(context->program)[issue->next];
+	const struct tpu_instruction *instruction = &tpu_code(context->program)[issue->next];
 	tpu_rtl_begins(context, TPU_ISSUED, issue->next);
 	context->outcome->counters.instructions++;
-	if (at->opcode == TPU_SET_CONFIG)
-		issue->registers.value[at->acc] = at->length;
-	issue->halted = at->opcode == TPU_HALT;
+	if (instruction->opcode == TPU_SET_CONFIG)
+		issue->registers.value[instruction->acc] = instruction->length;
+	issue->halted = instruction->opcode == TPU_HALT;
 	issue->next++;
 	issue->pause = (uint64_t)context->config->issue_cycles - 1;
-	if (at->opcode == TPU_SYNC)
+	if (instruction->opcode == TPU_SYNC)
 		issue->pause += (uint64_t)context->config->sync_cycles;
 	return true;
 }

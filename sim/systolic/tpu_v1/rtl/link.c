@@ -68,7 +68,7 @@ static void transfer(struct tpu_rtl_link *link, struct tpu_rtl_context *context)
 
 bool tpu_rtl_link_clock(struct tpu_rtl_link *link, const struct tpu_rtl_wires *wires, struct tpu_rtl_context *context)
 {
-	bool arrives = wires->to == link->unit;
+	bool arrives = wires->target_unit == link->unit;
 	if (wires->link_starts[direction(link)])
 		start(link, context);
 	bool works = link->busy;

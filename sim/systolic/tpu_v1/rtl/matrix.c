@@ -45,16 +45,16 @@ void tpu_rtl_matrix_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wires
 static void start(struct tpu_rtl_matrix *matrix, struct tpu_rtl_context *context)
 {
 	matrix->current = tpu_rtl_queue_pop(&matrix->queue);
-	const struct tpu_instruction *at = &matrix->current.instruction;
-	matrix->rows_left = (int64_t)at->length * tpu_rtl_rows_per_vector(&matrix->current);
+	const struct tpu_instruction *instruction = &matrix->current.instruction;
+	matrix->rows_left = (int64_t)instruction->length * tpu_rtl_rows_per_vector(&matrix->current);
 	matrix->rows_sent = 0;
 	int64_t last = (matrix->first_flight + matrix->in_flight++) % matrix->flights;
 	matrix->flight[last] = (struct tpu_rtl_flight){.index = matrix->current.index,
-						       .first = at->acc,
-						       .end = (int64_t)at->acc + at->length,
+						       .first = instruction->acc,
+						       .end = (int64_t)instruction->acc + instruction->length,
 						       .writes_left = matrix->rows_left};
 	tpu_rtl_begins(context, TPU_MATRIX_STARTED, matrix->current.index);
-	context->outcome->counters.tiles += (at->flags & TPU_MATRIX_SWITCH) != 0;
+	context->outcome->counters.tiles += (instruction->flags & TPU_MATRIX_SWITCH) != 0;
 }
 
 /* Returns the row that enters now. */
@@ -109,13 +109,13 @@ bool tpu_rtl_matrix_clock(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_wi
 		tpu_rtl_weight_bytes(context, wires->weights_row, context->config->columns, matrix->weights);
 		in.weights = matrix->weights;
 	}
-	bool changed = matrix->in_flight > 0 || wires->to == TPU_MATRIX;
+	bool changed = matrix->in_flight > 0 || wires->target_unit == TPU_MATRIX;
 	int rc = tpu_matrix_step(&matrix->unit, &in, context->err);
 	if (rc)
 		context->rc = rc;
 	else
 		see_writes(matrix, context);
-	if (wires->to == TPU_MATRIX)
+	if (wires->target_unit == TPU_MATRIX)
 		tpu_rtl_queue_push(&matrix->queue, &wires->issued);
 	return changed;
 }

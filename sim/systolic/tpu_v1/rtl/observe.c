@@ -13,7 +13,7 @@ void tpu_rtl_observe_close(struct tpu_rtl_context *context)
 	free(context->event);
 }
 
-static bool comes_before(const struct sim_event *a, const struct sim_event *b)
+static bool precedes(const struct sim_event *a, const struct sim_event *b)
 {
 	if (a->cycle != b->cycle)
 		return a->cycle < b->cycle;
@@ -33,7 +33,7 @@ static void insert_event(struct tpu_rtl_context *context, enum tpu_event kind, u
 		return;
 	}
 	context->event = grown;
-	for (; at > 0 && comes_before(&event, &context->event[at - 1]); at--)
+	for (; at > 0 && precedes(&event, &context->event[at - 1]); at--)
 		context->event[at] = context->event[at - 1];
 	context->event[at] = event;
 	context->events++;
@@ -68,7 +68,7 @@ void tpu_rtl_retired(struct tpu_rtl_context *context, int64_t instruction)
 
 static void end_interval(const struct tpu_rtl_context *context, const struct sim_cycles *interval)
 {
-	if (interval->from < interval->to)
+	if (interval->begin < interval->end)
 		context->observer->on_cycles(context->observer->context, interval);
 }
 
@@ -78,9 +78,9 @@ void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class cyc
 		return;
 	struct sim_cycles *interval =
 		&context->interval[cycle_class > TPU_CYCLES_NON_MATRIX ? cycle_class - TPU_CYCLES_NON_MATRIX : 0];
-	if (interval->to == context->cycle && interval->cycle_class == cycle_class &&
+	if (interval->end == context->cycle && interval->cycle_class == cycle_class &&
 	    interval->instruction == instruction) {
-		interval->to++;
+		interval->end++;
 		return;
 	}
 	end_interval(context, interval);

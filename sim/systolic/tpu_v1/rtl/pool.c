@@ -42,7 +42,7 @@ static int64_t vector_of(const struct tpu_rtl_windows *w, int64_t row, int64_t c
 bool tpu_rtl_windows_complete(const struct tpu_rtl_windows *w)
 {
 	struct tpu_rtl_inside in = tpu_rtl_inside_of(w);
-	return w->results_left > 0 && vector_of(w, in.end_row - 1, in.end_column - 1) < w->read;
+	return w->results_left > 0 && vector_of(w, in.end_row - 1, in.end_column - 1) < w->sources_read;
 }
 
 void tpu_rtl_windows_leave(struct tpu_rtl_windows *w)
@@ -61,12 +61,12 @@ struct tpu_rtl_walk tpu_rtl_windows_walk(const struct tpu_rtl_issued *activate)
 {
 	struct tpu_rtl_windows w = tpu_rtl_windows_of(activate);
 	struct tpu_rtl_walk walk = {.vectors_kept = 1};
-	for (; w.read < w.sources || w.results_left > 0; walk.beats++) {
+	for (; w.sources_read < w.sources || w.results_left > 0; walk.beats++) {
 		/* The windows of a line begin again at its left end, so whole lines are kept. */
 		int64_t oldest = vector_of(&w, tpu_rtl_inside_of(&w).first_row, 0);
-		w.read += w.read < w.sources;
+		w.sources_read += w.sources_read < w.sources;
 		if (w.results_left > 0)
-			walk.vectors_kept = npl_max_i64(walk.vectors_kept, w.read - oldest);
+			walk.vectors_kept = npl_max_i64(walk.vectors_kept, w.sources_read - oldest);
 		if (tpu_rtl_windows_complete(&w))
 			tpu_rtl_windows_leave(&w);
 	}

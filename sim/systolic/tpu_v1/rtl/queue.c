@@ -14,8 +14,8 @@ bool tpu_rtl_queue_open(struct tpu_rtl_queue *queue, int64_t slots)
 
 void tpu_rtl_queue_push(struct tpu_rtl_queue *queue, const struct tpu_rtl_issued *issued)
 {
-	int64_t at = queue->first + queue->count++;
-	queue->slot[at < queue->slots ? at : at - queue->slots] = *issued;
+	int64_t index = queue->first + queue->count++;
+	queue->slot[index < queue->slots ? index : index - queue->slots] = *issued;
 }
 
 struct tpu_rtl_issued tpu_rtl_queue_pop(struct tpu_rtl_queue *queue)
@@ -52,7 +52,7 @@ bool tpu_rtl_idle(const struct tpu_rtl *rtl, enum tpu_unit unit)
 	case TPU_HOST_OUT:
 		return !rtl->link[1].busy;
 	case TPU_WEIGHTS:
-		return rtl->weights.transfers_left == 0 && rtl->weights.due == 0 && rtl->weights.port.count == 0;
+		return rtl->weights.transfers_left == 0 && rtl->weights.remainder == 0 && rtl->weights.port.count == 0;
 	case TPU_MATRIX:
 		return rtl->matrix.in_flight == 0;
 	default:

@@ -53,8 +53,8 @@ struct tpu_rtl_queue {
 bool tpu_rtl_queue_open(struct tpu_rtl_queue *queue, int64_t slots);
 static inline const struct tpu_rtl_issued *tpu_rtl_queue_at(const struct tpu_rtl_queue *queue, int64_t position)
 {
-	int64_t at = queue->first + position;
-	return &queue->slot[at < queue->slots ? at : at - queue->slots];
+	int64_t index = queue->first + position;
+	return &queue->slot[index < queue->slots ? index : index - queue->slots];
 }
 void tpu_rtl_queue_push(struct tpu_rtl_queue *queue, const struct tpu_rtl_issued *issued);
 struct tpu_rtl_issued tpu_rtl_queue_pop(struct tpu_rtl_queue *queue);
@@ -75,7 +75,7 @@ struct tpu_rtl_context {
 	int rc;                  /* the error that stops the execution */
 	struct sim_event *event; /* (events_capacity) events that have not been told yet, in their order */
 	int64_t events, events_capacity;
-	struct sim_cycles interval[TPU_RTL_INTERVALS]; /* the present intervals; from == to: there is none */
+	struct sim_cycles interval[TPU_RTL_INTERVALS]; /* the present intervals; begin == end: there is none */
 };
 
 void tpu_rtl_observe_close(struct tpu_rtl_context *context);
@@ -114,8 +114,8 @@ struct tpu_rtl_wires {
 	bool issues;
 	unsigned awaited_units;       /* the units that the sync or halt waits for, one bit each */
 	bool sync_pauses;             /* the sync that has issued takes its own time */
-	enum tpu_unit to;             /* the unit whose queue takes the instruction; TPU_UNITS: none */
-	struct tpu_rtl_issued issued; /* the instruction for `to` */
+	enum tpu_unit target_unit;    /* the unit whose queue takes the instruction; TPU_UNITS: none */
+	struct tpu_rtl_issued issued; /* the instruction for target_unit */
 	/* The wires of the activation unit. */
 	bool activate_starts;
 	uint64_t reading;            /* the number of cycles for which it will read */
@@ -173,18 +173,18 @@ struct tpu_rtl_fifo {
 	int64_t *row; /* (slots) */
 	int64_t slots, first;
 	/* The slots taken and arrived, counted from `first`. What is being transferred is taken and has not arrived. */
-	int64_t taken, arrived;
-	int64_t pushed; /* how many have been put in since the start */
+	int64_t slots_taken, slots_arrived;
+	int64_t n_pushed; /* how many have been put in since the start */
 };
 enum tpu_rtl_item { TPU_RTL_TILE, TPU_RTL_TABLE };
 /* A tile or table that is being transferred. */
 struct tpu_rtl_transfer {
 	enum tpu_rtl_item item;
-	int64_t index;         /* the index of the read_weights instruction */
-	bool is_last;          /* it is the last one that its instruction brings */
-	uint64_t address, end; /* the bytes that weight memory has not been asked for */
-	uint64_t accesses;     /* accesses issued and not completed */
-	uint64_t completed;    /* boundary of weight memory's clock at the last completion */
+	int64_t index;             /* the index of the read_weights instruction */
+	bool is_last;              /* it is the last one that its instruction brings */
+	uint64_t address, end;     /* the bytes that weight memory has not been asked for */
+	uint64_t accesses;         /* accesses issued and not completed */
+	uint64_t completion_cycle; /* boundary of weight memory's clock at the last completion */
 };
 /* Weight memory behind the memory port, on a clock of its own (weight_memory.c). */
 struct tpu_rtl_weight_memory {
@@ -192,7 +192,7 @@ struct tpu_rtl_weight_memory {
 	/* (capacity) transfers that have begun and not arrived, the oldest at `first` */
 	struct tpu_rtl_transfer *transfer;
 	int64_t capacity, first, count;
-	uint64_t arrived; /* number of the oldest transfer, counted since the start */
+	uint64_t n_arrived; /* number of the oldest transfer, counted since the start */
 	/* The clocks in a common unit of time: the length of a cycle of the machine, the length of one of weight
 	 * memory, and how far the end of this cycle of the machine is ahead of the boundary that weight memory has
 	 * reached. */
@@ -206,7 +206,7 @@ struct tpu_rtl_weights {
 	int64_t row;            /* where the next transfer begins */
 	/* With the preset fixed: the transfer under way, and bytes times clock_hz until it ends; 0: there is none. */
 	struct tpu_rtl_transfer transfer;
-	uint64_t due;
+	uint64_t remainder;
 	struct tpu_rtl_weight_memory port;
 };
 int tpu_rtl_weights_open(struct tpu_rtl_weights *weights, const struct tpu_config *config, int64_t queue_slots,
@@ -282,9 +282,9 @@ static inline int tpu_rtl_rows_per_vector(const struct tpu_rtl_issued *issued)
 struct tpu_rtl_windows {
 	int64_t in_height, in_width, out_height, out_width, kernel_height, kernel_width;
 	int64_t stride_y, stride_x, pad_top, pad_left;
-	int64_t sources, read; /* the number of source vectors; how many have been read */
-	int64_t image, y, x;   /* the window whose result leaves next */
-	int64_t results_left;  /* results */
+	int64_t sources, sources_read; /* the number of source vectors; how many have been read */
+	int64_t image, y, x;           /* the window whose result leaves next */
+	int64_t results_left;          /* results */
 };
 /* The part of the next window that is inside the image: rows and columns, first <= i < end. */
 struct tpu_rtl_inside {

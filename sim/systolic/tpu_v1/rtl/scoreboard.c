@@ -11,7 +11,7 @@ static bool overlap(const struct tpu_instruction *a, int64_t first, int64_t end)
 	return a->acc < end && first < (int64_t)a->acc + a->length;
 }
 
-static bool both_use(const struct tpu_rtl_issued *a, const struct tpu_rtl_issued *b)
+static bool share_accumulators(const struct tpu_rtl_issued *a, const struct tpu_rtl_issued *b)
 {
 	return overlap(&a->instruction, b->instruction.acc, (int64_t)b->instruction.acc + b->instruction.length);
 }
@@ -35,7 +35,7 @@ int64_t tpu_rtl_unwritten(const struct tpu_rtl *rtl, const struct tpu_rtl_issued
 		const struct tpu_rtl_issued *waits = tpu_rtl_queue_at(&matrix->queue, i);
 		if (waits->index > activate->index)
 			break;
-		if (both_use(waits, activate))
+		if (share_accumulators(waits, activate))
 			return waits->index;
 	}
 	return -1;
@@ -56,13 +56,13 @@ int64_t tpu_rtl_unread(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wi
 	uint64_t first_write = (uint64_t)(config->rows - 1 + config->matrix_registers);
 	int64_t started = wires->activate_starts ? 1 : 0; /* instructions of the queue that start in this cycle */
 	const struct tpu_rtl_issued *now = started ? tpu_rtl_queue_at(&activate->queue, 0) : &activate->current;
-	if (cycles_of_reading(rtl, wires) > first_write && reads_accumulators(now) && both_use(now, matrix))
+	if (cycles_of_reading(rtl, wires) > first_write && reads_accumulators(now) && share_accumulators(now, matrix))
 		return now->index;
 	for (int64_t i = started; i < activate->queue.count; i++) {
 		const struct tpu_rtl_issued *waits = tpu_rtl_queue_at(&activate->queue, i);
 		if (waits->index > matrix->index)
 			break;
-		if (reads_accumulators(waits) && both_use(waits, matrix))
+		if (reads_accumulators(waits) && share_accumulators(waits, matrix))
 			return waits->index;
 	}
 	return -1;

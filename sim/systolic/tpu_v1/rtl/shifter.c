@@ -11,7 +11,7 @@ void tpu_rtl_shifter_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wire
 	const struct tpu_rtl_fifo *tiles = &rtl->weights.fifo[TPU_RTL_TILE];
 	int64_t rows = rtl->context.config->rows;
 	bool free = !shifter->full || wires->weights_switch;
-	wires->shift_begins = shifter->entered == 0 && tiles->arrived > 0 && free;
+	wires->shift_begins = shifter->entered == 0 && tiles->slots_arrived > 0 && free;
 	wires->weights_enter = shifter->entered > 0 || wires->shift_begins;
 	if (!wires->weights_enter)
 		return;

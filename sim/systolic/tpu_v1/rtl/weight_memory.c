@@ -62,7 +62,7 @@ static void issue_access(struct tpu_rtl_weights *weights, struct tpu_rtl_context
 	uint64_t end = access ? (last->address / access + 1) * access : last->end;
 	end = end < last->end ? end : last->end;
 	request->bytes = end - last->address;
-	request->tag = port->arrived + (uint64_t)port->count - 1;
+	request->tag = port->n_arrived + (uint64_t)port->count - 1;
 	npl_memory_push(port->memory, request);
 	last->address = end;
 	last->accesses++;
@@ -72,9 +72,9 @@ static void take_completions(struct tpu_rtl_weight_memory *port)
 {
 	struct npl_memory_completion completion;
 	while (npl_memory_completed(port->memory, &completion)) {
-		struct tpu_rtl_transfer *transfer = transfer_at(port, (int64_t)(completion.tag - port->arrived));
+		struct tpu_rtl_transfer *transfer = transfer_at(port, (int64_t)(completion.tag - port->n_arrived));
 		transfer->accesses--;
-		transfer->completed = completion.cycle;
+		transfer->completion_cycle = completion.cycle;
 	}
 }
 
@@ -83,7 +83,7 @@ static bool has_come(const struct tpu_rtl_weight_memory *port, const struct tpu_
 {
 	if (transfer->address < transfer->end || transfer->accesses)
 		return false;
-	return transfer->completed < npl_memory_now(port->memory) || !port->machine_lead;
+	return transfer->completion_cycle < npl_memory_now(port->memory) || !port->machine_lead;
 }
 
 bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_context *context)
@@ -104,7 +104,7 @@ bool tpu_rtl_weight_memory_clock(struct tpu_rtl_weights *weights, struct tpu_rtl
 		tpu_rtl_weights_arrive(weights, context, transfer_at(port, 0));
 		port->first = (port->first + 1) % port->capacity;
 		port->count--;
-		port->arrived++;
+		port->n_arrived++;
 	}
 	return changed;
 }

@@ -39,14 +39,14 @@ void tpu_rtl_weights_close(struct tpu_rtl_weights *weights)
 
 static void fifo_take(struct tpu_rtl_fifo *fifo, int64_t row)
 {
-	fifo->row[(fifo->first + fifo->taken++) % fifo->slots] = row;
+	fifo->row[(fifo->first + fifo->slots_taken++) % fifo->slots] = row;
 }
 
 static void fifo_pop(struct tpu_rtl_fifo *fifo)
 {
 	fifo->first = (fifo->first + 1) % fifo->slots;
-	fifo->taken--;
-	fifo->arrived--;
+	fifo->slots_taken--;
+	fifo->slots_arrived--;
 }
 
 static int64_t weight_rows(const struct tpu_config *config, enum tpu_rtl_item item)
@@ -65,7 +65,7 @@ bool tpu_rtl_weights_next(const struct tpu_rtl_weights *weights, const struct tp
 		return false;
 	const struct tpu_rtl_issued *next = next_instruction(weights);
 	const struct tpu_rtl_fifo *fifo = &weights->fifo[tpu_rtl_brings(next)];
-	if (fifo->taken == fifo->slots)
+	if (fifo->slots_taken == fifo->slots)
 		return false;
 	*address = (uint64_t)(weights->transfers_left ? weights->row : next->instruction.length) *
 		   (uint64_t)config->columns;
@@ -97,8 +97,8 @@ void tpu_rtl_weights_arrive(struct tpu_rtl_weights *weights, struct tpu_rtl_cont
 			    const struct tpu_rtl_transfer *transfer)
 {
 	struct tpu_rtl_fifo *fifo = &weights->fifo[transfer->item];
-	fifo->arrived++;
-	tpu_rtl_ends(context, transfer->item == TPU_RTL_TILE ? TPU_TILE_PUSHED : TPU_TABLE_LOADED, fifo->pushed++);
+	fifo->slots_arrived++;
+	tpu_rtl_ends(context, transfer->item == TPU_RTL_TILE ? TPU_TILE_PUSHED : TPU_TABLE_LOADED, fifo->n_pushed++);
 	if (transfer->is_last)
 		tpu_rtl_retired(context, transfer->index);
 }
@@ -110,7 +110,7 @@ static bool begin(struct tpu_rtl_weights *weights, struct tpu_rtl_context *conte
 	if (!tpu_rtl_weights_next(weights, context->config, &address))
 		return false;
 	tpu_rtl_weights_begin(weights, context, &weights->transfer);
-	weights->due = (weights->transfer.end - weights->transfer.address) * (uint64_t)context->config->clock_hz;
+	weights->remainder = (weights->transfer.end - weights->transfer.address) * (uint64_t)context->config->clock_hz;
 	return true;
 }
 
@@ -118,12 +118,12 @@ static bool fixed_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_context 
 {
 	bool changed = false;
 	uint64_t credit = (uint64_t)context->config->weight_bytes_per_second;
-	while (credit && (weights->due || begin(weights, context))) {
-		uint64_t part = weights->due < credit ? weights->due : credit;
-		weights->due -= part;
+	while (credit && (weights->remainder || begin(weights, context))) {
+		uint64_t part = weights->remainder < credit ? weights->remainder : credit;
+		weights->remainder -= part;
 		credit -= part;
 		changed = true;
-		if (!weights->due)
+		if (!weights->remainder)
 			tpu_rtl_weights_arrive(weights, context, &weights->transfer);
 	}
 	return changed;
@@ -132,13 +132,13 @@ static bool fixed_clock(struct tpu_rtl_weights *weights, struct tpu_rtl_context 
 bool tpu_rtl_weights_clock(struct tpu_rtl_weights *weights, const struct tpu_rtl_wires *wires,
 			   struct tpu_rtl_context *context)
 {
-	bool changed = wires->tile_popped || wires->table_used || wires->to == TPU_WEIGHTS;
+	bool changed = wires->tile_popped || wires->table_used || wires->target_unit == TPU_WEIGHTS;
 	changed |= weights->port.memory ? tpu_rtl_weight_memory_clock(weights, context) : fixed_clock(weights, context);
 	if (wires->tile_popped)
 		fifo_pop(&weights->fifo[TPU_RTL_TILE]);
 	if (wires->table_used)
 		fifo_pop(&weights->fifo[TPU_RTL_TABLE]);
-	if (wires->to == TPU_WEIGHTS)
+	if (wires->target_unit == TPU_WEIGHTS)
 		tpu_rtl_queue_push(&weights->queue, &wires->issued);
 	return changed;
 }

@@ -35,11 +35,11 @@ static void on_event(void *context, const struct sim_event *event)
 static void on_cycles(void *context, const struct sim_cycles *interval)
 {
 	struct events *e = context;
-	if (interval->instruction < 0 || interval->instruction >= e->count || interval->from >= interval->to)
+	if (interval->instruction < 0 || interval->instruction >= e->count || interval->begin >= interval->end)
 		e->strange++;
 	else
-		e->attributed[interval->cycle_class * e->count + interval->instruction] += interval->to -
-											   interval->from;
+		e->attributed[interval->cycle_class * e->count + interval->instruction] += interval->end -
+											   interval->begin;
 }
 
 struct executed {
@@ -63,7 +63,7 @@ struct dn_execution diannao_execution(const struct diannao_case *c, struct npl_m
 
 /* All of a program, with values and events. */
 static bool run_all(struct executed *o, const struct diannao_case *c, struct npl_memory *memory, dn_engine *engine,
-		    char *why, size_t n)
+		    char *reason, size_t n)
 {
 	struct diannao_stream stream;
 	struct npl_err err = {0};
@@ -74,7 +74,7 @@ static bool run_all(struct executed *o, const struct diannao_case *c, struct npl
 			       .bytes = malloc(c->size)};
 	const struct sim_observer observer = {.context = &o->events, .on_event = on_event, .on_cycles = on_cycles};
 	if (!o->events.cycle || !o->events.attributed || !o->bytes) {
-		snprintf(why, n, "out of memory");
+		snprintf(reason, n, "out of memory");
 		return false;
 	}
 	memset(o->events.cycle, 0xff, events);
@@ -85,11 +85,11 @@ static bool run_all(struct executed *o, const struct diannao_case *c, struct npl
 	execution.observer = &observer;
 	const bool ran = !engine(&execution, &o->outcome, &err);
 	if (!ran)
-		snprintf(why, n, "%s", err.msg);
+		snprintf(reason, n, "%s", err.msg);
 	else if (o->events.strange)
-		snprintf(why, n, "%d events twice, or of no instruction", o->events.strange);
+		snprintf(reason, n, "%d events twice, or of no instruction", o->events.strange);
 	else if (npl_memory_now(memory) != npl_hz_ceil(o->outcome.cycles, &machine, &npl_memory_info(memory)->clock))
-		snprintf(why, n, "memory's clock is at %llu, the machine's at %llu",
+		snprintf(reason, n, "memory's clock is at %llu, the machine's at %llu",
 			 (unsigned long long)npl_memory_now(memory), (unsigned long long)o->outcome.cycles);
 	else
 		return true;
@@ -98,7 +98,7 @@ static bool run_all(struct executed *o, const struct diannao_case *c, struct npl
 
 /* Times only. */
 static bool run_times(struct executed *o, const struct diannao_case *c, struct npl_memory *memory, dn_engine *engine,
-		      bool units, struct diannao_stream *stream, char *why, size_t n)
+		      bool units, struct diannao_stream *stream, char *reason, size_t n)
 {
 	struct npl_err err = {0};
 	struct dn_execution execution = diannao_execution(c, memory);
@@ -106,7 +106,7 @@ static bool run_times(struct executed *o, const struct diannao_case *c, struct n
 	*o = (struct executed){0};
 	if (!engine(&execution, &o->outcome, &err))
 		return true;
-	snprintf(why, n, "%s", err.msg);
+	snprintf(reason, n, "%s", err.msg);
 	return false;
 }
 
@@ -136,7 +136,7 @@ static uint64_t counter(const struct dn_outcome *outcome, size_t i)
 	return *(const uint64_t *)((const char *)&outcome->counters + counters[i].at);
 }
 
-static bool same_event(const struct executed *a, const struct executed *b, char *why, size_t n)
+static bool same_event(const struct executed *a, const struct executed *b, char *reason, size_t n)
 {
 	static const char *const names[DN_EVENTS] = {"is decoded", "has its inputs", "has its synapses",
 						     "starts",     "ends",           "has its store done"};
@@ -146,7 +146,7 @@ static bool same_event(const struct executed *a, const struct executed *b, char 
 			const uint64_t x = a->events.cycle[what * count + i], y = b->events.cycle[what * count + i];
 			if (x == y)
 				continue;
-			snprintf(why, n, "instruction %lld %s at %lld and %lld", (long long)i, names[what],
+			snprintf(reason, n, "instruction %lld %s at %lld and %lld", (long long)i, names[what],
 				 (long long)x, (long long)y);
 			return false;
 		}
@@ -154,7 +154,7 @@ static bool same_event(const struct executed *a, const struct executed *b, char 
 }
 
 /* Instructions have the same cycles of each class, and together all cycles. */
-static bool same_spent(const struct executed *a, const struct executed *b, char *why, size_t n)
+static bool same_spent(const struct executed *a, const struct executed *b, char *reason, size_t n)
 {
 	const int64_t count = a->events.count;
 	uint64_t all = 0;
@@ -165,44 +165,45 @@ static bool same_spent(const struct executed *a, const struct executed *b, char 
 			all += x;
 			if (x == y)
 				continue;
-			snprintf(why, n, "instruction %lld has %llu and %llu cycles of class %d", (long long)i,
+			snprintf(reason, n, "instruction %lld has %llu and %llu cycles of class %d", (long long)i,
 				 (unsigned long long)x, (unsigned long long)y, what);
 			return false;
 		}
 	if (all != a->outcome.cycles)
-		snprintf(why, n, "instructions have %llu cycles of %llu", (unsigned long long)all,
+		snprintf(reason, n, "instructions have %llu cycles of %llu", (unsigned long long)all,
 			 (unsigned long long)a->outcome.cycles);
 	return all == a->outcome.cycles;
 }
 
-bool diannao_same_counts(const struct dn_outcome *a, const struct dn_outcome *b, char *why, size_t n)
+bool diannao_same_counts(const struct dn_outcome *a, const struct dn_outcome *b, char *reason, size_t n)
 {
 	const uint64_t *x = (const uint64_t *)&a->memory, *y = (const uint64_t *)&b->memory;
 	if (a->cycles != b->cycles) {
-		snprintf(why, n, "%llu and %llu cycles", (unsigned long long)a->cycles, (unsigned long long)b->cycles);
+		snprintf(reason, n, "%llu and %llu cycles", (unsigned long long)a->cycles,
+			 (unsigned long long)b->cycles);
 		return false;
 	}
 	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
 		if (counter(a, i) != counter(b, i)) {
-			snprintf(why, n, "%s is %llu and %llu", counters[i].name, (unsigned long long)counter(a, i),
+			snprintf(reason, n, "%s is %llu and %llu", counters[i].name, (unsigned long long)counter(a, i),
 				 (unsigned long long)counter(b, i));
 			return false;
 		}
 	for (size_t i = 0; i < sizeof a->memory / sizeof *x; i++)
 		if (x[i] != y[i]) {
-			snprintf(why, n, "memory's counter %zu is %llu and %llu", i, (unsigned long long)x[i],
+			snprintf(reason, n, "memory's counter %zu is %llu and %llu", i, (unsigned long long)x[i],
 				 (unsigned long long)y[i]);
 			return false;
 		}
 	return true;
 }
 
-static bool same_values(const struct diannao_case *c, const struct executed *a, const struct executed *b, char *why,
+static bool same_values(const struct diannao_case *c, const struct executed *a, const struct executed *b, char *reason,
 			size_t n)
 {
 	for (uint64_t i = 0; i < c->size; i++)
 		if (a->bytes[i] != b->bytes[i]) {
-			snprintf(why, n, "byte %llu is %d and %d, before %d", (unsigned long long)i, a->bytes[i],
+			snprintf(reason, n, "byte %llu is %d and %d, before %d", (unsigned long long)i, a->bytes[i],
 				 b->bytes[i], c->bytes[i]);
 			return false;
 		}
@@ -219,13 +220,13 @@ static bool passes(const struct diannao_case *c, const struct diannao_wish *wish
 				   .source = "stream"};
 	struct diannao_stream stream;
 	struct dn_stream source = diannao_source(&stream, c, false);
-	struct dn_instruction at = {0};
+	struct dn_instruction instruction = {0};
 	if (!wish->repeats && dn_program_check(&c->config, c->size, &c->program, "program", err))
 		return false;
 	bool ok = !dn_check_begin(&checker, err);
-	while (ok && at.cp != DN_CP_END) {
-		source.next(source.state, &at);
-		ok = !dn_check_one(&checker, &at, 0, err);
+	while (ok && instruction.cp != DN_CP_END) {
+		source.next(source.state, &instruction);
+		ok = !dn_check_one(&checker, &instruction, 0, err);
 	}
 	ok = ok && !dn_check_end(&checker, err);
 	dn_check_close(&checker);
@@ -233,58 +234,59 @@ static bool passes(const struct diannao_case *c, const struct diannao_wish *wish
 }
 
 bool diannao_checked(struct diannao_case *c, uint64_t seed, const struct diannao_wish *wish, struct npl_memory **memory,
-		     char *why, size_t n)
+		     char *reason, size_t n)
 {
 	struct npl_err err = {0};
 	if (!diannao_case_make(c, seed, wish)) {
-		snprintf(why, n, "out of memory");
+		snprintf(reason, n, "out of memory");
 		return false;
 	}
 	if (passes(c, wish, &err) && (*memory = diannao_case_memory(c, &err)))
 		return true;
-	snprintf(why, n, "%s", err.msg);
+	snprintf(reason, n, "%s", err.msg);
 	diannao_case_free(c);
 	return false;
 }
 
 /* The same times without values. */
 static bool agrees_without_values(const struct diannao_case *c, struct npl_memory *memory, const struct executed *fast,
-				  char *why, size_t n)
+				  char *reason, size_t n)
 {
 	struct diannao_stream stream;
 	struct executed all = {.outcome = fast->outcome}, timed;
 	struct dn_counters *count = &all.outcome.counters;
 	count->product_saturations = count->sum_wraps = count->sum_saturations = count->output_saturations = 0;
-	return run_times(&timed, c, memory, dn_run_fast, false, &stream, why, n) &&
-	       diannao_same_counts(&all.outcome, &timed.outcome, why, n);
+	return run_times(&timed, c, memory, dn_run_fast, false, &stream, reason, n) &&
+	       diannao_same_counts(&all.outcome, &timed.outcome, reason, n);
 }
 
-bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, size_t n)
+bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *reason, size_t n)
 {
 	struct diannao_case c;
 	struct npl_memory *memory;
 	struct executed rtl = {0}, fast = {0};
-	char what[600] = "";
+	char subject[600] = "";
 	const char *engines = "rtl";
-	if (!diannao_checked(&c, seed, wish, &memory, why, n))
+	if (!diannao_checked(&c, seed, wish, &memory, reason, n))
 		return false;
-	bool ok = run_all(&rtl, &c, memory, dn_run_rtl, what, sizeof what);
+	bool ok = run_all(&rtl, &c, memory, dn_run_rtl, subject, sizeof subject);
 	if (ok) {
 		engines = "fast";
-		ok = run_all(&fast, &c, memory, dn_run_fast, what, sizeof what);
+		ok = run_all(&fast, &c, memory, dn_run_fast, subject, sizeof subject);
 	}
 	if (ok) {
 		engines = "rtl and fast";
-		ok = same_event(&rtl, &fast, what, sizeof what) && same_spent(&rtl, &fast, what, sizeof what) &&
-		     diannao_same_counts(&rtl.outcome, &fast.outcome, what, sizeof what) &&
-		     same_values(&c, &rtl, &fast, what, sizeof what);
+		ok = same_event(&rtl, &fast, subject, sizeof subject) &&
+		     same_spent(&rtl, &fast, subject, sizeof subject) &&
+		     diannao_same_counts(&rtl.outcome, &fast.outcome, subject, sizeof subject) &&
+		     same_values(&c, &rtl, &fast, subject, sizeof subject);
 	}
 	if (ok) {
 		engines = "fast with and without values";
-		ok = agrees_without_values(&c, memory, &fast, what, sizeof what);
+		ok = agrees_without_values(&c, memory, &fast, subject, sizeof subject);
 	}
 	if (!ok)
-		snprintf(why, n, "%s: %s", engines, what);
+		snprintf(reason, n, "%s: %s", engines, subject);
 	executed_free(&rtl);
 	executed_free(&fast);
 	npl_memory_close(memory);
@@ -292,22 +294,22 @@ bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *why, s
 	return ok;
 }
 
-bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t skips[DIANNAO_LEVELS], char *why,
+bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t skips[DIANNAO_LEVELS], char *reason,
 			 size_t n)
 {
 	struct diannao_case c;
 	struct npl_memory *memory;
 	struct diannao_stream stream;
 	struct executed full, counted;
-	char what[600] = "";
-	if (!diannao_checked(&c, seed, wish, &memory, why, n))
+	char subject[600] = "";
+	if (!diannao_checked(&c, seed, wish, &memory, reason, n))
 		return false;
-	const bool ok = run_times(&full, &c, memory, wish->times ? dn_run_fast : dn_run_rtl, false, &stream, what,
-				  sizeof what) &&
-			run_times(&counted, &c, memory, dn_run_fast, true, &stream, what, sizeof what) &&
-			diannao_same_counts(&full.outcome, &counted.outcome, what, sizeof what);
+	const bool ok = run_times(&full, &c, memory, wish->times ? dn_run_fast : dn_run_rtl, false, &stream, subject,
+				  sizeof subject) &&
+			run_times(&counted, &c, memory, dn_run_fast, true, &stream, subject, sizeof subject) &&
+			diannao_same_counts(&full.outcome, &counted.outcome, subject, sizeof subject);
 	if (!ok)
-		snprintf(why, n, "%s", what);
+		snprintf(reason, n, "%s", subject);
 	for (int i = 0; i < DIANNAO_LEVELS; i++)
 		skips[i] += stream.skips[i];
 	npl_memory_close(memory);

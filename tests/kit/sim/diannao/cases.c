@@ -41,72 +41,72 @@ static void random_result(struct dn_case *c, const struct dn_config *config, uin
 		c->layer.fused = fused[test_range(rng, 0, 4)];
 }
 
-/* NULL: it cannot be opened, `why`. */
-static void *opened(const struct dn_config *config, char *why, size_t n)
+/* NULL: it cannot be opened, `reason`. */
+static void *opened(const struct dn_config *config, char *reason, size_t n)
 {
 	void *state;
 	struct npl_err err = {0};
 	if (!npl_driver_diannao.open(config, &state, &err))
 		return state;
-	snprintf(why, n, "%s", err.msg);
+	snprintf(reason, n, "%s", err.msg);
 	return NULL;
 }
 
 static bool run_on(const struct dn_config *config, const char *engine, struct dn_case *c, struct npl_result *result,
-		   char *why, size_t n)
+		   char *reason, size_t n)
 {
 	struct npl_err err = {0};
-	void *state = opened(config, why, n);
+	void *state = opened(config, reason, n);
 	*result = (struct npl_result){0};
 	if (!state)
 		return false;
 	const bool ok = !npl_driver_diannao.choose_engine(state, engine, &err) &&
 			!npl_driver_diannao.run(state, &c->layer, result, &err);
 	if (!ok)
-		snprintf(why, n, "%s: %s", engine, err.msg);
+		snprintf(reason, n, "%s: %s", engine, err.msg);
 	npl_driver_diannao.close(state);
 	return ok;
 }
 
-static bool differs(const char *label, uint64_t fast, uint64_t rtl, char *why, size_t n)
+static bool differs(const char *label, uint64_t fast, uint64_t rtl, char *reason, size_t n)
 {
 	if (fast == rtl)
 		return false;
-	snprintf(why, n, "%s: %llu on fast, %llu on rtl", label, (unsigned long long)fast, (unsigned long long)rtl);
+	snprintf(reason, n, "%s: %llu on fast, %llu on rtl", label, (unsigned long long)fast, (unsigned long long)rtl);
 	return true;
 }
 
-static bool same_result(const struct npl_result *fast, const struct npl_result *rtl, char *why, size_t n)
+static bool same_result(const struct npl_result *fast, const struct npl_result *rtl, char *reason, size_t n)
 {
 	for (size_t i = 0; i < DN_COUNTERS; i++)
-		if (differs(dn_counter_defs[i].name, fast->counter[i], rtl->counter[i], why, n))
+		if (differs(dn_counter_defs[i].name, fast->counter[i], rtl->counter[i], reason, n))
 			return false;
-	if (differs("cycles", fast->cycles, rtl->cycles, why, n) ||
-	    differs("saturations", fast->saturations, rtl->saturations, why, n) ||
-	    differs("lines of energy", (uint64_t)fast->n_energy, (uint64_t)rtl->n_energy, why, n))
+	if (differs("cycles", fast->cycles, rtl->cycles, reason, n) ||
+	    differs("saturations", fast->saturations, rtl->saturations, reason, n) ||
+	    differs("lines of energy", (uint64_t)fast->n_energy, (uint64_t)rtl->n_energy, reason, n))
 		return false;
 	for (int i = 0; i < fast->n_energy; i++)
-		if (differs(fast->energy[i].component, fast->energy[i].events, rtl->energy[i].events, why, n))
+		if (differs(fast->energy[i].component, fast->energy[i].events, rtl->energy[i].events, reason, n))
 			return false;
 	return true;
 }
 
-static bool agrees(const struct dn_config *config, struct dn_case *c, struct diannao_layer_seen *seen, char *why,
+static bool agrees(const struct dn_config *config, struct dn_case *c, struct diannao_layer_seen *seen, char *reason,
 		   size_t n)
 {
 	struct npl_result fast, rtl;
 	const size_t bytes = (size_t)npl_tensor_count(&c->y) * (c->y.dtype == NPL_I32 ? 4 : 2);
 	void *saved = malloc(bytes + 1);
 	if (!saved) {
-		snprintf(why, n, "out of memory");
+		snprintf(reason, n, "out of memory");
 		return false;
 	}
-	bool ok = run_on(config, "fast", c, &fast, why, n);
+	bool ok = run_on(config, "fast", c, &fast, reason, n);
 	memcpy(saved, c->y.data, bytes);
 	memset(c->y.data, 0x5a, bytes);
-	ok = ok && run_on(config, "rtl", c, &rtl, why, n) && same_result(&fast, &rtl, why, n);
+	ok = ok && run_on(config, "rtl", c, &rtl, reason, n) && same_result(&fast, &rtl, reason, n);
 	if (ok && memcmp(saved, c->y.data, bytes)) {
-		snprintf(why, n, "results differ");
+		snprintf(reason, n, "results differ");
 		ok = false;
 	}
 	free(saved);
@@ -118,7 +118,7 @@ static bool agrees(const struct dn_config *config, struct dn_case *c, struct dia
 	return true;
 }
 
-bool diannao_layer_agrees(uint64_t seed, const struct dn_config *paper, struct diannao_layer_seen *seen, char *why,
+bool diannao_layer_agrees(uint64_t seed, const struct dn_config *paper, struct diannao_layer_seen *seen, char *reason,
 			  size_t n)
 {
 	uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
@@ -135,17 +135,17 @@ bool diannao_layer_agrees(uint64_t seed, const struct dn_config *paper, struct d
 		c.w.shape.dim[0] *= c.y.shape.dim[2] * c.y.shape.dim[3];
 	}
 	random_result(&c, &config, &rng);
-	void *state = opened(&config, why, n);
+	void *state = opened(&config, reason, n);
 	if (!state)
 		return false;
-	const bool can = npl_driver_diannao.supports(state, &c.layer, why, n);
+	const bool can = npl_driver_diannao.supports(state, &c.layer, reason, n);
 	npl_driver_diannao.close(state);
 	if (!can)
 		return true;
 	bool ok = dn_case_fill(&c, &rng, (int)test_range(&rng, 6, 15), (int)test_range(&rng, 6, 15));
 	if (!ok)
-		snprintf(why, n, "out of memory");
-	ok = ok && agrees(&config, &c, seen, why, n);
+		snprintf(reason, n, "out of memory");
+	ok = ok && agrees(&config, &c, seen, reason, n);
 	dn_case_free(&c);
 	return ok;
 }

@@ -83,10 +83,10 @@ static inline const char *dn_kept(const char *text)
 static inline void dn_case_run(const struct dn_config *config, struct dn_case *c, struct npl_result *result)
 {
 	void *state = dn_opened(config);
-	char why[200];
+	char reason[200];
 	struct npl_err err;
 	*result = (struct npl_result){0};
-	cr_assert(npl_driver_diannao.supports(state, &c->layer, why, sizeof why), "%s", why);
+	cr_assert(npl_driver_diannao.supports(state, &c->layer, reason, sizeof reason), "%s", reason);
 	cr_assert_eq(npl_driver_diannao.run(state, &c->layer, result, &err), 0, "%s", err.msg);
 	result->seconds = (double)result->cycles / (double)config->clock_hz;
 	struct npl_device_info info = {0};

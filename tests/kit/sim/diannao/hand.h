@@ -133,48 +133,49 @@ static inline struct dn_instruction *hand_add(struct dn_hand *h)
 static inline struct dn_instruction *hand_nfu(struct dn_hand *h, enum dn_nfu1 nfu1, enum dn_nfu2 nfu2, enum dn_from in,
 					      enum dn_to out)
 {
-	struct dn_instruction *at = hand_add(h);
-	at->nfu.nfu1 = (uint8_t)nfu1;
-	at->nfu.nfu2 = (uint8_t)nfu2;
-	at->nfu.in = (uint8_t)in;
-	at->nfu.out = (uint8_t)out;
-	at->nbout.read = in == DN_FROM_NBOUT ? DN_READ : DN_NOP;
-	at->nbout.write = out == DN_TO_NBOUT ? DN_WRITE : DN_WRITE_NOP;
-	return at;
+	struct dn_instruction *instruction = hand_add(h);
+	instruction->nfu.nfu1 = (uint8_t)nfu1;
+	instruction->nfu.nfu2 = (uint8_t)nfu2;
+	instruction->nfu.in = (uint8_t)in;
+	instruction->nfu.out = (uint8_t)out;
+	instruction->nbout.read = in == DN_FROM_NBOUT ? DN_READ : DN_NOP;
+	instruction->nbout.write = out == DN_TO_NBOUT ? DN_WRITE : DN_WRITE_NOP;
+	return instruction;
 }
 
 /* Rows that are loaded are kept unless `reuse` of it is set to 0. */
-static inline void hand_load_nbin(struct dn_instruction *at, uint64_t address, uint32_t size, uint8_t reuse)
+static inline void hand_load_nbin(struct dn_instruction *instruction, uint64_t address, uint32_t size, uint8_t reuse)
 {
-	at->nbin.op = DN_LOAD;
-	at->nbin.address = address;
-	at->nbin.size = size;
-	at->nbin.reuse = reuse;
+	instruction->nbin.op = DN_LOAD;
+	instruction->nbin.address = address;
+	instruction->nbin.size = size;
+	instruction->nbin.reuse = reuse;
 }
 
-static inline void hand_read_nbin(struct dn_instruction *at, uint32_t stride, uint32_t begin, uint32_t end,
+static inline void hand_read_nbin(struct dn_instruction *instruction, uint32_t stride, uint32_t begin, uint32_t end,
 				  uint8_t reuse)
 {
-	at->nbin.op = DN_READ;
-	at->nbin.stride = stride;
-	at->nbin.begin = begin;
-	at->nbin.end = end;
-	at->nbin.reuse = reuse;
+	instruction->nbin.op = DN_READ;
+	instruction->nbin.stride = stride;
+	instruction->nbin.begin = begin;
+	instruction->nbin.end = end;
+	instruction->nbin.reuse = reuse;
 }
 
-static inline void hand_sb(struct dn_instruction *at, enum dn_read op, uint64_t address, uint32_t size, uint8_t reuse)
+static inline void hand_sb(struct dn_instruction *instruction, enum dn_read op, uint64_t address, uint32_t size,
+			   uint8_t reuse)
 {
-	at->sb.op = (uint8_t)op;
-	at->sb.address = address;
-	at->sb.size = size;
-	at->sb.reuse = reuse;
+	instruction->sb.op = (uint8_t)op;
+	instruction->sb.address = address;
+	instruction->sb.size = size;
+	instruction->sb.reuse = reuse;
 }
 
-static inline void hand_store(struct dn_instruction *at, uint64_t address, uint32_t size)
+static inline void hand_store(struct dn_instruction *instruction, uint64_t address, uint32_t size)
 {
-	at->nbout.write = DN_STORE;
-	at->nbout.address = address;
-	at->nbout.size = size;
+	instruction->nbout.write = DN_STORE;
+	instruction->nbout.address = address;
+	instruction->nbout.size = size;
 }
 
 /* One group that is loaded, multiplied, and stored: so many steps. */
@@ -182,21 +183,21 @@ static inline struct dn_instruction *hand_group(struct dn_hand *h, uint64_t inpu
 						int64_t steps)
 {
 	const int64_t tn = h->config.tn;
-	struct dn_instruction *at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
-	hand_load_nbin(at, inputs, (uint32_t)(2 * tn * steps), 0);
-	hand_sb(at, DN_LOAD, synapses, (uint32_t)(2 * tn * tn * steps), 0);
-	hand_store(at, results, (uint32_t)(2 * tn));
-	return at;
+	struct dn_instruction *instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
+	hand_load_nbin(instruction, inputs, (uint32_t)(2 * tn * steps), 0);
+	hand_sb(instruction, DN_LOAD, synapses, (uint32_t)(2 * tn * tn * steps), 0);
+	hand_store(instruction, results, (uint32_t)(2 * tn));
+	return instruction;
 }
 
 /* The maximum of so many rows, stored as it is. */
 static inline struct dn_instruction *hand_maximum(struct dn_hand *h, uint64_t inputs, uint64_t results, int64_t steps)
 {
 	const int64_t tn = h->config.tn;
-	struct dn_instruction *at = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NBOUT);
-	hand_load_nbin(at, inputs, (uint32_t)(2 * tn * steps), 0);
-	hand_store(at, results, (uint32_t)(2 * tn));
-	return at;
+	struct dn_instruction *instruction = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NBOUT);
+	hand_load_nbin(instruction, inputs, (uint32_t)(2 * tn * steps), 0);
+	hand_store(instruction, results, (uint32_t)(2 * tn));
+	return instruction;
 }
 
 /* ---- Runs ---- */

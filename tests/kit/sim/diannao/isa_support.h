@@ -56,27 +56,27 @@ static inline const char *dn_isa_verdict(const struct dn_config *config, uint64_
 /* Between low and high, often at one of them. */
 static inline int64_t dn_isa_number(uint64_t *rng, int64_t low, int64_t high)
 {
-	int64_t way = test_range(rng, 0, 5);
-	return way == 0   ? low
-	       : way == 1 ? high
-	       : way == 2 ? test_range(rng, low, high < low + 9 ? high : low + 9)
-			  : test_range(rng, low, high);
+	int64_t method = test_range(rng, 0, 5);
+	return method == 0   ? low
+	       : method == 1 ? high
+	       : method == 2 ? test_range(rng, low, high < low + 9 ? high : low + 9)
+			     : test_range(rng, low, high);
 }
 
 static inline void dn_isa_random_rows(uint64_t *rng, struct dn_instruction *out)
 {
-	const int64_t most = ((int64_t)1 << DN_ADDRESS_BITS) - UINT32_MAX;
+	const int64_t maximum = ((int64_t)1 << DN_ADDRESS_BITS) - UINT32_MAX;
 	if (out->sb.op != DN_NOP) {
 		out->sb.reuse = dn_uses_nfu(out) ? (uint8_t)test_range(rng, 0, 1) : out->sb.op == DN_LOAD;
 		out->sb.size = (uint32_t)dn_isa_number(rng, 1, UINT32_MAX);
-		out->sb.address = (uint64_t)dn_isa_number(rng, 0, most);
+		out->sb.address = (uint64_t)dn_isa_number(rng, 0, maximum);
 	}
 	if (out->nbin.op == DN_NOP)
 		return;
 	out->nbin.reuse = dn_uses_nfu(out) ? (uint8_t)test_range(rng, 0, 1) : out->nbin.op == DN_LOAD;
 	if (out->nbin.op == DN_LOAD) {
 		out->nbin.size = (uint32_t)dn_isa_number(rng, 1, UINT32_MAX / 2) * 2;
-		out->nbin.address = (uint64_t)dn_isa_number(rng, 0, most);
+		out->nbin.address = (uint64_t)dn_isa_number(rng, 0, maximum);
 	}
 	if ((dn_uses_nfu(out) || out->nbin.op == DN_READ) && test_range(rng, 0, 1)) {
 		out->nbin.stride = (uint32_t)dn_isa_number(rng, 1, 1 << 20);
@@ -180,8 +180,8 @@ static inline struct sim_program dn_isa_random_program(uint64_t *rng)
 	if (test_range(rng, 0, 1))
 		program.weight_address = (uint64_t)dn_isa_number(rng, 0, ((int64_t)1 << DN_ADDRESS_BITS) - 1);
 	for (int64_t n = test_range(rng, 0, 60); n > 0; n--) {
-		const struct dn_instruction at = dn_isa_random(rng, program.n_constants);
-		cr_assert_eq(dn_program_add(&program, &at, 0, &err), 0);
+		const struct dn_instruction instruction = dn_isa_random(rng, program.n_constants);
+		cr_assert_eq(dn_program_add(&program, &instruction, 0, &err), 0);
 	}
 	return program;
 }

@@ -151,7 +151,7 @@ static bool make_values(struct maker *m)
 
 /* ---- Instructions ---- */
 
-static void emit(struct maker *m, struct dn_instruction *at)
+static void emit(struct maker *m, struct dn_instruction *instruction)
 {
 	struct npl_err err;
 	struct sim_program *program = &m->c->program;
@@ -159,10 +159,10 @@ static void emit(struct maker *m, struct dn_instruction *at)
 		m->failed = true;
 	if (m->failed)
 		return;
-	at->cp = m->sync ? DN_CP_SYNC : DN_CP_NOP;
+	instruction->cp = m->sync ? DN_CP_SYNC : DN_CP_NOP;
 	m->sync = false;
 	m->c->move[program->count] = (uint64_t)(one_in(m, 3) ? 0 : draw(m, 1, 5000));
-	m->failed = dn_program_add(program, at, 0, &err);
+	m->failed = dn_program_add(program, instruction, 0, &err);
 }
 
 static uint64_t load_address(struct maker *m, int64_t bytes)
@@ -175,40 +175,40 @@ static uint64_t load_address(struct maker *m, int64_t bytes)
 }
 
 /* Makes the load of so many rows. The last one of NBin need not be whole. */
-static void load_nbin(struct maker *m, struct dn_instruction *at, int64_t rows)
+static void load_nbin(struct maker *m, struct dn_instruction *instruction, int64_t rows)
 {
 	const int64_t tn = m->c->config.tn, values = (rows - 1) * tn + (one_in(m, 3) ? draw(m, 1, tn) : tn);
-	at->nbin.op = DN_LOAD;
-	at->nbin.reuse = 1;
-	at->nbin.size = (uint32_t)(2 * values);
-	at->nbin.address = load_address(m, 2 * values);
+	instruction->nbin.op = DN_LOAD;
+	instruction->nbin.reuse = 1;
+	instruction->nbin.size = (uint32_t)(2 * values);
+	instruction->nbin.address = load_address(m, 2 * values);
 	m->nbin += rows;
 }
 
-static void load_sb(struct maker *m, struct dn_instruction *at, int64_t rows)
+static void load_sb(struct maker *m, struct dn_instruction *instruction, int64_t rows)
 {
 	const int64_t bytes = rows * dn_sb_row_bytes(&m->c->config);
-	at->sb.op = DN_LOAD;
-	at->sb.reuse = 1;
-	at->sb.size = (uint32_t)bytes;
-	at->sb.address = load_address(m, bytes);
+	instruction->sb.op = DN_LOAD;
+	instruction->sb.reuse = 1;
+	instruction->sb.size = (uint32_t)bytes;
+	instruction->sb.address = load_address(m, bytes);
 	m->sb += rows;
 }
 
-static void read_nbin(struct dn_instruction *at, int64_t begin, int64_t end, int64_t stride)
+static void read_nbin(struct dn_instruction *instruction, int64_t begin, int64_t end, int64_t stride)
 {
-	at->nbin.op = at->nbin.op == DN_NOP ? DN_READ : at->nbin.op;
-	at->nbin.begin = (uint32_t)begin;
-	at->nbin.end = (uint32_t)end;
-	at->nbin.stride = (uint32_t)stride;
+	instruction->nbin.op = instruction->nbin.op == DN_NOP ? DN_READ : instruction->nbin.op;
+	instruction->nbin.begin = (uint32_t)begin;
+	instruction->nbin.end = (uint32_t)end;
+	instruction->nbin.stride = (uint32_t)stride;
 }
 
-static void read_sb(const struct maker *m, struct dn_instruction *at, int64_t first, int64_t rows)
+static void read_sb(const struct maker *m, struct dn_instruction *instruction, int64_t first, int64_t rows)
 {
 	const int64_t bytes = dn_sb_row_bytes(&m->c->config);
-	at->sb.op = DN_READ;
-	at->sb.address = (uint64_t)(first * bytes);
-	at->sb.size = (uint32_t)(rows * bytes);
+	instruction->sb.op = DN_READ;
+	instruction->sb.address = (uint64_t)(first * bytes);
+	instruction->sb.size = (uint32_t)(rows * bytes);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -229,30 +229,30 @@ static int64_t sb_room(const struct maker *m)
 /* So many of the rows held go without being read. */
 static void free_rows(struct maker *m, int64_t nbin, int64_t sb)
 {
-	struct dn_instruction at = {0};
+	struct dn_instruction instruction = {0};
 	if (nbin == m->nbin && nbin && one_in(m, 2))
-		read_nbin(&at, 0, 0, 0);
+		read_nbin(&instruction, 0, 0, 0);
 	else if (nbin)
-		read_nbin(&at, draw(m, 0, 1) * (nbin - 1), nbin - 1, 1);
+		read_nbin(&instruction, draw(m, 0, 1) * (nbin - 1), nbin - 1, 1);
 	if (sb) {
 		const int64_t first = draw(m, 0, sb - 1);
-		read_sb(m, &at, first, sb - first);
+		read_sb(m, &instruction, first, sb - first);
 	}
 	m->nbin -= nbin;
 	m->sb -= sb;
 	if (nbin || sb)
-		emit(m, &at);
+		emit(m, &instruction);
 }
 
 static void load_rows(struct maker *m, int64_t nbin, int64_t sb)
 {
-	struct dn_instruction at = {0};
+	struct dn_instruction instruction = {0};
 	if (nbin)
-		load_nbin(m, &at, nbin);
+		load_nbin(m, &instruction, nbin);
 	if (sb)
-		load_sb(m, &at, sb);
+		load_sb(m, &instruction, sb);
 	if (nbin || sb)
-		emit(m, &at);
+		emit(m, &instruction);
 }
 
 /* There is room for a row of NBin and two of SB. */
@@ -264,74 +264,76 @@ static void make_room(struct maker *m)
 }
 
 /* A range of `steps` rows of NBin of those that are held at the end of its loads. */
-static void choose_range(struct maker *m, struct dn_instruction *at, int64_t steps)
+static void choose_range(struct maker *m, struct dn_instruction *instruction, int64_t steps)
 {
 	const int64_t rows_held = m->nbin,
 		      stride = steps > 1 ? draw(m, 1, (rows_held - 1) / (steps - 1)) : draw(m, 1, 3);
 	const int64_t begin = draw(m, 0, rows_held - 1 - (steps - 1) * stride), end = begin + (steps - 1) * stride;
-	at->nbin.reuse = (uint8_t)draw(m, 0, 1);
+	instruction->nbin.reuse = (uint8_t)draw(m, 0, 1);
 	if (steps == rows_held && one_in(m, 2))
-		read_nbin(at, 0, 0, 0);
+		read_nbin(instruction, 0, 0, 0);
 	else
-		read_nbin(at, begin, end, stride);
-	if (!at->nbin.reuse)
+		read_nbin(instruction, begin, end, stride);
+	if (!instruction->nbin.reuse)
 		m->nbin -= end + 1;
 }
 
-static int64_t draw_steps(struct maker *m, int64_t most)
+static int64_t draw_steps(struct maker *m, int64_t limit)
 {
-	return one_in(m, 3) ? draw(m, 1, most) : draw(m, 1, least(most, 3));
+	return one_in(m, 3) ? draw(m, 1, limit) : draw(m, 1, least(limit, 3));
 }
 
-static void make_operands(struct maker *m, struct dn_instruction *at)
+static void make_operands(struct maker *m, struct dn_instruction *instruction)
 {
 	const struct dn_config *c = &m->c->config;
-	const bool bias = at->nfu.nfu1 == DN_BIAS, zeros = at->nfu.nfu1 == DN_MULT && one_in(m, 6);
+	const bool bias = instruction->nfu.nfu1 == DN_BIAS, zeros = instruction->nfu.nfu1 == DN_MULT && one_in(m, 6);
 	int64_t loaded = 0, steps;
 	if (!bias && !zeros && (!m->nbin || (nbin_room(m) && one_in(m, 2))))
-		load_nbin(m, at, draw_steps(m, nbin_room(m)));
-	if (at->nfu.nfu1 == DN_NFU1_NOP) {
-		choose_range(m, at, draw_steps(m, m->nbin));
+		load_nbin(m, instruction, draw_steps(m, nbin_room(m)));
+	if (instruction->nfu.nfu1 == DN_NFU1_NOP) {
+		choose_range(m, instruction, draw_steps(m, m->nbin));
 		return;
 	}
 	steps = bias ? (c->tn == 1 ? 2 : 1) : zeros ? draw_steps(m, c->sb_rows) : draw_steps(m, m->nbin);
 	if (m->sb < steps || (sb_room(m) >= steps && one_in(m, 2))) {
 		steps = bias ? steps : least(steps, sb_room(m));
-		load_sb(m, at, loaded = steps);
+		load_sb(m, instruction, loaded = steps);
 	} else {
-		read_sb(m, at, draw(m, 0, m->sb - steps), steps);
+		read_sb(m, instruction, draw(m, 0, m->sb - steps), steps);
 	}
-	at->sb.reuse = (uint8_t)draw(m, 0, 1);
-	if (!at->sb.reuse)
-		m->sb = loaded ? 0 : m->sb - (int64_t)(at->sb.address + at->sb.size) / dn_sb_row_bytes(c);
+	instruction->sb.reuse = (uint8_t)draw(m, 0, 1);
+	if (!instruction->sb.reuse)
+		m->sb = loaded ? 0
+			       : m->sb - (int64_t)(instruction->sb.address + instruction->sb.size) / dn_sb_row_bytes(c);
 	if (!bias && !zeros)
-		choose_range(m, at, steps);
+		choose_range(m, instruction, steps);
 }
 
 /* ---- Groups of outputs ---- */
 
-static void store(struct maker *m, struct dn_instruction *at, int64_t width)
+static void store(struct maker *m, struct dn_instruction *instruction, int64_t width)
 {
 	const struct dn_config *c = &m->c->config;
 	const int64_t results = c->tn * width;
-	at->nbout.write = DN_STORE;
+	instruction->nbout.write = DN_STORE;
 	if (!m->store_left) {
-		const int64_t most = (c->nbout_rows - c->nbout_sum_rows) / (width / 2), n = draw(m, 1, least(most, 5));
+		const int64_t maximum = (c->nbout_rows - c->nbout_sum_rows) / (width / 2),
+			      n = draw(m, 1, least(maximum, 5));
 		m->store_width = width;
 		m->store_left = (n - 1) * results + width * draw(m, 1, c->tn);
-		at->nbout.size = (uint32_t)m->store_left;
-		at->nbout.address = (uint64_t)(m->block * BLOCK_BYTES + m->stored);
+		instruction->nbout.size = (uint32_t)m->store_left;
+		instruction->nbout.address = (uint64_t)(m->block * BLOCK_BYTES + m->stored);
 		m->stored += m->store_left + draw(m, 0, 3) * 2;
 	}
 	m->store_left -= least(results, m->store_left);
 }
 
 /* The last instruction of a group: what becomes of the sums. */
-static void leave(struct maker *m, struct dn_instruction *at, bool must_store)
+static void leave(struct maker *m, struct dn_instruction *instruction, bool must_store)
 {
 	const struct dn_config *c = &m->c->config;
-	const bool add = at->nfu.nfu2 == DN_ADD;
-	const int64_t index = at->nfu.begin ? 0 : m->index;
+	const bool add = instruction->nfu.nfu2 == DN_ADD;
+	const int64_t index = instruction->nfu.begin ? 0 : m->index;
 	const bool may_wide = add && c->sum_bits <= 32 && c->nbout_rows - c->nbout_sum_rows > 1;
 	bool wide = may_wide && one_in(m, 3);
 	if (m->store_left)
@@ -339,43 +341,43 @@ static void leave(struct maker *m, struct dn_instruction *at, bool must_store)
 	if (wide && !add) /* nothing that goes into the open store */
 		must_store = false;
 	if (!must_store && index < m->indices && (one_in(m, 3) || (wide && !add))) {
-		at->nfu.out = DN_TO_NBOUT;
-		at->nbout.write = DN_WRITE;
-		m->sums[index] = at->nfu.nfu2;
+		instruction->nfu.out = DN_TO_NBOUT;
+		instruction->nbout.write = DN_WRITE;
+		m->sums[index] = instruction->nfu.nfu2;
 		return;
 	}
 	if ((!must_store && one_in(m, 12)) || (wide && !add)) {
-		at->nfu.out = DN_TO_KEEP;
+		instruction->nfu.out = DN_TO_KEEP;
 		return;
 	}
-	at->nfu.out = wide || (!add && one_in(m, 3)) ? DN_TO_NBOUT : DN_TO_NFU3;
+	instruction->nfu.out = wide || (!add && one_in(m, 3)) ? DN_TO_NBOUT : DN_TO_NFU3;
 	if (!wide)
-		at->nfu.shift = (int16_t)draw(m, -3, 14);
-	if (at->nfu.out == DN_TO_NFU3) {
-		at->nfu.nfu3 = (uint8_t)draw(m, 0, m->c->program.n_constants);
-		at->nfu.result_shift = at->nfu.nfu3 ? (int16_t)draw(m, -4, 6) : 0;
-		at->nfu.divisor = add && one_in(m, 3) ? (uint32_t)draw(m, 1, 300) : 0;
+		instruction->nfu.shift = (int16_t)draw(m, -3, 14);
+	if (instruction->nfu.out == DN_TO_NFU3) {
+		instruction->nfu.nfu3 = (uint8_t)draw(m, 0, m->c->program.n_constants);
+		instruction->nfu.result_shift = instruction->nfu.nfu3 ? (int16_t)draw(m, -4, 6) : 0;
+		instruction->nfu.divisor = add && one_in(m, 3) ? (uint32_t)draw(m, 1, 300) : 0;
 	}
-	store(m, at, wide ? 4 : 2);
+	store(m, instruction, wide ? 4 : 2);
 }
 
 /* From sums that this OP made; now and then from another's, as maxima of sums that may have wrapped. */
-static bool goes_on(struct maker *m, uint8_t sums, uint8_t nfu2)
+static bool continues_sums(struct maker *m, uint8_t sums, uint8_t nfu2)
 {
 	return sums != DN_NFU2_NOP && one_in(m, sums == nfu2 ? 2 : 5);
 }
 
-static void begin(struct maker *m, struct dn_instruction *at, uint8_t nfu2)
+static void begin(struct maker *m, struct dn_instruction *instruction, uint8_t nfu2)
 {
-	at->nfu.begin = m->begin || one_in(m, 5);
+	instruction->nfu.begin = m->begin || one_in(m, 5);
 	m->begin = false;
-	const int64_t index = at->nfu.begin ? 0 : m->index;
-	at->nfu.in = DN_FROM_RESET;
-	if (index < m->indices && goes_on(m, m->sums[index], nfu2)) {
-		at->nfu.in = DN_FROM_NBOUT;
-		at->nbout.read = DN_READ;
-	} else if (goes_on(m, m->kept, nfu2)) {
-		at->nfu.in = DN_FROM_KEEP;
+	const int64_t index = instruction->nfu.begin ? 0 : m->index;
+	instruction->nfu.in = DN_FROM_RESET;
+	if (index < m->indices && continues_sums(m, m->sums[index], nfu2)) {
+		instruction->nfu.in = DN_FROM_NBOUT;
+		instruction->nbout.read = DN_READ;
+	} else if (continues_sums(m, m->kept, nfu2)) {
+		instruction->nfu.in = DN_FROM_KEEP;
 	}
 }
 
@@ -387,22 +389,22 @@ static void group(struct maker *m, bool must_store)
 	if (must_store && m->store_width == 4)
 		nfu2 = DN_ADD;
 	for (int64_t i = 0; i < n; i++) {
-		struct dn_instruction at = {0};
+		struct dn_instruction instruction = {0};
 		make_room(m);
-		at.nfu.nfu2 = nfu2;
-		at.nfu.nfu1 = m->pools ? DN_NFU1_NOP : one_in(m, 6) ? DN_BIAS : DN_MULT;
-		make_operands(m, &at);
+		instruction.nfu.nfu2 = nfu2;
+		instruction.nfu.nfu1 = m->pools ? DN_NFU1_NOP : one_in(m, 6) ? DN_BIAS : DN_MULT;
+		make_operands(m, &instruction);
 		if (i)
-			at.nfu.in = DN_FROM_KEEP;
+			instruction.nfu.in = DN_FROM_KEEP;
 		else
-			begin(m, &at, nfu2);
+			begin(m, &instruction, nfu2);
 		if (i == n - 1)
-			leave(m, &at, must_store);
-		at.nfu.end = one_in(m, 8);
-		m->index = (at.nfu.begin ? 0 : m->index) + (at.nfu.out != DN_TO_KEEP);
-		m->index = at.nfu.end ? 0 : m->index;
-		m->kept = at.nfu.out == DN_TO_KEEP ? nfu2 : DN_NFU2_NOP;
-		emit(m, &at);
+			leave(m, &instruction, must_store);
+		instruction.nfu.end = one_in(m, 8);
+		m->index = (instruction.nfu.begin ? 0 : m->index) + (instruction.nfu.out != DN_TO_KEEP);
+		m->index = instruction.nfu.end ? 0 : m->index;
+		m->kept = instruction.nfu.out == DN_TO_KEEP ? nfu2 : DN_NFU2_NOP;
+		emit(m, &instruction);
 	}
 }
 
@@ -532,7 +534,7 @@ void diannao_case_free(struct diannao_case *c)
 /* ---- Streams ---- */
 
 /* Behind a part that has ended. */
-static void go_on(struct diannao_stream *s)
+static void begin_part(struct diannao_stream *s)
 {
 	const struct diannao_case *c = s->c;
 	while (s->time == c->part[s->part].times || !c->part[s->part].count) {
@@ -545,7 +547,7 @@ static void go_on(struct diannao_stream *s)
 static void next(void *state, struct dn_instruction *instruction)
 {
 	struct diannao_stream *s = state;
-	go_on(s);
+	begin_part(s);
 	const struct diannao_part *part = &s->c->part[s->part];
 	const int64_t i = part->first + s->at;
 	const uint64_t moved = (uint64_t)(s->time + s->round) * s->c->move[i];
@@ -569,7 +571,7 @@ static void count_alike(void *state, int64_t units[DN_UNIT_LEVELS])
 	memset(units, 0, DN_UNIT_LEVELS * sizeof *units);
 	if (s->at)
 		return;
-	go_on(s);
+	begin_part(s);
 	if (c->part[s->part].times > 1)
 		units[1] = c->part[s->part].times - s->time;
 	if (c->rounds && s->part == c->round_first && !s->time)

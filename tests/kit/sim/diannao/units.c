@@ -9,9 +9,9 @@
 #define MOST_STEPS 60000
 
 /* Mostly few, at times many. */
-static int64_t draw_skewed(uint64_t *rng, int64_t least, int64_t greatest)
+static int64_t draw_skewed(uint64_t *rng, int64_t minimum, int64_t greatest)
 {
-	return test_range(rng, 0, 2) ? test_range(rng, 1, least) : test_range(rng, least, greatest);
+	return test_range(rng, 0, 2) ? test_range(rng, 1, minimum) : test_range(rng, minimum, greatest);
 }
 
 /* So many taps that they are more than one part, or gaps between them that leave out columns. */
@@ -32,9 +32,9 @@ static void draw_beyond(struct npl_window *w, int d, bool pool, uint64_t *rng)
 	w->kernel[d] = test_range(rng, 1, 4);
 	w->stride[d] = draw_skewed(rng, 3, 12);
 	w->dilation[d] = draw_skewed(rng, 3, 40);
-	const int64_t most = pool ? (w->kernel[d] - 1) * w->dilation[d] : draw_skewed(rng, 30, 80);
-	w->pad_begin[d] = test_range(rng, 0, most);
-	w->pad_end[d] = test_range(rng, pool ? 0 : (w->kernel[d] - 1) * w->dilation[d], pool ? most : most + 120);
+	const int64_t maximum = pool ? (w->kernel[d] - 1) * w->dilation[d] : draw_skewed(rng, 30, 80);
+	w->pad_begin[d] = test_range(rng, 0, maximum);
+	w->pad_end[d] = test_range(rng, pool ? 0 : (w->kernel[d] - 1) * w->dilation[d], pool ? maximum : maximum + 120);
 }
 
 static struct npl_window long_window(uint64_t *rng, int64_t height, int64_t width, bool pool)
@@ -107,11 +107,11 @@ bool diannao_unit_case_make(struct diannao_unit_case *c, uint64_t seed, const st
 	uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
 	struct dn_candidates all;
 	struct npl_err err;
-	char why[200];
+	char reason[200];
 	draw_machine(&c->config, paper, &rng);
 	do {
-		long_case(&c->given, &rng);
-		if (!dn_layer_of(&c->config, &c->given.layer, &c->layer, why, sizeof why))
+		long_case(&c->layer_case, &rng);
+		if (!dn_layer_of(&c->config, &c->layer_case.layer, &c->layer, reason, sizeof reason))
 			return false;
 	} while (steps_of(&c->config, &c->layer) > MOST_STEPS);
 	if (dn_find_tiles(&c->config, &c->layer, (double)(1 << test_range(&rng, 3, 10)), &all, &err))
@@ -145,7 +145,7 @@ static void count_alike(void *state, int64_t units[DN_UNIT_LEVELS])
 static void skip(void *state, int level, int64_t units)
 {
 	struct counted *c = state;
-	c->skips->of[c->generator->tiles->nest][c->generator->code->loop[level]]++;
+	c->skips->iterations[c->generator->tiles->nest][c->generator->code->loop[level]]++;
 	c->stream.skip(c->stream.state, level, units);
 }
 
@@ -188,7 +188,7 @@ static struct npl_memory *memory_of(const struct dn_config *config, uint64_t see
 }
 
 bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, struct diannao_unit_skips *skips,
-				  char *why, size_t n)
+				  char *reason, size_t n)
 {
 	struct diannao_unit_case c;
 	struct npl_err err = {0};
@@ -200,12 +200,12 @@ bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, 
 	bool ok = memory && run_layer(&c, memory, false, &full, skips, &all, &err) &&
 		  run_layer(&c, memory, true, &counted, skips, &some_of_them, &err);
 	if (!ok)
-		snprintf(why, n, "%s", err.msg);
+		snprintf(reason, n, "%s", err.msg);
 	else
-		ok = diannao_same_counts(&full, &counted, why, n);
+		ok = diannao_same_counts(&full, &counted, reason, n);
 	npl_memory_close(memory);
 	skips->runs++;
 	skips->instructions += all;
-	skips->counted += all - some_of_them;
+	skips->n_skipped += all - some_of_them;
 	return ok;
 }

@@ -13,20 +13,20 @@
 
 struct diannao_unit_case {
 	struct dn_config config;
-	struct dn_case given;
+	struct dn_case layer_case;
 	struct dn_layer layer;
 	struct dn_tiles tiles;
 };
 /* False: the machine cannot do the layer, or no tiles that it asks for fit. */
 bool diannao_unit_case_make(struct diannao_unit_case *c, uint64_t seed, const struct dn_config *paper);
 
-/* How often turns of a loop were left out, by nest. */
+/* How often iterations of a loop were skipped, by nest. */
 struct diannao_unit_skips {
-	int64_t of[DIANNAO_NESTS][DN_LOOPS];
-	int64_t runs, instructions, counted; /* in the streams, and of them those that were not gone through */
+	int64_t iterations[DIANNAO_NESTS][DN_LOOPS];
+	int64_t runs, instructions, n_skipped; /* in the streams; n_skipped of them were not executed */
 };
-/* Cycles, counters and those of memory are the same. False: the first difference, in `why`. */
+/* Cycles, counters and those of memory are the same. False: the first difference, in `reason`. */
 bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, struct diannao_unit_skips *skips,
-				  char *why, size_t n);
+				  char *reason, size_t n);
 
 #endif

@@ -29,13 +29,13 @@ struct pair {
 	uint64_t stream[STREAMS], recent[RECENT], base, stride;
 	uint64_t tags, hash;
 	struct mood mood;
-	char *why;
+	char *reason;
 	size_t n;
 };
 
 static bool report_difference(struct pair *p, const char *label, uint64_t fast, uint64_t stepped)
 {
-	snprintf(p->why, p->n, "at %llu: %s: %llu when skipping, %llu when looking at every cycle",
+	snprintf(p->reason, p->n, "at %llu: %s: %llu when skipping, %llu when looking at every cycle",
 		 (unsigned long long)npl_memory_now(p->memory[STEPPED]), label, (unsigned long long)fast,
 		 (unsigned long long)stepped);
 	return false;
@@ -76,15 +76,15 @@ static void change_mood(struct pair *p)
 static struct npl_memory_request draw_request(struct pair *p)
 {
 	const struct mood *m = &p->mood;
-	int64_t way = test_range(&p->rng, 0, 99);
+	int64_t method = test_range(&p->rng, 0, 99);
 	uint64_t access;
-	if ((way -= m->stream) < 0)
+	if ((method -= m->stream) < 0)
 		access = p->stream[test_range(&p->rng, 0, STREAMS - 1)]++;
-	else if ((way -= m->near) < 0)
+	else if ((method -= m->near) < 0)
 		access = p->base + (uint64_t)test_range(&p->rng, 0, 31);
-	else if ((way -= m->recent) < 0)
+	else if ((method -= m->recent) < 0)
 		access = p->recent[test_range(&p->rng, 0, RECENT - 1)];
-	else if ((way -= m->stride) < 0)
+	else if ((method -= m->stride) < 0)
 		access = p->base += p->stride;
 	else
 		access = (uint64_t)test_range(&p->rng, 0, (int64_t)p->accesses - 1);
@@ -126,14 +126,14 @@ static bool offer_request(struct pair *p)
 static bool take(struct pair *p, bool all)
 {
 	enum { AT_ONCE = 32 };
-	uint64_t most = all                         ? UINT64_MAX
-			: p->mood.lazy              ? 0
-			: test_range(&p->rng, 0, 9) ? UINT64_MAX
-						    : (uint64_t)test_range(&p->rng, 0, 5);
+	uint64_t maximum = all                         ? UINT64_MAX
+			   : p->mood.lazy              ? 0
+			   : test_range(&p->rng, 0, 9) ? UINT64_MAX
+						       : (uint64_t)test_range(&p->rng, 0, 5);
 	const bool single = test_range(&p->rng, 0, 1);
-	while (most) {
+	while (maximum) {
 		struct npl_memory_completion fast[AT_ONCE] = {0}, stepped[AT_ONCE] = {0};
-		const uint64_t room = most < AT_ONCE ? most : AT_ONCE;
+		const uint64_t room = maximum < AT_ONCE ? maximum : AT_ONCE;
 		uint64_t a = single ? npl_memory_completed(p->memory[FAST], fast)
 				    : npl_memory_take(p->memory[FAST], fast, room);
 		uint64_t b = single ? npl_memory_completed(p->memory[STEPPED], stepped)
@@ -149,7 +149,7 @@ static bool take(struct pair *p, bool all)
 		}
 		if (a < (single ? 1 : room))
 			return true;
-		most -= a;
+		maximum -= a;
 	}
 	return true;
 }
@@ -171,13 +171,13 @@ static bool feed(struct pair *p)
 	for (;;) {
 		npl_memory_feed(p->memory[FAST], &fast);
 		npl_memory_feed(p->memory[STEPPED], &stepped);
-		if (fast.pushed != stepped.pushed)
-			return report_difference(p, "was fed", fast.pushed, stepped.pushed);
-		if (fast.in_cycle != stepped.in_cycle)
-			return report_difference(p, "was fed in the cycle", fast.in_cycle, stepped.in_cycle);
+		if (fast.n_pushed != stepped.n_pushed)
+			return report_difference(p, "was fed", fast.n_pushed, stepped.n_pushed);
+		if (fast.n_pushed_now != stepped.n_pushed_now)
+			return report_difference(p, "was fed in the cycle", fast.n_pushed_now, stepped.n_pushed_now);
 		if (!same_time(p))
 			return false;
-		if (fast.pushed == n)
+		if (fast.n_pushed == n)
 			return true;
 		const uint64_t pending = npl_memory_pending(p->memory[STEPPED]);
 		if (!take(p, true))
@@ -186,7 +186,7 @@ static bool feed(struct pair *p)
 			continue;
 		for (int i = 0; i < ENGINES; i++)
 			npl_memory_advance(p->memory[i], UINT64_MAX, NPL_MEMORY_ROOM | NPL_MEMORY_COMPLETION);
-		fast.in_cycle = stepped.in_cycle = 0;
+		fast.n_pushed_now = stepped.n_pushed_now = 0;
 	}
 }
 
@@ -194,15 +194,16 @@ static bool feed(struct pair *p)
 static bool advance(struct pair *p)
 {
 	const uint64_t now = npl_memory_now(p->memory[FAST]),
-		       until = now + (uint64_t)test_range(&p->rng, 0, p->mood.most_idle);
+		       end_cycle = now + (uint64_t)test_range(&p->rng, 0, p->mood.most_idle);
 	const unsigned stop = (unsigned)test_range(&p->rng, 0, 3);
-	for (int64_t pieces = stop ? 0 : test_range(&p->rng, 0, 3); pieces > 0 && until > now + 1; pieces--)
-		npl_memory_advance(p->memory[FAST], now + (uint64_t)test_range(&p->rng, 0, (int64_t)(until - now)), 0);
+	for (int64_t pieces = stop ? 0 : test_range(&p->rng, 0, 3); pieces > 0 && end_cycle > now + 1; pieces--)
+		npl_memory_advance(p->memory[FAST], now + (uint64_t)test_range(&p->rng, 0, (int64_t)(end_cycle - now)),
+				   0);
 	for (int i = 0; i < ENGINES; i++) {
-		if (until == now + 1 && !stop)
+		if (end_cycle == now + 1 && !stop)
 			npl_memory_step(p->memory[i]);
 		else
-			npl_memory_advance(p->memory[i], until, stop);
+			npl_memory_advance(p->memory[i], end_cycle, stop);
 	}
 	return same_time(p);
 }
@@ -258,10 +259,10 @@ static bool run(struct pair *p, uint64_t rng, int64_t rounds)
 /* Long enough for every queue. */
 static bool drain(struct pair *p)
 {
-	const uint64_t until = npl_memory_now(p->memory[FAST]) + 4 * (uint64_t)p->config->trefi + 50000;
-	while (npl_memory_pending(p->memory[STEPPED]) && npl_memory_now(p->memory[STEPPED]) < until) {
+	const uint64_t end_cycle = npl_memory_now(p->memory[FAST]) + 4 * (uint64_t)p->config->trefi + 50000;
+	while (npl_memory_pending(p->memory[STEPPED]) && npl_memory_now(p->memory[STEPPED]) < end_cycle) {
 		for (int i = 0; i < ENGINES; i++)
-			npl_memory_advance(p->memory[i], until, NPL_MEMORY_COMPLETION);
+			npl_memory_advance(p->memory[i], end_cycle, NPL_MEMORY_COMPLETION);
 		if (!take(p, true) || !same_counters(p))
 			return false;
 	}
@@ -289,12 +290,12 @@ static bool run_and_again(struct pair *p)
 	return drain(p);
 }
 
-bool dram_agrees(uint64_t seed, char *why, size_t n)
+bool dram_agrees(uint64_t seed, char *reason, size_t n)
 {
 	struct dram_config config;
 	char mapping[DRAM_CASE_MAPPING];
 	struct npl_err err = {0};
-	struct pair p = {.config = &config, .rng = seed * 0x9e3779b97f4a7c15u + 1, .why = why, .n = n};
+	struct pair p = {.config = &config, .rng = seed * 0x9e3779b97f4a7c15u + 1, .reason = reason, .n = n};
 	dram_case_random(&config, mapping, &p.rng);
 	p.access_bytes = dram_access_bytes(&config);
 	p.accesses = dram_capacity_bytes(&config) / p.access_bytes;
@@ -302,7 +303,7 @@ bool dram_agrees(uint64_t seed, char *why, size_t n)
 	p.memory[STEPPED] = p.memory[FAST] ? dram_case_open(&config, true, &err) : NULL;
 	bool ok = p.memory[STEPPED] && run_and_again(&p);
 	if (!p.memory[STEPPED])
-		snprintf(why, n, "%s", err.msg);
+		snprintf(reason, n, "%s", err.msg);
 	npl_memory_close(p.memory[FAST]);
 	npl_memory_close(p.memory[STEPPED]);
 	return ok;

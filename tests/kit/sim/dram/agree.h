@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* False: the first disagreement, in `why`. */
-bool dram_agrees(uint64_t seed, char *why, size_t n);
+/* False: the first disagreement, in `reason`. */
+bool dram_agrees(uint64_t seed, char *reason, size_t n);
 
 #endif

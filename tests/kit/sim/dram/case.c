@@ -33,21 +33,21 @@ static void organise(struct dram_config *c, uint64_t *rng)
 /* Up to a few clocks, or tens. */
 static void draw_timing(struct dram_config *c, uint64_t *rng)
 {
-	const int64_t most = power_of_two(rng, 1, 5);
+	const int64_t maximum = power_of_two(rng, 1, 5);
 	int64_t *const free_ones[] = {&c->trcd_rd, &c->trcd_wr, &c->trp,    &c->twr,
 				      &c->trtp,    &c->tccd_s,  &c->trrd_s, &c->twtr_s};
 	for (size_t i = 0; i < sizeof free_ones / sizeof *free_ones; i++)
-		*free_ones[i] = test_range(rng, 0, most);
-	c->cl = test_range(rng, 1, most);
-	c->cwl = test_range(rng, 1, most);
-	c->tras = (c->trcd_rd > c->trcd_wr ? c->trcd_rd : c->trcd_wr) + test_range(rng, 0, most);
+		*free_ones[i] = test_range(rng, 0, maximum);
+	c->cl = test_range(rng, 1, maximum);
+	c->cwl = test_range(rng, 1, maximum);
+	c->tras = (c->trcd_rd > c->trcd_wr ? c->trcd_rd : c->trcd_wr) + test_range(rng, 0, maximum);
 	c->trc = c->tras + c->trp + test_range(rng, 0, 3) * test_range(rng, 0, 1);
-	c->tccd_l = c->tccd_s + test_range(rng, 0, most / 2);
-	c->trrd_l = c->trrd_s + test_range(rng, 0, most / 2);
-	c->twtr_l = c->twtr_s + test_range(rng, 0, most / 2);
-	c->tfaw = c->trrd_s + test_range(rng, 0, 5 * most);
+	c->tccd_l = c->tccd_s + test_range(rng, 0, maximum / 2);
+	c->trrd_l = c->trrd_s + test_range(rng, 0, maximum / 2);
+	c->twtr_l = c->twtr_s + test_range(rng, 0, maximum / 2);
+	c->tfaw = c->trrd_s + test_range(rng, 0, 5 * maximum);
 	c->turnaround = test_range(rng, 0, 4);
-	c->trfc = test_range(rng, 0, 4 * most);
+	c->trfc = test_range(rng, 0, 4 * maximum);
 	c->trefi = dram_case_least_trefi(c) + test_range(rng, 0, 10 * power_of_two(rng, 0, 9));
 }
 
@@ -59,9 +59,9 @@ int64_t dram_case_least_trefi(const struct dram_config *c)
 
 static void draw_controller(struct dram_config *c, uint64_t *rng)
 {
-	int64_t most = power_of_two(rng, 0, test_range(rng, 0, 9) ? 5 : 8);
-	c->read_queue = test_range(rng, 1, most);
-	c->write_queue = test_range(rng, 1, most);
+	int64_t maximum = power_of_two(rng, 0, test_range(rng, 0, 9) ? 5 : 8);
+	c->read_queue = test_range(rng, 1, maximum);
+	c->write_queue = test_range(rng, 1, maximum);
 	c->write_high = test_range(rng, 0, c->write_queue - 1);
 	c->write_low = test_range(rng, 0, c->write_high);
 }

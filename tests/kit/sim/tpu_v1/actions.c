@@ -29,9 +29,9 @@ int64_t action_rows(struct builder *b, enum tpu_unit unit, int64_t count, bool w
 
 void action_read_weights(struct builder *b, bool tables)
 {
-	int64_t most = b->mood.prefetch, rows = tables ? 8 : b->config.rows;
+	int64_t maximum = b->mood.prefetch, rows = tables ? 8 : b->config.rows;
 	int64_t space = (tables ? 8 * b->tables : b->tile_rows) / rows;
-	int64_t count = builder_range(b, 1, most < space ? most : space);
+	int64_t count = builder_range(b, 1, maximum < space ? maximum : space);
 	/* Tables begin where one does; tiles anywhere, also where tables are. */
 	int64_t first = tables ? b->tile_rows + 8 * builder_range(b, 0, b->tables - count)
 			       : builder_range(b, 0,
@@ -54,11 +54,11 @@ static void host_registers(struct builder *b, int64_t rows, bool out, struct bui
 		bytes = builder_range(b, 1, b->row_bytes);
 	if (bytes > b->host_bytes)
 		bytes = b->host_bytes;
-	int64_t most = rows > 1 ? (b->host_bytes - bytes) / (rows - 1) : b->row_bytes;
+	int64_t maximum = rows > 1 ? (b->host_bytes - bytes) / (rows - 1) : b->row_bytes;
 	stride = builder_chance(b, 50) ? bytes
 				       : builder_range(b, out && builder_chance(b, 80) ? bytes : 0, 2 * b->row_bytes);
-	if (stride > most)
-		stride = most;
+	if (stride > maximum)
+		stride = maximum;
 	int64_t span = (rows - 1) * stride + bytes;
 	int64_t address = builder_range(b, 0, b->host_bytes - span);
 	builder_touches(f, address, span, out, true);
@@ -83,10 +83,10 @@ static void host_move(struct builder *b, bool out, int64_t first, int64_t rows)
 
 static int64_t host_rows(struct builder *b)
 {
-	int64_t most = b->host_bytes / b->row_bytes;
-	if (most > b->buffer_rows)
-		most = b->buffer_rows;
-	return builder_size(b, most < b->mood.most_vectors ? most : b->mood.most_vectors);
+	int64_t maximum = b->host_bytes / b->row_bytes;
+	if (maximum > b->buffer_rows)
+		maximum = b->buffer_rows;
+	return builder_size(b, maximum < b->mood.most_vectors ? maximum : b->mood.most_vectors);
 }
 
 void action_host(struct builder *b, bool out)

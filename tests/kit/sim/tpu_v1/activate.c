@@ -96,10 +96,10 @@ static void draw_layout(struct builder *b, struct draw *d)
 			d->row_pixels = builder_range(b, 1, d->row_pixels);
 	}
 	d->lane = builder_chance(b, 70) ? 0 : builder_range(b, 0, d->pixel_lanes - 1);
-	int64_t most = d->pixel_lanes - d->lane;
-	if (most > b->config.columns)
-		most = b->config.columns;
-	d->columns = builder_chance(b, 50) ? most : builder_range(b, 1, most);
+	int64_t maximum = d->pixel_lanes - d->lane;
+	if (maximum > b->config.columns)
+		maximum = b->config.columns;
+	d->columns = builder_chance(b, 50) ? maximum : builder_range(b, 1, maximum);
 	d->first_source = builder_chance(b, 60) ? 0 : builder_range(b, 0, 9);
 	d->first_result = builder_chance(b, 60) ? d->first_source : builder_range(b, 0, 9);
 }
@@ -111,20 +111,20 @@ static struct axis draw_axis(struct builder *b)
 			 .kernel = builder_range(b, 1, builder_chance(b, 20) ? 7 : 3),
 			 .stride = builder_range(b, 1, 3)};
 	a.pad = builder_range(b, builder_chance(b, 15) ? 1 - a.size : 0, a.kernel - 1);
-	int64_t most = (a.size - 1 + a.pad) / a.stride + 1;
-	a.out = builder_chance(b, 60) ? most : builder_range(b, 1, most);
+	int64_t maximum = (a.size - 1 + a.pad) / a.stride + 1;
+	a.out = builder_chance(b, 60) ? maximum : builder_range(b, 1, maximum);
 	return a;
 }
 
 /* How many vectors there are, and the window over them. False: more than the machine holds. */
 static bool draw_vectors(struct builder *b, struct draw *d, bool block)
 {
-	int64_t most = b->mood.most_vectors, room = b->config.accumulator_rows;
+	int64_t maximum = b->mood.most_vectors, room = b->config.accumulator_rows;
 	if (!d->pooling) {
 		if (d->from_buffer)
 			room = b->buffer_rows * d->row_pixels;
 		d->sources = block && !d->from_buffer ? builder_range(b, 1, b->block_rows)
-						      : builder_size(b, most < room ? most : room);
+						      : builder_size(b, maximum < room ? maximum : room);
 		d->results = d->sources;
 		return true;
 	}
@@ -272,7 +272,7 @@ static void ask_table(struct builder *b, const struct draw *d)
 }
 
 /* The activate before once more, on other accumulators and to other rows. False: not possible. */
-static bool once_more(struct builder *b, bool block)
+static bool repeat_activate(struct builder *b, bool block)
 {
 	const struct builder_again *again = &b->activate_again;
 	struct tpu_instruction in = again->in;
@@ -307,7 +307,7 @@ void action_activate(struct builder *b, bool block)
 	struct place place[3] = {0};
 	struct builder_footprint f;
 	block = block && b->block_rows;
-	if (once_more(b, block))
+	if (repeat_activate(b, block))
 		return;
 	draw_modes(b, &d);
 	draw_layout(b, &d);

@@ -18,49 +18,51 @@ struct tpu_memory program_memory(const struct program_case *c)
 				   .host_bytes = c->host_bytes};
 }
 
-static bool prefixed(const char *prefix, char *why, size_t n)
+static bool prefixed(const char *prefix, char *reason, size_t n)
 {
-	char reason[400];
-	snprintf(reason, sizeof reason, "%s", why);
-	snprintf(why, n, "%s: %s", prefix, reason);
+	char unprefixed[400];
+	snprintf(unprefixed, sizeof unprefixed, "%s", reason);
+	snprintf(reason, n, "%s: %s", prefix, unprefixed);
 	return false;
 }
 
 /* A program that cannot end is refused: before it runs where that can be seen, else by the engine. */
-static bool ended_as_expected(const struct program_case *c, const struct program_run *run, char *why, size_t n)
+static bool ended_as_expected(const struct program_case *c, const struct program_run *run, char *reason, size_t n)
 {
 	if (c->stuck_at < 0 && run->rc)
-		snprintf(why, n, "does not end: %.300s", run->err.msg);
+		snprintf(reason, n, "does not end: %.300s", run->err.msg);
 	else if (c->stuck_at >= 0 && run->rc != NPL_EINPUT)
-		snprintf(why, n, "returns %d, expected that issue gets stuck at instruction %lld", run->rc,
+		snprintf(reason, n, "returns %d, expected that issue gets stuck at instruction %lld", run->rc,
 			 (long long)c->stuck_at);
 	else
 		return true;
 	return false;
 }
 
-bool program_agrees(const struct program_case *c, bool thorough, char *why, size_t n)
+bool program_agrees(const struct program_case *c, bool thorough, char *reason, size_t n)
 {
 	struct program_run rtl = {0}, fast = {0}, quick = {0};
 	struct tpu_memory memory = program_memory(c);
 	struct npl_err err;
 	if (tpu_program_check(&c->config, &c->program, &memory, "program", &err)) {
-		snprintf(why, n, "%.300s", err.msg);
+		snprintf(reason, n, "%.300s", err.msg);
 		/* Fewer tiles or tables than switches: seen without running. */
 		return c->stuck_at >= 0 && strstr(err.msg, "but the program reads");
 	}
 	bool ok = program_run(&rtl, tpu_run_rtl, c, false) && program_run(&fast, tpu_run_fast, c, false);
 	if (!ok)
-		snprintf(why, n, "out of memory");
-	ok = ok && (program_same(&rtl, &fast, false, why, n) || prefixed("rtl and fast", why, n)) &&
-	     ended_as_expected(c, &rtl, why, n);
+		snprintf(reason, n, "out of memory");
+	ok = ok && (program_same(&rtl, &fast, false, reason, n) || prefixed("rtl and fast", reason, n)) &&
+	     ended_as_expected(c, &rtl, reason, n);
 	if (ok && thorough && !rtl.rc) {
-		ok = (program_follows_rules(c, &rtl, why, n) || prefixed("rules", why, n)) &&
+		ok = (program_follows_rules(c, &rtl, reason, n) || prefixed("rules", reason, n)) &&
 		     program_run(&quick, tpu_run_fast, c, true) &&
-		     (program_same(&fast, &quick, true, why, n) || prefixed("fast with and without values", why, n));
+		     (program_same(&fast, &quick, true, reason, n) ||
+		      prefixed("fast with and without values", reason, n));
 		program_run_free(&quick);
 		ok = ok && program_run(&quick, tpu_run_rtl, c, true) &&
-		     (program_same(&rtl, &quick, true, why, n) || prefixed("rtl with and without values", why, n));
+		     (program_same(&rtl, &quick, true, reason, n) ||
+		      prefixed("rtl with and without values", reason, n));
 	}
 	program_run_free(&rtl);
 	program_run_free(&fast);
@@ -71,13 +73,13 @@ bool program_agrees(const struct program_case *c, bool thorough, char *why, size
 /* Whether the program is valid and the engines do not agree about it. */
 static bool still_fails(struct program_case *c, bool thorough)
 {
-	char why[512];
+	char reason[512];
 	struct npl_err err;
 	struct tpu_memory memory = program_memory(c);
 	if (tpu_program_check(&c->config, &c->program, &memory, "program", &err))
 		return false;
 	c->stuck_at = liveness_stuck_at(&c->config, &c->program);
-	return !program_agrees(c, thorough, why, sizeof why);
+	return !program_agrees(c, thorough, reason, sizeof reason);
 }
 
 /* Without instructions at .. at + chunk - 1, if it still fails so. */
@@ -97,7 +99,7 @@ static bool fails_without(struct program_case *c, struct tpu_instruction *saved_
 }
 
 /* An instruction that does less, if it still fails so: fewer vectors, fewer tiles, no switch. */
-static bool with_less(struct program_case *c, int64_t at, int way, bool thorough)
+static bool shrink(struct program_case *c, int64_t at, int way, bool thorough)
 {
 	struct tpu_instruction *in = tpu_code(&c->program) + at, original = *in;
 	enum tpu_unit unit = tpu_unit_of(in->opcode);
@@ -130,8 +132,8 @@ void program_shrink(struct program_case *c, bool thorough, int trials)
 				else
 					at++;
 		for (int64_t at = 0; at + 1 < p->count; at++)
-			for (int way = 0; way < 3 && trials > 0; way++)
-				while (trials-- > 0 && with_less(c, at, way, thorough))
+			for (int method = 0; method < 3 && trials > 0; method++)
+				while (trials-- > 0 && shrink(c, at, method, thorough))
 					progress = true;
 	}
 	free(saved_code);

@@ -19,7 +19,7 @@ bool builder_open(struct builder *b, uint64_t seed, const struct tpu_config *con
 	b->row_touched = calloc((size_t)rows, sizeof *b->row_touched);
 	b->byte_touched = calloc((size_t)host_bytes, sizeof *b->byte_touched);
 	b->order = calloc(LIVENESS_MOST_INSTRUCTIONS, sizeof *b->order);
-	b->live = liveness_start(config, &b->program, b->order);
+	b->liveness = liveness_start(config, &b->program, b->order);
 	return b->row_touched && b->byte_touched && b->order;
 }
 
@@ -40,19 +40,19 @@ int64_t builder_range(struct builder *b, int64_t low, int64_t high)
 	return test_range(&b->rng, low, high);
 }
 
-int64_t builder_size(struct builder *b, int64_t most)
+int64_t builder_size(struct builder *b, int64_t limit)
 {
-	if (most < 2)
+	if (limit < 2)
 		return 1;
 	switch (test_range(&b->rng, 0, 7)) {
 	case 0:
 		return 1;
 	case 1:
-		return most;
+		return limit;
 	case 2:
-		return test_range(&b->rng, 1, most);
+		return test_range(&b->rng, 1, limit);
 	default:
-		return test_range(&b->rng, 1, most < 8 ? most : (most + 1) / 2);
+		return test_range(&b->rng, 1, limit < 8 ? limit : (limit + 1) / 2);
 	}
 }
 
@@ -65,17 +65,17 @@ void builder_touches(struct builder_footprint *f, int64_t first, int64_t count, 
 unsigned builder_hazards(const struct builder *b, enum tpu_unit unit, const struct builder_footprint *f)
 {
 	const unsigned writes = 0x2aa, unit_bits = 3u << 2 * unit;
-	unsigned found = 0, units = 0;
+	unsigned n_found = 0, units = 0;
 	for (int i = 0; i < f->touches; i++) {
 		const struct builder_touch *t = f->touch + i;
 		const uint16_t *touched = t->host ? b->byte_touched : b->row_touched;
 		unsigned any_unit = 0;
 		for (int64_t at = t->first; at < t->first + t->count; at++)
 			any_unit |= touched[at];
-		found |= (t->writes ? any_unit : any_unit & writes) & ~unit_bits;
+		n_found |= (t->writes ? any_unit : any_unit & writes) & ~unit_bits;
 	}
 	for (unsigned u = 0; u < TPU_UNITS; u++)
-		units |= (found >> 2 * u & 3) ? 1u << u : 0;
+		units |= (n_found >> 2 * u & 3) ? 1u << u : 0;
 	return units;
 }
 
@@ -105,7 +105,7 @@ void builder_emit(struct builder *b, struct tpu_instruction in, const struct bui
 		b->stuck = true;
 		return;
 	}
-	b->stuck = !liveness_issue(&b->live, b->program.count - 1);
+	b->stuck = !liveness_issue(&b->liveness, b->program.count - 1);
 	if (in.opcode == TPU_SYNC)
 		forget_units(b, in.flags);
 	for (int i = 0; f && i < f->touches; i++) {
@@ -156,7 +156,7 @@ bool builder_steady(struct builder *b, const struct builder_again *again, enum t
  * activate of one vector, on rows that nobody holds if there are such. False: it takes no more, or nothing helps. */
 static bool end_one(struct builder *b)
 {
-	const struct liveness *live = &b->live;
+	const struct liveness *live = &b->liveness;
 	struct tpu_instruction in = {.length = 1};
 	enum liveness_need weights = liveness_need_of(live, TPU_WEIGHTS);
 	if (weights == LIVENESS_TILE_ROOM) {
@@ -210,7 +210,7 @@ static void end_registers(struct builder *b)
 static bool all_idle(const struct builder *b)
 {
 	for (int u = 0; u < TPU_UNITS; u++)
-		if (!liveness_idle(&b->live, (enum tpu_unit)u))
+		if (!liveness_idle(&b->liveness, (enum tpu_unit)u))
 			return false;
 	return true;
 }
@@ -241,7 +241,7 @@ bool builder_save(const struct builder *b, struct builder_mark *mark)
 	size_t row_bytes = (size_t)b->buffer_rows * sizeof *b->row_touched;
 	size_t host_bytes = (size_t)b->host_bytes * sizeof *b->byte_touched;
 	*mark = (struct builder_mark){.registers = b->registers,
-				      .live = b->live,
+				      .liveness = b->liveness,
 				      .count = b->program.count,
 				      .tiles_asked = b->tiles_asked,
 				      .tiles_used = b->tiles_used,
@@ -267,7 +267,7 @@ void builder_restore(struct builder *b, struct builder_mark *mark, bool keep)
 {
 	if (!keep) {
 		b->registers = mark->registers;
-		b->live = mark->live;
+		b->liveness = mark->liveness;
 		b->program.count = mark->count;
 		b->tiles_asked = mark->tiles_asked;
 		b->tiles_used = mark->tiles_used;

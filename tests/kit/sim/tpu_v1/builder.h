@@ -42,7 +42,7 @@ struct builder {
 	uint16_t *row_touched;  /* (buffer_rows) bit 2u: unit u has read it, 2u + 1: written, since its last sync */
 	uint16_t *byte_touched; /* (host_bytes) likewise */
 	int32_t (*order)[TPU_UNITS];
-	struct liveness live;
+	struct liveness liveness;
 	bool stuck; /* an instruction since the last save cannot issue, or is one too many */
 	bool no_memory;
 	int64_t tiles_asked, tiles_used, tables_asked, tables_used; /* by read_weights; by switches */
@@ -60,7 +60,7 @@ void builder_close(struct builder *b);
 bool builder_chance(struct builder *b, int percent);
 int64_t builder_range(struct builder *b, int64_t low, int64_t high);
 /* Small numbers often, the most now and then. */
-int64_t builder_size(struct builder *b, int64_t most);
+int64_t builder_size(struct builder *b, int64_t limit);
 
 /* What an instruction touches: rows of the unified buffer, or bytes of host memory. */
 struct builder_touch {
@@ -94,7 +94,7 @@ bool builder_can_end(struct builder *b, bool write);
 /* Where a program stood, to go back to. */
 struct builder_mark {
 	struct tpu_registers registers;
-	struct liveness live;
+	struct liveness liveness;
 	int64_t count, tiles_asked, tiles_used, tables_asked, tables_used, block, block_rows, result, result_rows;
 	uint16_t *row_touched, *byte_touched;
 };

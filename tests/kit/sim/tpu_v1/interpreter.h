@@ -76,15 +76,15 @@ static inline int64_t interpreter_wrap(struct interpreter *p, int64_t exact)
 
 /* ---- Host ---- */
 
-static inline void interpreter_host(struct interpreter *p, const struct tpu_instruction *at)
+static inline void interpreter_host(struct interpreter *p, const struct tpu_instruction *instruction)
 {
 	int64_t bytes = interpreter_at(p, TPU_REG_HOST_ROW_BYTES);
-	bool inward = at->opcode == TPU_READ_HOST_MEMORY;
-	for (int64_t i = 0; i < at->length; i++)
+	bool inward = instruction->opcode == TPU_READ_HOST_MEMORY;
+	for (int64_t i = 0; i < instruction->length; i++)
 		for (int64_t lane = 0; lane < p->width; lane++) {
 			uint64_t host_byte = p->set.value[TPU_REG_HOST_ADDRESS] + (uint64_t)lane +
 					     (uint64_t)i * p->set.value[TPU_REG_HOST_STRIDE];
-			uint8_t *buffer_byte = interpreter_byte(p, at->ub + i, lane);
+			uint8_t *buffer_byte = interpreter_byte(p, instruction->ub + i, lane);
 			cr_assert(lane >= bytes || host_byte < p->memory.host_bytes, "host byte %llu is not there",
 				  (unsigned long long)host_byte);
 			if (inward)
@@ -92,7 +92,7 @@ static inline void interpreter_host(struct interpreter *p, const struct tpu_inst
 			else if (lane < bytes)
 				p->memory.host[host_byte] = *buffer_byte;
 		}
-	*(inward ? &p->host_bytes_in : &p->host_bytes_out) += (uint64_t)at->length * (uint64_t)bytes;
+	*(inward ? &p->host_bytes_in : &p->host_bytes_out) += (uint64_t)instruction->length * (uint64_t)bytes;
 }
 
 /* ---- Matrix ---- */
@@ -103,14 +103,14 @@ static inline int64_t interpreter_number(uint8_t byte, bool is_unsigned, int64_t
 }
 
 /* Lane k of vector b as a number, from the plane of low bytes (0) or high bytes (1). */
-static inline int64_t interpreter_input(const struct interpreter *p, const struct tpu_instruction *at, int64_t b,
-					int64_t k, int plane)
+static inline int64_t interpreter_input(const struct interpreter *p, const struct tpu_instruction *instruction,
+					int64_t b, int64_t k, int plane)
 {
-	bool wide = at->flags & TPU_MATRIX_INPUTS16;
-	bool is_unsigned = at->flags & TPU_MATRIX_UNSIGNED_INPUTS || (wide && plane == 0);
+	bool wide = instruction->flags & TPU_MATRIX_INPUTS16;
+	bool is_unsigned = instruction->flags & TPU_MATRIX_UNSIGNED_INPUTS || (wide && plane == 0);
 	int64_t zero = interpreter_at(p, TPU_REG_INPUT_ZERO_POINT);
-	int64_t base = at->ub + plane * interpreter_at(p, TPU_REG_INPUT_PLANE_ROWS);
-	if (at->opcode == TPU_MATRIX_MULTIPLY)
+	int64_t base = instruction->ub + plane * interpreter_at(p, TPU_REG_INPUT_PLANE_ROWS);
+	if (instruction->opcode == TPU_MATRIX_MULTIPLY)
 		return interpreter_number(*interpreter_byte(p, base + b, k), is_unsigned, zero);
 	int64_t lanes = interpreter_at(p, TPU_REG_TAP_LANES), taps = interpreter_at(p, TPU_REG_TAPS);
 	int64_t ow = interpreter_at(p, TPU_REG_OUT_WIDTH), oh = interpreter_at(p, TPU_REG_OUT_HEIGHT);
@@ -140,19 +140,20 @@ static inline void interpreter_switch(struct interpreter *p, int64_t *used, int6
 }
 
 /* One plane of an input vector through the array. */
-static inline void interpreter_vector(struct interpreter *p, const struct tpu_instruction *at, int64_t b, int plane)
+static inline void interpreter_vector(struct interpreter *p, const struct tpu_instruction *instruction, int64_t b,
+				      int plane)
 {
 	const int64_t rows = p->config->rows, columns = p->config->columns;
-	int64_t *accumulator_row = &p->accumulator[(at->acc + b) * columns];
+	int64_t *accumulator_row = &p->accumulator[(instruction->acc + b) * columns];
 	for (int64_t k = 0; k < rows; k++)
-		p->input[k] = interpreter_input(p, at, b, k, plane);
+		p->input[k] = interpreter_input(p, instruction, b, k, plane);
 	for (int64_t c = 0; c < columns; c++) {
 		int64_t sum = 0;
 		for (int64_t k = 0; k < rows; k++)
 			sum += p->input[k] * p->weight[k * columns + c];
-		for (int i = 0; i < plane + !!(at->flags & TPU_MATRIX_HIGH_WEIGHTS); i++)
+		for (int i = 0; i < plane + !!(instruction->flags & TPU_MATRIX_HIGH_WEIGHTS); i++)
 			sum *= 256;
-		if (at->flags & TPU_MATRIX_ACCUMULATE || plane > 0)
+		if (instruction->flags & TPU_MATRIX_ACCUMULATE || plane > 0)
 			sum += accumulator_row[c];
 		accumulator_row[c] = sum;
 	}
@@ -160,18 +161,18 @@ static inline void interpreter_vector(struct interpreter *p, const struct tpu_in
 	p->useful_macs += p->set.value[TPU_REG_USEFUL_CELLS];
 }
 
-static inline void interpreter_matrix(struct interpreter *p, const struct tpu_instruction *at)
+static inline void interpreter_matrix(struct interpreter *p, const struct tpu_instruction *instruction)
 {
 	const int64_t columns = p->config->columns, zero = interpreter_at(p, TPU_REG_WEIGHT_ZERO_POINT);
-	const int planes = at->flags & TPU_MATRIX_INPUTS16 ? 2 : 1;
-	if (at->flags & TPU_MATRIX_SWITCH)
+	const int planes = instruction->flags & TPU_MATRIX_INPUTS16 ? 2 : 1;
+	if (instruction->flags & TPU_MATRIX_SWITCH)
 		interpreter_switch(p, &p->tiles_used, p->tiles);
 	for (int64_t i = 0; i < p->config->rows * columns; i++)
 		p->weight[i] = interpreter_number(interpreter_cell(p, i / columns, i % columns),
-						  at->flags & TPU_MATRIX_UNSIGNED_WEIGHTS, zero);
+						  instruction->flags & TPU_MATRIX_UNSIGNED_WEIGHTS, zero);
 	for (int plane = 0; plane < planes; plane++)
-		for (int64_t b = 0; b < at->length; b++)
-			interpreter_vector(p, at, b, plane);
+		for (int64_t b = 0; b < instruction->length; b++)
+			interpreter_vector(p, instruction, b, plane);
 }
 
 /* ---- Activate ---- */
@@ -253,7 +254,8 @@ static inline int64_t interpreter_function(struct interpreter *p, int function, 
 }
 
 /* Element j of source vector s before pooling. */
-static inline int64_t interpreter_value(struct interpreter *p, const struct tpu_instruction *at, int64_t s, int64_t j)
+static inline int64_t interpreter_value(struct interpreter *p, const struct tpu_instruction *instruction, int64_t s,
+					int64_t j)
 {
 	const struct interpreter_tensor source = {
 		interpreter_at(p, TPU_REG_SOURCE), interpreter_at(p, TPU_REG_SOURCE_PLANE_ROWS),
@@ -261,16 +263,16 @@ static inline int64_t interpreter_value(struct interpreter *p, const struct tpu_
 	const struct interpreter_tensor operand = {
 		interpreter_at(p, TPU_REG_OPERAND), interpreter_at(p, TPU_REG_OPERAND_PLANE_ROWS),
 		interpreter_at(p, TPU_REG_OPERAND_TYPE), interpreter_at(p, TPU_REG_FIRST_SOURCE)};
-	int kind = (int)tpu_operand_of(at->flags), function = (int)tpu_function_of(at->flags);
+	int kind = (int)tpu_operand_of(instruction->flags), function = (int)tpu_function_of(instruction->flags);
 	bool table = function == TPU_SIGMOID || function == TPU_TANH;
 	int64_t type = interpreter_at(p, TPU_REG_RESULT_TYPE), q;
-	if (at->flags & TPU_ACTIVATE_FROM_BUFFER) {
+	if (instruction->flags & TPU_ACTIVATE_FROM_BUFFER) {
 		q = interpreter_get(p, &source, s, j);
 	} else {
 		uint32_t bits = interpreter_entry(p, j, 1);
 		float scale;
 		memcpy(&scale, &bits, sizeof scale);
-		q = interpreter_wrap(p, p->accumulator[(at->acc + s) * p->config->columns + j] +
+		q = interpreter_wrap(p, p->accumulator[(instruction->acc + s) * p->config->columns + j] +
 						(int32_t)interpreter_entry(p, j, 0));
 		if (type == TPU_I32)
 			return q;
@@ -293,7 +295,7 @@ static inline int64_t interpreter_pool(const struct interpreter *p, enum tpu_poo
 	int64_t ow = interpreter_at(p, TPU_REG_OUT_WIDTH), oh = interpreter_at(p, TPU_REG_OUT_HEIGHT);
 	int64_t iw = interpreter_at(p, TPU_REG_IN_WIDTH), ih = interpreter_at(p, TPU_REG_IN_HEIGHT);
 	int64_t kw = interpreter_at(p, TPU_REG_KERNEL_WIDTH), kh = interpreter_at(p, TPU_REG_KERNEL_HEIGHT);
-	int64_t zero = interpreter_at(p, TPU_REG_RESULT_ZERO_POINT), taps = 0, most = INT64_MIN;
+	int64_t zero = interpreter_at(p, TPU_REG_RESULT_ZERO_POINT), taps = 0, maximum = INT64_MIN;
 	long double sum = 0;
 	for (int64_t t = 0; t < kh * kw; t++) {
 		int64_t y = k / ow % oh * interpreter_at(p, TPU_REG_STRIDE_Y) + t / kw -
@@ -302,34 +304,34 @@ static inline int64_t interpreter_pool(const struct interpreter *p, enum tpu_poo
 		if (y < 0 || y >= ih || x < 0 || x >= iw)
 			continue;
 		int64_t value = q[(k / (ow * oh) * ih * iw + y * iw + x) * columns + j];
-		most = value > most ? value : most;
+		maximum = value > maximum ? value : maximum;
 		sum += (long double)(value - zero);
 		taps++;
 	}
 	cr_assert_gt(taps, 0, "a pooling window outside the image");
 	if (pooling == TPU_POOL_MAX)
-		return most;
+		return maximum;
 	return (int64_t)nearbyintl(sum / (pooling == TPU_POOL_AVERAGE ? taps : kh * kw)) + zero;
 }
 
-static inline void interpreter_activate(struct interpreter *p, const struct tpu_instruction *at)
+static inline void interpreter_activate(struct interpreter *p, const struct tpu_instruction *instruction)
 {
-	int64_t columns = interpreter_at(p, TPU_REG_RESULT_COLUMNS), results = at->length;
-	enum tpu_pooling pooling = tpu_pooling_of(at->flags);
-	const struct interpreter_tensor result = {at->ub, interpreter_at(p, TPU_REG_RESULT_PLANE_ROWS),
+	int64_t columns = interpreter_at(p, TPU_REG_RESULT_COLUMNS), results = instruction->length;
+	enum tpu_pooling pooling = tpu_pooling_of(instruction->flags);
+	const struct interpreter_tensor result = {instruction->ub, interpreter_at(p, TPU_REG_RESULT_PLANE_ROWS),
 						  interpreter_at(p, TPU_REG_RESULT_TYPE),
 						  interpreter_at(p, TPU_REG_FIRST_RESULT)};
 	static const int planes[] = {1, 1, 2, 4};
-	int64_t *q = malloc((size_t)(at->length * columns) * sizeof *q);
+	int64_t *q = malloc((size_t)(instruction->length * columns) * sizeof *q);
 	cr_assert(q);
-	if (at->flags & TPU_ACTIVATE_SWITCH)
+	if (instruction->flags & TPU_ACTIVATE_SWITCH)
 		interpreter_switch(p, &p->tables_used, p->tables);
-	for (int64_t i = 0; i < at->length * columns; i++)
-		q[i] = interpreter_value(p, at, i / columns, i % columns);
+	for (int64_t i = 0; i < instruction->length * columns; i++)
+		q[i] = interpreter_value(p, instruction, i / columns, i % columns);
 	if (pooling != TPU_NO_POOLING) {
 		int64_t image = interpreter_at(p, TPU_REG_IN_HEIGHT) * interpreter_at(p, TPU_REG_IN_WIDTH);
-		cr_assert_eq(at->length % image, 0, "pooling of a broken image");
-		results = at->length / image * interpreter_at(p, TPU_REG_OUT_HEIGHT) *
+		cr_assert_eq(instruction->length % image, 0, "pooling of a broken image");
+		results = instruction->length / image * interpreter_at(p, TPU_REG_OUT_HEIGHT) *
 			  interpreter_at(p, TPU_REG_OUT_WIDTH);
 	}
 	for (int64_t k = 0; k < results; k++)
@@ -343,11 +345,11 @@ static inline void interpreter_activate(struct interpreter *p, const struct tpu_
 
 /* ---- The program ---- */
 
-static inline void interpreter_read_weights(struct interpreter *p, const struct tpu_instruction *at)
+static inline void interpreter_read_weights(struct interpreter *p, const struct tpu_instruction *instruction)
 {
-	bool tables = at->flags & TPU_WEIGHTS_PARAMETERS;
-	*(tables ? &p->tables : &p->tiles) += at->acc;
-	p->weight_bytes += (uint64_t)(at->acc * (tables ? 8 : p->config->rows) * p->config->columns);
+	bool tables = instruction->flags & TPU_WEIGHTS_PARAMETERS;
+	*(tables ? &p->tables : &p->tiles) += instruction->acc;
+	p->weight_bytes += (uint64_t)(instruction->acc * (tables ? 8 : p->config->rows) * p->config->columns);
 }
 
 /* What the program's read_weights bring, in their order: a switch may come before the instruction that asks for its
@@ -356,12 +358,12 @@ static inline void interpreter_find_weights(struct interpreter *p)
 {
 	int64_t tiles = 0, tables = 0;
 	for (int64_t i = 0; i < p->program->count; i++) {
-		const struct tpu_instruction *at = &tpu_code(p->program)[i];
-		for (uint32_t k = 0; at->opcode == TPU_READ_WEIGHTS && k < at->acc; k++)
-			if (at->flags & TPU_WEIGHTS_PARAMETERS)
-				p->table[tables++] = at->length + 8 * k;
+		const struct tpu_instruction *instruction = &tpu_code(p->program)[i];
+		for (uint32_t k = 0; instruction->opcode == TPU_READ_WEIGHTS && k < instruction->acc; k++)
+			if (instruction->flags & TPU_WEIGHTS_PARAMETERS)
+				p->table[tables++] = instruction->length + 8 * k;
 			else
-				p->tile[tiles++] = at->length + (uint32_t)p->config->rows * k;
+				p->tile[tiles++] = instruction->length + (uint32_t)p->config->rows * k;
 	}
 }
 
@@ -370,17 +372,17 @@ static inline void interpreter_open(struct interpreter *p, const struct tpu_conf
 				    const struct sim_program *program, const struct tpu_memory *memory)
 {
 	const size_t rows = (size_t)config->rows, columns = (size_t)config->columns;
-	size_t most = 1;
+	size_t maximum = 1;
 	*p = (struct interpreter){.config = config,
 				  .program = program,
 				  .memory = *memory,
 				  .width = config->rows > config->columns ? config->rows : config->columns,
 				  .set = tpu_reset_registers(config->rows, config->columns)};
 	for (int64_t i = 0; i < program->count; i++)
-		most += tpu_code(program)[i].opcode == TPU_READ_WEIGHTS ? tpu_code(program)[i].acc : 0u;
+		maximum += tpu_code(program)[i].opcode == TPU_READ_WEIGHTS ? tpu_code(program)[i].acc : 0u;
 	p->accumulator = calloc((size_t)config->accumulator_rows * columns, sizeof *p->accumulator);
-	p->tile = calloc(most, sizeof *p->tile);
-	p->table = calloc(most, sizeof *p->table);
+	p->tile = calloc(maximum, sizeof *p->tile);
+	p->table = calloc(maximum, sizeof *p->table);
 	p->faults = calloc((size_t)program->count + 1, sizeof *p->faults);
 	p->input = calloc(rows, sizeof *p->input);
 	p->weight = calloc(rows * columns, sizeof *p->weight);
@@ -401,25 +403,25 @@ static inline void interpreter_close(struct interpreter *p)
 static inline void interpreter_run(struct interpreter *p)
 {
 	for (int64_t i = 0; i < p->program->count; i++) {
-		const struct tpu_instruction *at = &tpu_code(p->program)[i];
+		const struct tpu_instruction *instruction = &tpu_code(p->program)[i];
 		int64_t overflows = p->overflows, saturations = p->saturations;
-		switch (at->opcode) {
+		switch (instruction->opcode) {
 		case TPU_SET_CONFIG:
-			p->set.value[at->acc] = at->length;
+			p->set.value[instruction->acc] = instruction->length;
 			break;
 		case TPU_READ_WEIGHTS:
-			interpreter_read_weights(p, at);
+			interpreter_read_weights(p, instruction);
 			break;
 		case TPU_READ_HOST_MEMORY:
 		case TPU_WRITE_HOST_MEMORY:
-			interpreter_host(p, at);
+			interpreter_host(p, instruction);
 			break;
 		case TPU_MATRIX_MULTIPLY:
 		case TPU_CONVOLVE:
-			interpreter_matrix(p, at);
+			interpreter_matrix(p, instruction);
 			break;
 		case TPU_ACTIVATE:
-			interpreter_activate(p, at);
+			interpreter_activate(p, instruction);
 			break;
 		default:
 			break;
@@ -431,14 +433,14 @@ static inline void interpreter_run(struct interpreter *p)
 
 /* Counters of a run of the same program against the interpreter's. */
 static inline void interpreter_expect_counters(const struct interpreter *p, const struct tpu_counters *n,
-					       const char *what)
+					       const char *subject)
 {
 	cr_assert(n->array_active == p->array_active && n->useful_macs == p->useful_macs &&
 			  n->weight_bytes == p->weight_bytes && n->host_bytes_in == p->host_bytes_in &&
 			  n->host_bytes_out == p->host_bytes_out && n->tiles == (uint64_t)p->tiles_used,
 		  "%s: %llu cycles of the array, %llu useful, %llu bytes of weights, %llu in, %llu out, %llu tiles; "
 		  "expected %llu, %llu, %llu, %llu, %llu, %lld",
-		  what, (unsigned long long)n->array_active, (unsigned long long)n->useful_macs,
+		  subject, (unsigned long long)n->array_active, (unsigned long long)n->useful_macs,
 		  (unsigned long long)n->weight_bytes, (unsigned long long)n->host_bytes_in,
 		  (unsigned long long)n->host_bytes_out, (unsigned long long)n->tiles,
 		  (unsigned long long)p->array_active, (unsigned long long)p->useful_macs,

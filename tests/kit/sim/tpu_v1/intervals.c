@@ -46,27 +46,27 @@ void program_intervals_free(struct program_intervals stream[PROGRAM_STREAMS])
 /* "shift 4-7 i1" */
 static void put_interval(const struct sim_cycles *interval, char *text, size_t n)
 {
-	int length = snprintf(text, n, "%s %llu-%llu", names[interval->cycle_class], (unsigned long long)interval->from,
-			      (unsigned long long)interval->to);
+	int length = snprintf(text, n, "%s %llu-%llu", names[interval->cycle_class],
+			      (unsigned long long)interval->begin, (unsigned long long)interval->end);
 	if (interval->instruction != -1 && length > 0 && (size_t)length < n)
 		snprintf(text + length, n - (size_t)length, " i%lld", (long long)interval->instruction);
 }
 
 bool program_intervals_same(const struct program_intervals a[PROGRAM_STREAMS],
-			    const struct program_intervals b[PROGRAM_STREAMS], char *why, size_t n)
+			    const struct program_intervals b[PROGRAM_STREAMS], char *reason, size_t n)
 {
 	for (int k = 0; k < PROGRAM_STREAMS; k++)
 		for (int64_t i = 0; i < a[k].count || i < b[k].count; i++) {
 			char x[80] = "none", y[80] = "none";
 			const struct sim_cycles *p = a[k].interval + i, *q = b[k].interval + i;
 			if (i < a[k].count && i < b[k].count && p->cycle_class == q->cycle_class &&
-			    p->from == q->from && p->to == q->to && p->instruction == q->instruction)
+			    p->begin == q->begin && p->end == q->end && p->instruction == q->instruction)
 				continue;
 			if (i < a[k].count)
 				put_interval(p, x, sizeof x);
 			if (i < b[k].count)
 				put_interval(q, y, sizeof y);
-			snprintf(why, n, "interval %lld is '%s' and '%s'", (long long)i, x, y);
+			snprintf(reason, n, "interval %lld is '%s' and '%s'", (long long)i, x, y);
 			return false;
 		}
 	return true;
@@ -75,11 +75,11 @@ bool program_intervals_same(const struct program_intervals a[PROGRAM_STREAMS],
 /* Whether a interval can follow the one before in its stream; previous NULL: it is the first. */
 static bool can_follow(const struct sim_cycles *interval, const struct sim_cycles *previous, int stream)
 {
-	uint64_t end = previous ? previous->to : 0;
-	if (interval->from >= interval->to || interval->from < end ||
-	    (stream == PROGRAM_SHARES && interval->from > end))
+	uint64_t end = previous ? previous->end : 0;
+	if (interval->begin >= interval->end || interval->begin < end ||
+	    (stream == PROGRAM_SHARES && interval->begin > end))
 		return false;
-	return !previous || interval->from > end || interval->cycle_class != previous->cycle_class ||
+	return !previous || interval->begin > end || interval->cycle_class != previous->cycle_class ||
 	       interval->instruction != previous->instruction;
 }
 
@@ -96,7 +96,7 @@ static bool right_instruction(const struct sim_cycles *interval, const struct si
 }
 
 bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STREAMS], const struct sim_program *program,
-			      const struct tpu_outcome *outcome, char *why, size_t n)
+			      const struct tpu_outcome *outcome, char *reason, size_t n)
 {
 	const struct tpu_counters *k = &outcome->counters;
 	const uint64_t counted[TPU_CYCLE_CLASSES] = {k->array_active, k->weight_stall, k->weight_shift, k->non_matrix,
@@ -105,31 +105,31 @@ bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STRE
 	for (int s = 0; s < PROGRAM_STREAMS; s++)
 		for (int64_t i = 0; i < stream[s].count; i++) {
 			const struct sim_cycles *interval = stream[s].interval + i;
-			sum[interval->cycle_class] += interval->to - interval->from;
+			sum[interval->cycle_class] += interval->end - interval->begin;
 			if (can_follow(interval, i ? interval - 1 : NULL, s) && right_instruction(interval, program))
 				continue;
 			char text[80];
 			put_interval(interval, text, sizeof text);
-			snprintf(why, n, "interval %lld, '%s', cannot be", (long long)i, text);
+			snprintf(reason, n, "interval %lld, '%s', cannot be", (long long)i, text);
 			return false;
 		}
 	for (int s = 0; s < TPU_CYCLE_CLASSES; s++) {
 		all += s <= TPU_CYCLES_NON_MATRIX ? sum[s] : 0;
 		if (sum[s] == counted[s])
 			continue;
-		snprintf(why, n, "intervals of '%s' add up to %llu cycles, expected %llu", names[s],
+		snprintf(reason, n, "intervals of '%s' add up to %llu cycles, expected %llu", names[s],
 			 (unsigned long long)sum[s], (unsigned long long)counted[s]);
 		return false;
 	}
 	if (all == outcome->cycles)
 		return true;
-	snprintf(why, n, "intervals share out %llu cycles, expected %llu", (unsigned long long)all,
+	snprintf(reason, n, "intervals share out %llu cycles, expected %llu", (unsigned long long)all,
 		 (unsigned long long)outcome->cycles);
 	return false;
 }
 
 bool program_faults_add_up(const struct sim_faults *faults, const struct sim_program *program,
-			   const struct tpu_outcome *outcome, char *why, size_t n)
+			   const struct tpu_outcome *outcome, char *reason, size_t n)
 {
 	struct sim_faults sum = {0, 0};
 	for (int64_t i = 0; i < program->count; i++) {
@@ -138,13 +138,13 @@ bool program_faults_add_up(const struct sim_faults *faults, const struct sim_pro
 		sum.saturations += faults[i].saturations;
 		if (unit == TPU_ACTIVATION || faults[i].overflows + faults[i].saturations == 0)
 			continue;
-		snprintf(why, n, "instruction %lld has %llu overflows and %llu saturations", (long long)i,
+		snprintf(reason, n, "instruction %lld has %llu overflows and %llu saturations", (long long)i,
 			 (unsigned long long)faults[i].overflows, (unsigned long long)faults[i].saturations);
 		return false;
 	}
 	if (sum.overflows == outcome->overflows && sum.saturations == outcome->saturations)
 		return true;
-	snprintf(why, n, "instructions have %llu of %llu overflows, %llu of %llu saturations",
+	snprintf(reason, n, "instructions have %llu of %llu overflows, %llu of %llu saturations",
 		 (unsigned long long)sum.overflows, (unsigned long long)outcome->overflows,
 		 (unsigned long long)sum.saturations, (unsigned long long)outcome->saturations);
 	return false;

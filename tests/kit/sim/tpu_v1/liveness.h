@@ -24,9 +24,9 @@ struct liveness {
 struct liveness liveness_start(const struct tpu_config *config, const struct sim_program *program,
 			       int32_t (*order)[TPU_UNITS]);
 /* Issues instruction `index`, the next of the program, and lets every unit do what it can. False: it cannot issue. */
-bool liveness_issue(struct liveness *live, int64_t index);
+bool liveness_issue(struct liveness *liveness, int64_t index);
 /* Whether a unit has nothing left to do. */
-bool liveness_idle(const struct liveness *live, enum tpu_unit unit);
+bool liveness_idle(const struct liveness *liveness, enum tpu_unit unit);
 /* What keeps a unit from going on; LIVENESS_NOTHING when it could or has nothing to do. */
 enum liveness_need {
 	LIVENESS_NOTHING,
@@ -36,9 +36,9 @@ enum liveness_need {
 	LIVENESS_TABLE_ROOM, /* weights: an activate that switches */
 	LIVENESS_OTHER       /* accumulators that another unit holds */
 };
-enum liveness_need liveness_need_of(const struct liveness *live, enum tpu_unit unit);
+enum liveness_need liveness_need_of(const struct liveness *liveness, enum tpu_unit unit);
 /* Whether issue has room for an instruction of this unit. */
-bool liveness_room(const struct liveness *live, enum tpu_unit unit);
+bool liveness_room(const struct liveness *liveness, enum tpu_unit unit);
 
 /* Index of the instruction at which a whole program's issue is stuck for ever; -1: it ends. */
 int64_t liveness_stuck_at(const struct tpu_config *config, const struct sim_program *program);

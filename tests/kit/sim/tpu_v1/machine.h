@@ -85,8 +85,8 @@ static inline void test_close(struct test_machine *m)
 static inline int64_t test_add(struct test_machine *m, int opcode, unsigned flags, uint32_t ub, int64_t acc,
 			       int64_t length)
 {
-	struct tpu_instruction at = {(uint8_t)opcode, (uint16_t)flags, ub, (uint16_t)acc, (uint32_t)length};
-	cr_assert_eq(tpu_program_add(&m->program, at, 0, &m->err), 0, "%s", m->err.msg);
+	struct tpu_instruction instruction = {(uint8_t)opcode, (uint16_t)flags, ub, (uint16_t)acc, (uint32_t)length};
+	cr_assert_eq(tpu_program_add(&m->program, instruction, 0, &m->err), 0, "%s", m->err.msg);
 	return m->program.count - 1;
 }
 

@@ -41,10 +41,10 @@ static void operand_registers(struct builder *b, unsigned flags)
 /* The distance between the planes of an input of `rows` rows, so that a base is left for them; 0: they are the same. */
 static int64_t plane_distance(struct builder *b, int64_t rows)
 {
-	int64_t most = b->buffer_rows - rows;
-	if (builder_chance(b, 10) || most < 1)
+	int64_t maximum = b->buffer_rows - rows;
+	if (builder_chance(b, 10) || maximum < 1)
 		return 0;
-	return builder_chance(b, 60) && rows <= most ? rows : builder_range(b, 1, most);
+	return builder_chance(b, 60) && rows <= maximum ? rows : builder_range(b, 1, maximum);
 }
 
 /* Emits a matrix instruction that reads rows low .. high (none: high < low) of the tensor of `rows` rows at its base.
@@ -146,10 +146,10 @@ static void draw_layout(struct builder *b, struct patch *c)
 	c->first_lane = builder_chance(b, 70) ? 0 : builder_range(b, 0, c->pixel_lanes - 1);
 	int64_t lanes = least(c->pixel_lanes - c->first_lane, b->config.rows);
 	c->tap_lanes = builder_chance(b, 50) ? lanes : builder_range(b, 1, lanes);
-	int64_t taps = c->y.kernel * c->x.kernel, most = b->config.rows / c->tap_lanes;
+	int64_t taps = c->y.kernel * c->x.kernel, maximum = b->config.rows / c->tap_lanes;
 	c->first_tap = builder_chance(b, 50) ? 0 : builder_range(b, 0, taps - 1);
-	most = least(most, taps - c->first_tap);
-	c->taps = builder_chance(b, 50) ? most : builder_range(b, 1, most);
+	maximum = least(maximum, taps - c->first_tap);
+	c->taps = builder_chance(b, 50) ? maximum : builder_range(b, 1, maximum);
 }
 
 /* Returns how many accumulator rows it writes; 0: there is no room for its image. */
@@ -180,16 +180,16 @@ static int64_t convolve(struct builder *b, struct tpu_instruction in, int64_t mo
 }
 
 /* The instruction before once more, on other rows; returns how many accumulator rows it writes, 0: not possible. */
-static int64_t once_more(struct builder *b, int64_t acc, int64_t most, bool accumulate)
+static int64_t repeat_matrix(struct builder *b, int64_t acc, int64_t limit, bool accumulate)
 {
 	struct builder_again again = b->matrix_again;
 	if (!builder_steady(b, &again, TPU_REG_INPUT_ZERO_POINT, TPU_REG_INPUT_PLANE_ROWS))
 		return 0;
 	struct tpu_instruction in = again.in;
-	if (in.opcode == TPU_CONVOLVE ? in.length > most : again.plane_rows > b->buffer_rows - most)
+	if (in.opcode == TPU_CONVOLVE ? in.length > limit : again.plane_rows > b->buffer_rows - limit)
 		return 0;
 	if (in.opcode == TPU_MATRIX_MULTIPLY) {
-		in.length = (uint32_t)builder_size(b, most);
+		in.length = (uint32_t)builder_size(b, limit);
 		again.rows = in.length;
 		again.high = in.length - 1;
 	}
@@ -203,7 +203,7 @@ static int64_t once_more(struct builder *b, int64_t acc, int64_t most, bool accu
 int64_t action_matrix(struct builder *b, int64_t acc, int64_t most_vectors, bool accumulate)
 {
 	struct tpu_instruction in = {.opcode = TPU_MATRIX_MULTIPLY};
-	int64_t most = most_vectors;
+	int64_t maximum = most_vectors;
 	unsigned flags = accumulate ? TPU_MATRIX_ACCUMULATE : 0;
 	flags |= builder_chance(b, 50) ? TPU_MATRIX_UNSIGNED_INPUTS : 0;
 	flags |= builder_chance(b, 50) ? TPU_MATRIX_UNSIGNED_WEIGHTS : 0;
@@ -211,21 +211,21 @@ int64_t action_matrix(struct builder *b, int64_t acc, int64_t most_vectors, bool
 	flags |= builder_chance(b, b->mood.high_weights_percent) ? TPU_MATRIX_HIGH_WEIGHTS : 0;
 	if (acc < 0)
 		acc = builder_range(b, 0, b->config.accumulator_rows - 1);
-	most = least(least(most, b->buffer_rows), b->config.accumulator_rows - acc);
-	int64_t repeated = once_more(b, acc, most, accumulate);
+	maximum = least(least(maximum, b->buffer_rows), b->config.accumulator_rows - acc);
+	int64_t repeated = repeat_matrix(b, acc, maximum, accumulate);
 	if (repeated)
 		return repeated;
 	if (flags & TPU_MATRIX_INPUTS16)
-		most = least(most, (b->buffer_rows + 1) / 2);
+		maximum = least(maximum, (b->buffer_rows + 1) / 2);
 	in.acc = (uint16_t)acc;
 	operand_registers(b, flags);
 	in.flags = (uint16_t)(flags | switch_flag(b));
 	if (builder_chance(b, b->mood.convolve_percent)) {
-		int64_t rows = convolve(b, in, most);
+		int64_t rows = convolve(b, in, maximum);
 		if (rows)
 			return rows;
 	}
-	int64_t rows = builder_size(b, most);
+	int64_t rows = builder_size(b, maximum);
 	in.length = (uint32_t)rows;
 	emit_matrix(b, in, rows, 0, rows - 1, -1);
 	return rows;

@@ -32,7 +32,7 @@ struct rules {
 	unsigned char *cycle_kind;                     /* of each cycle */
 	int64_t *cycle_of;                             /* the matrix instruction that it belongs to; -1 */
 	struct tpu_counters memory;                    /* those of weight memory */
-	char *why;
+	char *reason;
 	size_t n;
 };
 
@@ -50,7 +50,7 @@ static bool check_equal(struct rules *r, const char *label, int64_t index, uint6
 {
 	if (actual == expected)
 		return true;
-	snprintf(r->why, r->n, "%s of %lld at %lld, expected %lld", label, (long long)index, (long long)actual,
+	snprintf(r->reason, r->n, "%s of %lld at %lld, expected %lld", label, (long long)index, (long long)actual,
 		 (long long)expected);
 	return false;
 }
@@ -248,7 +248,7 @@ static bool matrix_rule(struct rules *r, int64_t i)
 	const struct tpu_config *m = &r->c->config;
 	const struct tpu_instruction *in = r->c->program.instruction;
 	struct step *s = r->step + i;
-	uint64_t start = at(r, TPU_ISSUED, i) + 1, way = (uint64_t)(m->rows - 1 + m->matrix_registers);
+	uint64_t start = at(r, TPU_ISSUED, i) + 1, method = (uint64_t)(m->rows - 1 + m->matrix_registers);
 	if (s->before >= 0)
 		start = larger(start, at(r, TPU_MATRIX_STARTED, s->before) + r->step[s->before].enters);
 	if (s->item >= 0)
@@ -258,7 +258,7 @@ static bool matrix_rule(struct rules *r, int64_t i)
 		if (!r->step[a].reads_acc || !overlap(in + a, in + i))
 			continue;
 		uint64_t begins = at(r, TPU_ACTIVATE_STARTED, a), read = begins + r->step[a].reading;
-		start = larger(start, larger(begins, read > way ? read - way : 0));
+		start = larger(start, larger(begins, read > method ? read - method : 0));
 	}
 	s->done = start + (uint64_t)(m->rows + m->columns - 2 + m->matrix_registers) + s->enters;
 	return check_equal(r, "matrix started", i, at(r, TPU_MATRIX_STARTED, i), start) &&
@@ -384,7 +384,7 @@ static bool interval_rule(struct rules *r, const struct sim_cycles *interval)
 {
 	static const unsigned char kinds[TPU_CYCLE_CLASSES] = {ACTIVE, STALL, SHIFT,  NON_MATRIX,
 							       RAW,    INPUT, OUTPUT, PAUSE};
-	for (uint64_t t = interval->from; t < interval->to && t < r->run->outcome.cycles; t++) {
+	for (uint64_t t = interval->begin; t < interval->end && t < r->run->outcome.cycles; t++) {
 		unsigned char kind = r->cycle_kind[t];
 		if (interval->cycle_class == TPU_CYCLES_NON_MATRIX && kind >= INPUT)
 			kind = NON_MATRIX;
@@ -484,11 +484,11 @@ static bool all_rules(struct rules *r)
 	return issue_rule(r) && counter_rule(r) && all_intervals(r);
 }
 
-bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *why, size_t n)
+bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *reason, size_t n)
 {
 	size_t count = (size_t)c->program.count + 1, tiles = (size_t)run->events[TPU_TILE_PUSHED].count + 1;
 	size_t tables = (size_t)run->events[TPU_TABLE_LOADED].count + 1;
-	struct rules r = {.c = c, .run = run, .why = why, .n = n};
+	struct rules r = {.c = c, .run = run, .reason = reason, .n = n};
 	bool ok = run->outcome.cycles < (uint64_t)1 << 32;
 	r.step = calloc(count, sizeof *r.step);
 	r.begun = calloc(count, sizeof *r.begun);
@@ -510,7 +510,7 @@ bool program_follows_rules(const struct program_case *c, const struct program_ru
 			r.cycle_of[t] = -1;
 		ok = all_rules(&r);
 	} else {
-		snprintf(why, n, "out of memory for %llu cycles", (unsigned long long)run->outcome.cycles);
+		snprintf(reason, n, "out of memory for %llu cycles", (unsigned long long)run->outcome.cycles);
 	}
 	for (int u = 0; u < TPU_UNITS; u++)
 		free(r.of_unit[u]);

@@ -163,12 +163,13 @@ static inline struct test_conv test_random_conv(uint64_t *rng, int64_t most_chan
 	return c;
 }
 
-static inline bool test_supported(const struct tpu_config *config, const struct npl_layer *layer, char *why, size_t n)
+static inline bool test_supported(const struct tpu_config *config, const struct npl_layer *layer, char *reason,
+				  size_t n)
 {
 	void *state = NULL;
 	struct npl_err err = {0};
 	cr_assert_eq(npl_driver_systolic.open(config, &state, &err), 0, "%s", err.msg);
-	bool supported = npl_driver_systolic.supports(state, layer, why, n);
+	bool supported = npl_driver_systolic.supports(state, layer, reason, n);
 	npl_driver_systolic.close(state);
 	return supported;
 }
@@ -180,9 +181,9 @@ static inline struct npl_result test_run(const struct tpu_config *config, const 
 	struct npl_err err = {0};
 	struct npl_result result = {0};
 	struct npl_device_info info = {0};
-	char why[256] = "";
+	char reason[256] = "";
 	cr_assert_eq(npl_driver_systolic.open(config, &state, &err), 0, "%s", err.msg);
-	cr_assert(npl_driver_systolic.supports(state, layer, why, sizeof why), "%s", why);
+	cr_assert(npl_driver_systolic.supports(state, layer, reason, sizeof reason), "%s", reason);
 	cr_assert_eq(npl_driver_systolic.run(state, layer, &result, &err), 0, "%s", err.msg);
 	npl_driver_systolic.describe(state, &info);
 	npl_driver_systolic.close(state);

@@ -454,37 +454,37 @@ static struct tpu_config machine_of(const struct worked *w)
 	return m;
 }
 
-static bool differs(const char *label, int64_t index, uint64_t actual, uint64_t expected, char *why, size_t n)
+static bool differs(const char *label, int64_t index, uint64_t actual, uint64_t expected, char *reason, size_t n)
 {
 	if (actual == expected)
 		return false;
-	snprintf(why, n, "%s %lld: %lld, expected %lld", label, (long long)index, (long long)actual,
+	snprintf(reason, n, "%s %lld: %lld, expected %lld", label, (long long)index, (long long)actual,
 		 (long long)expected);
 	return true;
 }
 
-static bool text_differs(const char *label, const char *actual, const char *expected, char *why, size_t n)
+static bool text_differs(const char *label, const char *actual, const char *expected, char *reason, size_t n)
 {
 	if (!strcmp(actual, expected))
 		return false;
-	snprintf(why, n, "%s are '%s', expected '%s'", label, actual, expected);
+	snprintf(reason, n, "%s are '%s', expected '%s'", label, actual, expected);
 	return true;
 }
 
-static bool as_expected(const struct worked *w, const struct program_run *run, char *why, size_t n)
+static bool as_expected(const struct worked *w, const struct program_run *run, char *reason, size_t n)
 {
 	const struct tpu_counters *k = &run->outcome.counters;
 	uint64_t all = k->array_active + k->weight_stall + k->weight_shift + k->non_matrix;
 	if (run->rc) {
-		snprintf(why, n, "%.200s", run->err.msg);
+		snprintf(reason, n, "%.200s", run->err.msg);
 		return false;
 	}
 	if (run->wrong[0]) {
-		snprintf(why, n, "%s", run->wrong);
+		snprintf(reason, n, "%s", run->wrong);
 		return false;
 	}
 	for (const struct expected *e = w->event; e < w->event + 8 && (e->what || e->index || e->cycle); e++)
-		if (differs("event", e - w->event, run->events[e->what].cycle[e->index], e->cycle, why, n))
+		if (differs("event", e - w->event, run->events[e->what].cycle[e->index], e->cycle, reason, n))
 			return false;
 	for (const char *at = w->buffer; at && *at; at++) {
 		static const char digits[] = "0123456789abcdef";
@@ -492,28 +492,28 @@ static bool as_expected(const struct worked *w, const struct program_run *run, c
 		if (byte == 6 || byte & 1)
 			continue;
 		uint64_t value = (uint64_t)((strchr(digits, at[0]) - digits) * 16 + (strchr(digits, at[1]) - digits));
-		if (differs("byte of row", (int64_t)row, run->buffer[3 * row + byte / 2], value, why, n))
+		if (differs("byte of row", (int64_t)row, run->buffer[3 * row + byte / 2], value, reason, n))
 			return false;
 	}
-	char said[800];
-	program_intervals_text(run->intervals, said, sizeof said);
-	if (text_differs("intervals", said, w->intervals, why, n))
+	char message[800];
+	program_intervals_text(run->intervals, message, sizeof message);
+	if (text_differs("intervals", message, w->intervals, reason, n))
 		return false;
-	program_faults_text(run->faults, run->c->program.count, said, sizeof said);
-	if (text_differs("faults", said, w->faults ? w->faults : "", why, n))
+	program_faults_text(run->faults, run->c->program.count, message, sizeof message);
+	if (text_differs("faults", message, w->faults ? w->faults : "", reason, n))
 		return false;
-	return !(differs("cycles", 0, run->outcome.cycles, w->cycles, why, n) ||
-		 differs("sum of the four counters", 0, all, w->cycles, why, n) ||
-		 differs("array_active", 0, k->array_active, w->array_active, why, n) ||
-		 differs("weight_stall", 0, k->weight_stall, w->weight_stall, why, n) ||
-		 differs("weight_shift", 0, k->weight_shift, w->weight_shift, why, n) ||
-		 differs("input_stall", 0, k->input_stall, w->input_stall, why, n) ||
-		 differs("raw_stall", 0, k->raw_stall, w->raw_stall, why, n) ||
-		 differs("output_stall", 0, k->output_stall, w->output_stall, why, n) ||
-		 differs("sync_pause", 0, k->sync_pause, w->sync_pause, why, n));
+	return !(differs("cycles", 0, run->outcome.cycles, w->cycles, reason, n) ||
+		 differs("sum of the four counters", 0, all, w->cycles, reason, n) ||
+		 differs("array_active", 0, k->array_active, w->array_active, reason, n) ||
+		 differs("weight_stall", 0, k->weight_stall, w->weight_stall, reason, n) ||
+		 differs("weight_shift", 0, k->weight_shift, w->weight_shift, reason, n) ||
+		 differs("input_stall", 0, k->input_stall, w->input_stall, reason, n) ||
+		 differs("raw_stall", 0, k->raw_stall, w->raw_stall, reason, n) ||
+		 differs("output_stall", 0, k->output_stall, w->output_stall, reason, n) ||
+		 differs("sync_pause", 0, k->sync_pause, w->sync_pause, reason, n));
 }
 
-bool program_works(int index, tpu_engine *engine, const char **name, char *why, size_t n)
+bool program_works(int index, tpu_engine *engine, const char **name, char *reason, size_t n)
 {
 	const struct worked *w = cases + index;
 	uint8_t buffer[24 * 3] = {0}, host[64] = {0}, weights[64 * 3] = {0};
@@ -539,8 +539,8 @@ bool program_works(int index, tpu_engine *engine, const char **name, char *why, 
 	bool ok = !tpu_assemble(w->name, w->text, strlen(w->text), &c.program, &err) &&
 		  !tpu_program_check(&c.config, &c.program, &memory, w->name, &err);
 	if (!ok)
-		snprintf(why, n, "%.200s", err.msg);
-	ok = ok && program_run(&run, engine, &c, false) && as_expected(w, &run, why, n);
+		snprintf(reason, n, "%.200s", err.msg);
+	ok = ok && program_run(&run, engine, &c, false) && as_expected(w, &run, reason, n);
 	program_run_free(&run);
 	sim_program_free(&c.program);
 	return ok;

@@ -7,7 +7,7 @@
 #include "run.h"
 
 enum { WORKED_CASES = 17 };
-/* Whether an engine does case `index` as worked out; *name is the case's, *why what differs. */
-bool program_works(int index, tpu_engine *engine, const char **name, char *why, size_t n);
+/* Whether an engine does case `index` as worked out; *name is the case's, *reason what differs. */
+bool program_works(int index, tpu_engine *engine, const char **name, char *reason, size_t n);
 
 #endif

@@ -50,9 +50,9 @@ static void timing(const struct dn_config *config, struct dn_case *c, struct npl
 		     dn_counter(result, "nfu_active") * (uint64_t)(config->tn * config->tn));
 }
 
-/* The paper's layers; "*" are private kernels. Ideal memory and requests that cost nothing: steps and one filling of
- * the pipeline. */
-Test(diannao_cycles, the_papers_layers)
+/* These are the paper's layers; "*" marks private kernels. With ideal memory and requests that cost nothing, a layer
+ * takes its steps and one filling of the pipeline. */
+Test(diannao_cycles, the_papers_layers_take_the_stated_cycles)
 {
 	static const struct {
 		const char *name;
@@ -102,18 +102,18 @@ Test(diannao_cycles, the_papers_layers)
 }
 
 /* Sums take a step for each tap, padding too, and one for the bias; pooling one for each tap inside the input. */
-Test(diannao_cycles, random_layers_walked)
+Test(diannao_cycles, random_layers_take_the_cycles_of_a_walk_over_their_loops)
 {
 	struct dn_config config = dn_default();
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
 		struct npl_result result;
 		struct dn_case c;
-		char why[200];
+		char reason[200];
 		struct dn_layer layer;
 		config.tn = 8 << test_range(&rng, 0, 2);
 		dn_random_case(&c, &rng);
-		if (!dn_layer_of(&config, &c.layer, &layer, why, sizeof why))
+		if (!dn_layer_of(&config, &c.layer, &layer, reason, sizeof reason))
 			continue;
 		timing(&config, &c, &result);
 		cr_assert_eq(dn_counter(&result, "nfu_active"), walk(&c, config.tn), "seed %llu",
@@ -125,8 +125,8 @@ Test(diannao_cycles, random_layers_walked)
 	}
 }
 
-/* Relu alone: one row of Tn values a step, through NFU-2 and NFU-3. */
-Test(diannao_cycles, relu_alone)
+/* Relu alone takes a step for each row of Tn values, which go through NFU-2 and NFU-3. */
+Test(diannao_cycles, relu_alone_takes_a_step_for_each_row_of_values)
 {
 	struct dn_config config = dn_ideal();
 	struct npl_result result;
@@ -163,13 +163,14 @@ Test(diannao_cycles, peak_and_description)
 	npl_driver_diannao.close(state);
 }
 
-static void refused(struct dn_case *c, const char *reason)
+static void refused(struct dn_case *c, const char *expected)
 {
 	struct dn_config config = dn_default();
-	char why[200] = "";
+	char reason[200] = "";
 	void *state = dn_opened(&config);
-	cr_expect_not(npl_driver_diannao.supports(state, &c->layer, why, sizeof why), "should be refused: %s", reason);
-	cr_expect(strstr(why, reason), "'%s' does not say '%s'", why, reason);
+	cr_expect_not(npl_driver_diannao.supports(state, &c->layer, reason, sizeof reason), "should be refused: %s",
+		      expected);
+	cr_expect(strstr(reason, expected), "'%s' does not say '%s'", reason, expected);
 	npl_driver_diannao.close(state);
 }
 

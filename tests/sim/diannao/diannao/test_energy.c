@@ -72,7 +72,7 @@ Test(diannao_energy, memory_accesses)
 	npl_arena_free(&arena);
 }
 
-/* The paper: more than 95 % of the energy is the memory's, on its own layers. */
+/* The paper says that memory takes more than 95 % of the energy of its layers. */
 Test(diannao_energy, memory_dominates_classifiers)
 {
 	struct dn_config config = dn_default();
@@ -111,10 +111,10 @@ Test(diannao_energy, the_machine_file_is_the_default_but_for_energy_and_what_was
 	cr_assert_eq(npl_params_values(dn_params, NULL, &a, &arena, &of_file, &n), 0);
 	cr_assert_eq(npl_params_values(dn_params, NULL, &b, &arena, &otherwise, &n), 0);
 	for (int p = 0; p < n; p++) {
-		int found = 0;
+		int n_found = 0;
 		for (int i = 0; i < file.n_settings; i++)
-			found += !strcmp(file.setting[i].key, dn_params[p].key);
-		cr_expect_eq(found, 1, "%s is in the file with its source", dn_params[p].key);
+			n_found += !strcmp(file.setting[i].key, dn_params[p].key);
+		cr_expect_eq(n_found, 1, "%s is in the file with its source", dn_params[p].key);
 		for (fitted = dn_former_defaults; fitted->key && strcmp(fitted->key, dn_params[p].key); fitted++)
 			continue;
 		bool pj = strstr(dn_params[p].key, "_pj_") != NULL, origin = dn_params[p].type == NPL_PARAM_ORIGIN;

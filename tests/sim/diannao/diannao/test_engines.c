@@ -17,8 +17,9 @@
 static void expect_agreements(uint64_t first, uint64_t last, const struct diannao_wish *wish)
 {
 	for (uint64_t seed = first; seed <= last; seed++) {
-		char why[300] = "";
-		cr_assert(diannao_agrees(seed, wish, why, sizeof why), "seed %llu: %s", (unsigned long long)seed, why);
+		char reason[300] = "";
+		cr_assert(diannao_agrees(seed, wish, reason, sizeof reason), "seed %llu: %s", (unsigned long long)seed,
+			  reason);
 	}
 }
 
@@ -39,14 +40,14 @@ static void expect_units_to_cost_what_they_cost(uint64_t first, uint64_t last, c
 						int64_t skips[DIANNAO_LEVELS])
 {
 	for (uint64_t seed = first; seed <= last; seed++) {
-		char why[300] = "";
-		cr_assert(diannao_units_agree(seed, wish, skips, why, sizeof why), "seed %llu: %s",
-			  (unsigned long long)seed, why);
+		char reason[300] = "";
+		cr_assert(diannao_units_agree(seed, wish, skips, reason, sizeof reason), "seed %llu: %s",
+			  (unsigned long long)seed, reason);
 	}
 }
 
-/* Against rtl, and for longer streams against fast without units. */
-Test(diannao_engines, units_cost_what_they_cost)
+/* Compares with the rtl engine and, for longer streams, with the fast engine without units. */
+Test(diannao_engines, skipped_units_cost_the_same_as_executed_ones)
 {
 	static const enum diannao_memory memories[] = {DIANNAO_IDEAL, DIANNAO_FIXED, DIANNAO_WHOLE, DIANNAO_LATE};
 	for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
@@ -62,7 +63,7 @@ Test(diannao_engines, units_cost_what_they_cost)
 }
 
 /* Units that hold units: rounds of two parts. */
-Test(diannao_engines, units_of_units_cost_what_they_cost)
+Test(diannao_engines, skipped_nested_units_cost_the_same_as_executed_ones)
 {
 	static const enum diannao_memory memories[] = {DIANNAO_IDEAL, DIANNAO_FIXED, DIANNAO_WHOLE, DIANNAO_LATE};
 	for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
@@ -81,7 +82,7 @@ Test(diannao_engines, units_of_units_cost_what_they_cost)
 }
 
 /* Where time depends on addresses, or machine and memory do not keep step, nothing is skipped. */
-Test(diannao_engines, units_are_gone_through_where_addresses_matter)
+Test(diannao_engines, units_are_executed_where_addresses_matter)
 {
 	static const enum diannao_memory memories[] = {DIANNAO_ACCESSES, DIANNAO_OTHER_CLOCK, DIANNAO_DRAM};
 	for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
@@ -95,7 +96,7 @@ Test(diannao_engines, units_are_gone_through_where_addresses_matter)
 
 /* Units of layers: every loop of every nest has been left out somewhere, except those whose turns are those of another
  * loop. */
-Test(diannao_engines, units_of_layers_cost_what_they_cost)
+Test(diannao_engines, skipped_units_of_layers_cost_the_same_as_executed_ones)
 {
 	static const struct {
 		enum dn_nest nest;
@@ -135,20 +136,20 @@ Test(diannao_engines, units_of_layers_cost_what_they_cost)
 	static struct diannao_unit_skips skips;
 	cr_assert_eq(dn_read_machine(&arena, &paper, &err), 0, "%s", err.msg);
 	for (uint64_t seed = 1; seed <= 2000; seed++) {
-		char why[300] = "";
-		cr_assert(diannao_units_of_layer_agree(seed, &paper, &skips, why, sizeof why), "seed %llu: %s",
-			  (unsigned long long)seed, why);
+		char reason[300] = "";
+		cr_assert(diannao_units_of_layer_agree(seed, &paper, &skips, reason, sizeof reason), "seed %llu: %s",
+			  (unsigned long long)seed, reason);
 	}
 	npl_arena_free(&arena);
 	for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
-		cr_expect_gt(skips.of[expected[i].nest][expected[i].loop], 0, "nest %d, loop %d", expected[i].nest,
-			     expected[i].loop);
-	cr_expect(skips.runs > 1500 && skips.counted > skips.instructions / 2, "%lld runs, %lld of %lld instructions",
-		  (long long)skips.runs, (long long)skips.counted, (long long)skips.instructions);
+		cr_expect_gt(skips.iterations[expected[i].nest][expected[i].loop], 0, "nest %d, loop %d",
+			     expected[i].nest, expected[i].loop);
+	cr_expect(skips.runs > 1500 && skips.n_skipped > skips.instructions / 2, "%lld runs, %lld of %lld instructions",
+		  (long long)skips.runs, (long long)skips.n_skipped, (long long)skips.instructions);
 }
 
-/* 10^15 units: some are more than anybody waits for, and too many for the clock. */
-Test(diannao_engines, units_without_end)
+/* Programs of 10^15 units end at once, or are refused where the clock cannot count their cycles. */
+Test(diannao_engines, huge_counts_of_units_end_in_time)
 {
 	const struct diannao_wish wish = {.instructions = 12,
 					  .repeats = true,
@@ -160,10 +161,10 @@ Test(diannao_engines, units_without_end)
 		struct diannao_case c;
 		struct npl_memory *memory;
 		struct diannao_stream stream;
-		char why[300] = "";
+		char reason[300] = "";
 		struct npl_err err;
-		cr_assert(diannao_checked(&c, seed, &wish, &memory, why, sizeof why), "seed %llu: %s",
-			  (unsigned long long)seed, why);
+		cr_assert(diannao_checked(&c, seed, &wish, &memory, reason, sizeof reason), "seed %llu: %s",
+			  (unsigned long long)seed, reason);
 		for (int i = 0; i < c.parts; i++)
 			c.part[i].times = c.part[i].times > 1 ? 1000000000000000 : 1;
 		struct dn_execution execution = diannao_execution(&c, memory);

@@ -11,9 +11,9 @@ Test(diannao_layers, rtl_and_fast_agree)
 	int compared = 0, saturated = 0, waited = 0;
 	for (uint64_t seed = 1; seed <= 700; seed++) {
 		struct diannao_layer_seen seen;
-		char why[300] = "";
-		cr_assert(diannao_layer_agrees(seed, &paper, &seen, why, sizeof why), "seed %llu: %s",
-			  (unsigned long long)seed, why);
+		char reason[300] = "";
+		cr_assert(diannao_layer_agrees(seed, &paper, &seen, reason, sizeof reason), "seed %llu: %s",
+			  (unsigned long long)seed, reason);
 		compared += seen.compared;
 		saturated += seen.saturated;
 		waited += seen.waited;

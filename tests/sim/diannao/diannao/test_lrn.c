@@ -39,7 +39,7 @@ static double sum_of(const struct dn_case *c, int64_t image, int64_t m, int64_t 
 	       (double)c->attrs.lrn.alpha / (double)c->attrs.lrn.size * sum * (double)c->x.quant.scale;
 }
 
-/* The largest error of y; *pairs: of all. */
+/* Returns the largest error of y; *pairs gets the pairs of all positions. */
 static double error_of(const struct dn_case *c, uint64_t *pairs)
 {
 	int64_t maps = c->x.shape.dim[1], plane = plane_of(&c->x.shape);
@@ -58,23 +58,24 @@ static double error_of(const struct dn_case *c, uint64_t *pairs)
 /* As a calibration on these squares would. */
 static void calibrate(struct dn_case *c)
 {
-	double least = INFINITY;
+	double minimum = INFINITY;
 	uint64_t pairs;
 	for (int64_t image = 0; image < c->x.shape.dim[0]; image++)
 		for (int64_t m = 0; m < c->x.shape.dim[1]; m++)
 			for (int64_t p = 0; p < plane_of(&c->x.shape); p++)
-				least = fmin(least, pow(sum_of(c, image, m, p, &pairs), -(double)c->attrs.lrn.beta));
-	c->attrs.lrn.least_factor = (float)least;
+				minimum = fmin(minimum,
+					       pow(sum_of(c, image, m, p, &pairs), -(double)c->attrs.lrn.beta));
+	c->attrs.lrn.least_factor = (float)minimum;
 }
 
 static void run_on(const struct dn_config *config, const char *engine, struct dn_case *c, struct npl_result *result)
 {
 	void *state = dn_opened(config);
-	char why[200];
+	char reason[200];
 	struct npl_err err;
 	*result = (struct npl_result){0};
 	cr_assert_eq(npl_driver_diannao.choose_engine(state, engine, &err), 0, "%s", err.msg);
-	cr_assert(npl_driver_diannao.supports(state, &c->layer, why, sizeof why), "%s", why);
+	cr_assert(npl_driver_diannao.supports(state, &c->layer, reason, sizeof reason), "%s", reason);
 	cr_assert_eq(npl_driver_diannao.run(state, &c->layer, result, &err), 0, "%s", err.msg);
 	npl_driver_diannao.close(state);
 }
@@ -95,7 +96,7 @@ static void same(const struct npl_result *a, const struct npl_result *b, int see
 static void random_case(struct dn_case *c, uint64_t *rng, const struct dn_config *config)
 {
 	void *state = dn_opened(config);
-	char why[200];
+	char reason[200];
 	for (;;) {
 		int64_t images = test_range(rng, 1, 2), maps = test_range(rng, 1, 70);
 		struct npl_shape shapes[] = {
@@ -106,7 +107,7 @@ static void random_case(struct dn_case *c, uint64_t *rng, const struct dn_config
 		c->attrs.lrn.alpha = ldexpf((float)test_range(rng, 1, 1000), -(int)test_range(rng, 5, 25));
 		c->attrs.lrn.beta = (float)test_range(rng, 0, 100) / 100;
 		c->attrs.lrn.bias = (float)test_range(rng, 500, 3000) / 1000;
-		if (npl_driver_diannao.supports(state, &c->layer, why, sizeof why))
+		if (npl_driver_diannao.supports(state, &c->layer, reason, sizeof reason))
 			break;
 		dn_case_free(c);
 	}
@@ -200,8 +201,8 @@ Test(diannao_lrn, steps_and_bytes_of_alexnets)
 		cr_assert_eq(dn_counter(&result, "nfu3_operations"), (uint64_t)maps * positions);
 		cr_assert_eq(dn_counter(&result, "useful_macs"), (uint64_t)(5 * maps - 6) * positions);
 		/* Two requests of 13 cycles for a position, or its steps. */
-		const uint64_t least = (rows > 26 ? rows : 26) * positions;
-		cr_assert(result.cycles >= least && result.cycles < least + 500, "%d: %llu cycles", i,
+		const uint64_t minimum = (rows > 26 ? rows : 26) * positions;
+		cr_assert(result.cycles >= minimum && result.cycles < minimum + 500, "%d: %llu cycles", i,
 			  (unsigned long long)result.cycles);
 	}
 }
@@ -297,28 +298,30 @@ Test(diannao_lrn, refusals)
 	struct dn_config config = dn_default();
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct dn_case c;
-		char why[200] = "";
+		char reason[200] = "";
 		config.sum_bits = cases[i].sum_bits;
 		void *state = dn_opened(&config);
 		make_case(&c, NULL, npl_shape_of(4, 1, 20, 3, 3), cases[i].exponent);
 		c.attrs.lrn = (struct npl_lrn_attrs){
 			.alpha = cases[i].alpha, .beta = cases[i].beta, .bias = cases[i].bias, .size = cases[i].size};
-		bool taken = npl_driver_diannao.supports(state, &c.layer, why, sizeof why);
-		cr_expect_eq(taken, !cases[i].reason, "case %zu: %s", i, why);
-		cr_expect(!cases[i].reason || strstr(why, cases[i].reason), "case %zu: '%s'", i, why);
+		bool n_taken = npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason);
+		cr_expect_eq(n_taken, !cases[i].reason, "case %zu: %s", i, reason);
+		cr_expect(!cases[i].reason || strstr(reason, cases[i].reason), "case %zu: '%s'", i, reason);
 		npl_driver_diannao.close(state);
 	}
 	config.sum_bits = 32;
 	void *state = dn_opened(&config);
 	struct dn_case c;
-	char why[200];
+	char reason[200];
 	make_case(&c, NULL, npl_shape_of(3, 1, 20, 3), 0);
 	c.layer.fused = NPL_ACT_RELU;
-	cr_assert(!npl_driver_diannao.supports(state, &c.layer, why, sizeof why) && strstr(why, "one function"), "%s",
-		  why);
+	cr_assert(!npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason) &&
+			  strstr(reason, "one function"),
+		  "%s", reason);
 	make_case(&c, NULL, npl_shape_of(3, 1, 20, 3), 0);
 	c.y.shape.dim[2] = 4;
-	cr_assert(!npl_driver_diannao.supports(state, &c.layer, why, sizeof why) && strstr(why, "of one shape"), "%s",
-		  why);
+	cr_assert(!npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason) &&
+			  strstr(reason, "of one shape"),
+		  "%s", reason);
 	npl_driver_diannao.close(state);
 }

@@ -13,7 +13,7 @@ static uint64_t waits(const struct npl_result *r)
 	return dn_counter(r, "wait_sb") + dn_counter(r, "wait_nbin") + dn_counter(r, "wait_nbout");
 }
 
-/* Bytes at 250 GB/s, in cycles of 980 MHz. */
+/* Returns the cycles of 980 MHz that bytes take at 250 GB/s. */
 static double least_cycles(const struct npl_result *r)
 {
 	return (double)r->bytes[NPL_MEM_DRAM] * 980e6 / 250e9;
@@ -25,15 +25,15 @@ Test(diannao_memory, random_layers)
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
 		struct dn_config config = dn_random_machine(&rng);
-		struct npl_result ideal, result, again;
+		struct npl_result ideal, result, repeated;
 		struct dn_case c;
-		char why[200];
+		char reason[200];
 		struct dn_layer layer;
 		config.sum_bits = 32;
 		config.nbout_rows = 64;
 		config.nbout_sum_rows = 32;
 		dn_random_case(&c, &rng);
-		if (!dn_layer_of(&config, &c.layer, &layer, why, sizeof why))
+		if (!dn_layer_of(&config, &c.layer, &layer, reason, sizeof reason))
 			continue;
 		dn_case_run(&config, &c, &result);
 		struct dn_config without = config;
@@ -48,12 +48,12 @@ Test(diannao_memory, random_layers)
 		cr_assert_geq((double)result.cycles, least_cycles(&result), "seed %llu", (unsigned long long)seed);
 		waited += result.cycles > ideal.cycles + ideal.cycles / 10;
 		dn_case_data(&c, &rng, 8, 8);
-		dn_case_run(&config, &c, &again);
-		cr_assert_eq(again.cycles, result.cycles, "seed %llu: values do not change the time",
+		dn_case_run(&config, &c, &repeated);
+		cr_assert_eq(repeated.cycles, result.cycles, "seed %llu: values do not change the time",
 			     (unsigned long long)seed);
 		for (size_t i = 0; i < DN_COUNTERS; i++)
 			if (dn_counter_defs[i].partition != NPL_COUNTER_OF_VALUES)
-				cr_assert_eq(again.counter[i], result.counter[i], "seed %llu, %s",
+				cr_assert_eq(repeated.counter[i], result.counter[i], "seed %llu, %s",
 					     (unsigned long long)seed, dn_counter_defs[i].name);
 		dn_case_free(&c);
 	}
@@ -211,7 +211,7 @@ Test(diannao_memory, what_it_refuses)
 	cannot_open("diannao-250gbps", 2, "no channels");
 	cannot_open("/nowhere/at/all.yaml", 0, "/nowhere/at/all.yaml");
 	/* A layer that memory does not hold is not for this machine. */
-	char path[] = "/tmp/npulab-diannao-XXXXXX.yaml", why[200] = "";
+	char path[] = "/tmp/npulab-diannao-XXXXXX.yaml", reason[200] = "";
 	int fd = mkstemps(path, 5);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	cr_assert(file);
@@ -222,10 +222,10 @@ Test(diannao_memory, what_it_refuses)
 	config.memory_preset = path;
 	void *state = dn_opened(&config);
 	dn_case_gemm(&c, 1, 16, 16); /* pages of inputs and synapses, and 32 bytes */
-	cr_expect(npl_driver_diannao.supports(state, &c.layer, why, sizeof why), "%s", why);
+	cr_expect(npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason), "%s", reason);
 	dn_case_gemm(&c, 1, 16, 400);
-	cr_expect_not(npl_driver_diannao.supports(state, &c.layer, why, sizeof why));
-	cr_expect(strstr(why, "it needs 20512 bytes of memory, there are 16384"), "%s", why);
+	cr_expect_not(npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason));
+	cr_expect(strstr(reason, "it needs 20512 bytes of memory, there are 16384"), "%s", reason);
 	npl_driver_diannao.close(state);
 	remove(path);
 }

@@ -43,8 +43,9 @@ Test(diannao_times, random_programs)
 		struct dn_outcome outcome;
 		struct npl_err err = {0};
 		uint64_t sum[DN_TIME_CLASSES] = {0};
-		char why[300] = "";
-		cr_assert(diannao_checked(&c, seed, &(struct diannao_wish){0}, &memory, why, sizeof why), "%s", why);
+		char reason[300] = "";
+		cr_assert(diannao_checked(&c, seed, &(struct diannao_wish){0}, &memory, reason, sizeof reason), "%s",
+			  reason);
 		cr_assert_eq(dn_times.open(&times, &c.config, &c.program, &err), 0);
 		const struct sim_observer observer = {
 			.context = times, .on_event = dn_times.on_event, .on_cycles = dn_times.on_cycles};

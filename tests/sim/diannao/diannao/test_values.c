@@ -146,7 +146,7 @@ static wide pooled_at(const struct dn_config *config, const struct dn_case *c, i
 {
 	static const struct npl_window one = {.kernel = {1, 1}, .stride = {1, 1}, .dilation = {1, 1}};
 	const struct npl_window *slides = npl_op_window(c->layer.op, &c->attrs), *win = slides ? slides : &one;
-	int64_t height = c->x.shape.dim[2], width = c->x.shape.dim[3], inside = 0, padded = 0, most = -32768;
+	int64_t height = c->x.shape.dim[2], width = c->x.shape.dim[3], inside = 0, padded = 0, maximum = -32768;
 	wide sum = 0;
 	int shift = middle(c) - exponent(&c->x);
 	for (int64_t ky = 0; ky < win->kernel[0]; ky++)
@@ -159,10 +159,10 @@ static wide pooled_at(const struct dn_config *config, const struct dn_case *c, i
 			int64_t v = ((const int16_t *)c->x.data)[(plane * height + iy) * width + ix];
 			inside++;
 			sum += v;
-			most = v > most ? v : most;
+			maximum = v > maximum ? v : maximum;
 		}
 	if (c->layer.op != NPL_OP_AVERAGEPOOL && c->layer.op != NPL_OP_GLOBALAVERAGEPOOL)
-		return scale_down(most, shift);
+		return scale_down(maximum, shift);
 	int64_t count = win->count_include_pad ? padded : inside;
 	sum = wrapped(sum, config->sum_bits, t);
 	if (count == 0)
@@ -363,9 +363,9 @@ Test(diannao_values, averages_are_close)
 {
 	for (int64_t count = 1; count <= 65536; count += 1 + count / 50)
 		for (int64_t v = -32768; v <= 32767; v += 997) {
-			double exact = (double)v, got = (double)dn_average(v * count, count, 0);
-			cr_assert_leq(fabs(got - exact), 1.5, "average of %lld times %lld is %g", (long long)count,
-				      (long long)v, got);
+			double exact = (double)v, actual = (double)dn_average(v * count, count, 0);
+			cr_assert_leq(fabs(actual - exact), 1.5, "average of %lld times %lld is %g", (long long)count,
+				      (long long)v, actual);
 		}
 	cr_assert_eq(dn_average(7, 2, 0), 4, "a power of two is exact, ties up");
 	cr_assert_eq(dn_average(-7, 2, 0), -3);
@@ -392,7 +392,7 @@ Test(diannao_values, timing_only_leaves_the_output_alone)
 }
 
 /* The ends of float32's powers of two: results vanish (ties up, so that -1 does too) or saturate with their sign. */
-Test(diannao_values, scales_at_the_ends)
+Test(diannao_values, extreme_scales_follow_the_rule)
 {
 	const struct {
 		int x, w, y; /* log2 of the scales */
@@ -416,8 +416,8 @@ Test(diannao_values, scales_at_the_ends)
 			c.w.quant.scale = ldexpf(1, cases[i].w);
 			c.y.quant.scale = ldexpf(1, cases[i].y);
 			dn_case_run(&config, &c, &result);
-			const int16_t *y = c.y.data, most = cases[i].vanish ? 0 : 32767;
-			cr_assert(y[0] == -most - !cases[i].vanish && y[1] == 0 && y[2] == most,
+			const int16_t *y = c.y.data, maximum = cases[i].vanish ? 0 : 32767;
+			cr_assert(y[0] == -maximum - !cases[i].vanish && y[1] == 0 && y[2] == maximum,
 				  "case %zu, product %d: %d %d %d", i, product, y[0], y[1], y[2]);
 			cr_assert_eq(result.saturations, cases[i].vanish ? 0 : 2);
 			dn_case_free(&c);
@@ -436,13 +436,13 @@ Test(diannao_values, scales_must_be_finite)
 			struct npl_err err = {0};
 			struct dn_case c;
 			uint64_t rng = 13;
-			char why[200];
+			char reason[200];
 			dn_case_gemm(&c, 2, 3, 4);
 			dn_case_data(&c, &rng, 10, 10);
 			struct npl_tensor *tensors[] = {&c.x, &c.w, &c.y};
 			tensors[t]->quant.scale = bad[b];
-			cr_assert_not(npl_driver_diannao.supports(state, &c.layer, why, sizeof why));
-			cr_assert(strstr(why, names[t]), "'%s' does not name the %s", why, names[t]);
+			cr_assert_not(npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason));
+			cr_assert(strstr(reason, names[t]), "'%s' does not name the %s", reason, names[t]);
 			cr_assert_eq(npl_driver_diannao.run(state, &c.layer, &result, &err), NPL_EINPUT);
 			cr_assert(strstr(err.msg, names[t]), "'%s' does not name the %s", err.msg, names[t]);
 			npl_driver_diannao.close(state);

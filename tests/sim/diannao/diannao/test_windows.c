@@ -42,19 +42,19 @@ static int64_t alike_from(const struct dn_axis *axis, int64_t o, int64_t end, co
 /* Which positions windows first..end-1 read; the least, the greatest, how many. */
 struct read {
 	bool at[MOST_INPUT];
-	int64_t least, most, count;
+	int64_t least, limit, count;
 };
 
 static struct read read_by(const struct dn_axis *axis, int64_t first, int64_t end, const struct dn_range *taps)
 {
-	struct read read = {.least = INT64_MAX, .most = -1};
+	struct read read = {.least = INT64_MAX, .limit = -1};
 	for (int64_t o = first; o < end; o++)
 		for (int64_t tap = taps->first; tap < taps->end; tap++)
 			if (is_inside(axis, o, tap))
 				read.at[dn_tap_at(axis, o, tap)] = true;
 	for (int64_t at = 0; at < axis->in; at++) {
 		read.count += read.at[at];
-		read.most = read.at[at] ? at : read.most;
+		read.limit = read.at[at] ? at : read.limit;
 		read.least = read.at[at] && read.least == INT64_MAX ? at : read.least;
 	}
 	return read;
@@ -83,7 +83,7 @@ static int64_t read_among(const struct dn_axis *axis, int64_t windows, int64_t t
 	return count;
 }
 
-Test(diannao_windows, what_they_read_is_what_going_through_them_finds)
+Test(diannao_windows, reads_equal_those_found_by_a_loop)
 {
 	int none = 0, all = 0, long_runs = 0;
 	for (uint64_t seed = 1; seed <= 30000; seed++) {
@@ -98,7 +98,7 @@ Test(diannao_windows, what_they_read_is_what_going_through_them_finds)
 		cr_assert_eq(dn_reads_none(&axis, first, taps), !read_by(&axis, first, first + 1, &taps).count,
 			     "seed %d", (int)seed);
 		cr_assert_eq(dn_least_read(&axis, first, end, taps.first, taps.end), some.least, "seed %d", (int)seed);
-		cr_assert_eq(dn_most_read(&axis, first, end, taps.first, taps.end), some.most, "seed %d", (int)seed);
+		cr_assert_eq(dn_most_read(&axis, first, end, taps.first, taps.end), some.limit, "seed %d", (int)seed);
 		const int64_t from = test_range(&rng, 0, axis.in - 1);
 		int64_t next = from;
 		while (next < axis.in && !some.at[next])
@@ -118,7 +118,7 @@ Test(diannao_windows, what_they_read_is_what_going_through_them_finds)
 }
 
 /* Nobody goes through so many. */
-Test(diannao_windows, of_more_than_can_be_gone_through)
+Test(diannao_windows, huge_windows_are_counted_without_a_loop)
 {
 	const int64_t many = (int64_t)1 << 40;
 	struct dn_layer layer = {.window = {.kernel = {1, 3}, .stride = {1, 1}, .dilation = {1, many / 2}},

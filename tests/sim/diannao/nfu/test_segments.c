@@ -27,30 +27,30 @@ static double floor_1024(double v) /* v / 1024, ties up */
 
 struct line {
 	int a, b;
-	double most, squares; /* errors, in units of 1 / 1024 */
+	double limit, squares; /* errors, in units of 1 / 1024 */
 };
 
 static bool better(const struct line *l, const struct line *than)
 {
 	double tie = 1e-7; /* libm's last bits are some 1e-13 of these */
-	return l->most < than->most - tie || (l->most < than->most + tie && l->squares < than->squares - tie);
+	return l->limit < than->limit - tie || (l->limit < than->limit + tie && l->squares < than->squares - tie);
 }
 
 /* The best b for slope a over x from `low` on and below `high`. False: the largest error is above that of `best`. */
 static bool fit_b(int function, int low, int high, int a, struct line *best)
 {
 	const double *f = exact[function] + 32768;
-	double least = INFINITY, most = -INFINITY;
+	double minimum = INFINITY, maximum = -INFINITY;
 	for (int x = low; x < high; x++) {
 		double left = f[x] - floor_1024((double)a * x);
-		least = fmin(least, left);
-		most = fmax(most, left);
-		if (most - least > 2 * best->most + 1e-6)
+		minimum = fmin(minimum, left);
+		maximum = fmax(maximum, left);
+		if (maximum - minimum > 2 * best->limit + 1e-6)
 			return false;
 	}
 	for (int up = 0; up < 2; up++) {
-		struct line line = {.a = a, .b = (int)floor((least + most) / 2) + up};
-		line.most = fmax(fabs(most - line.b), fabs(least - line.b));
+		struct line line = {.a = a, .b = (int)floor((minimum + maximum) / 2) + up};
+		line.limit = fmax(fabs(maximum - line.b), fabs(minimum - line.b));
 		for (int x = low; x < high; x++) {
 			double error = f[x] - floor_1024((double)a * x) - line.b;
 			line.squares += error * error;
@@ -64,7 +64,7 @@ static bool fit_b(int function, int low, int high, int a, struct line *best)
 /* Over the slopes from -1 to 1.1. */
 static struct line fit(int function, int low, int high)
 {
-	struct line best = {.most = INFINITY, .squares = INFINITY};
+	struct line best = {.limit = INFINITY, .squares = INFINITY};
 	for (int a = -1024; a <= 1126; a++)
 		fit_b(function, low, high, a, &best);
 	return best;
@@ -111,38 +111,39 @@ Test(diannao_segments, coefficients_are_the_best)
 /* The largest error over all inputs, as a real number. */
 static double error_of_function(int f)
 {
-	double most = 0;
+	double maximum = 0;
 	for (int x = -32768; x < 32768; x++)
-		most = fmax(most, fabs(dn_interpolate(functions[f], (int16_t)x) - exact[f][x + 32768]) / 1024);
-	return most;
+		maximum = fmax(maximum, fabs(dn_interpolate(functions[f], (int16_t)x) - exact[f][x + 32768]) / 1024);
+	return maximum;
 }
 
 Test(diannao_segments, errors_over_all_inputs)
 {
 	compute_exact();
 	for (int f = 0; f < 2; f++) {
-		double most = error_of_function(f);
-		cr_assert(most <= stated[f] && most > stated[f] - 1e-5, "function %d: %.7f, stated %g", f, most,
-			  stated[f]);
+		double maximum = error_of_function(f);
+		cr_assert(maximum <= stated[f] && maximum > stated[f] - 1e-5, "function %d: %.7f, stated %g", f,
+			  maximum, stated[f]);
 	}
 	for (int f = 0; f < 2; f++) {
 		static const int16_t range[2][2] = {{5, 1028}, {-1026, 1026}};
-		int16_t least = INT16_MAX, most = INT16_MIN;
+		int16_t minimum = INT16_MAX, maximum = INT16_MIN;
 		for (int x = -32768; x < 32768; x++) {
 			int16_t y = dn_interpolate(functions[f], (int16_t)x);
-			least = y < least ? y : least;
-			most = y > most ? y : most;
+			minimum = y < minimum ? y : minimum;
+			maximum = y > maximum ? y : maximum;
 		}
-		cr_assert(least == range[f][0] && most == range[f][1], "function %d is from %d to %d", f, least, most);
+		cr_assert(minimum == range[f][0] && maximum == range[f][1], "function %d is from %d to %d", f, minimum,
+			  maximum);
 	}
 }
 
-/* Do lines with errors of at most `most` reach from low to high in both functions? */
-static bool reaches(int low, int high, double most)
+/* Do lines with errors of at most `limit` reach from low to high in both functions? */
+static bool reaches(int low, int high, double limit)
 {
 	for (int f = 0; f < 2; f++) {
 		int rise = (int)lrint(1024 * (exact[f][high + 32767] - exact[f][low + 32768]) / (high - 1 - low));
-		struct line best = {.most = most, .squares = INFINITY};
+		struct line best = {.limit = limit, .squares = INFINITY};
 		bool found = false;
 		for (int a = rise - 16; a <= rise + 16 && !found; a++)
 			found = fit_b(f, low, high, a, &best) && best.squares < INFINITY;
@@ -154,12 +155,12 @@ static bool reaches(int low, int high, double most)
 
 /* The fewest segments from low to high with limits at multiples of 1/8: each as long as it can be, as what fits a
  * segment fits a part of it. */
-static int fewest(int low, int high, double most)
+static int fewest(int low, int high, double limit)
 {
 	int n = 0;
 	while (low < high) {
 		int next = low == -32768 ? -9 * 1024 : low + 128; /* at -9 sigmoid is within 0.0002 of its end */
-		while (next < high && reaches(low, next + 128, most))
+		while (next < high && reaches(low, next + 128, limit))
 			next += 128;
 		low = next;
 		n++;
@@ -170,16 +171,16 @@ static int fewest(int low, int high, double most)
 /* With the limits that Relu and Relu6 want (at 2^-10, 2^-11 and 2^-12). */
 Test(diannao_segments, no_limits_do_better)
 {
-	static const int wanted[] = {-32768, 0, 6 * 1024, 12 * 1024, 24 * 1024, 32768};
+	static const int output[] = {-32768, 0, 6 * 1024, 12 * 1024, 24 * 1024, 32768};
 	compute_exact();
-	double most = 1024 * fmax(error_of_function(SIGMOID), error_of_function(TANGENT));
+	double maximum = 1024 * fmax(error_of_function(SIGMOID), error_of_function(TANGENT));
 	int n[2] = {0, 0};
 	for (int i = 0; i < 5; i++) {
-		n[0] += fewest(wanted[i], wanted[i + 1], most + 1e-6);
-		n[1] += fewest(wanted[i], wanted[i + 1], most - 1e-3);
+		n[0] += fewest(output[i], output[i + 1], maximum + 1e-6);
+		n[1] += fewest(output[i], output[i + 1], maximum - 1e-3);
 	}
 	cr_assert_leq(n[0], DN_SEGMENTS, "these limits do");
-	cr_assert_gt(n[1], DN_SEGMENTS, "%d segments have less than an error of %g / 1024", n[1], most);
+	cr_assert_gt(n[1], DN_SEGMENTS, "%d segments have less than an error of %g / 1024", n[1], maximum);
 }
 
 static bool is_limit(int v)
@@ -243,7 +244,7 @@ Test(diannao_segments, what_a_layer_may_ask_for)
 	struct npl_device_info info = {0};
 	void *state = dn_opened(&config);
 	struct dn_case c;
-	char why[200];
+	char reason[200];
 	npl_driver_diannao.describe(state, &info);
 	cr_assert_eq(info.activations, NPL_ALL_ACTIVATIONS);
 	dn_case_gemm(&c, 2, 3, 4);
@@ -252,10 +253,10 @@ Test(diannao_segments, what_a_layer_may_ask_for)
 			bool exactly = act != NPL_ACT_RELU6 || e <= -10;
 			c.y.quant.scale = ldexpf(1, e);
 			c.layer.fused = (enum npl_activation)act;
-			*why = '\0';
-			cr_assert_eq(npl_driver_diannao.supports(state, &c.layer, why, sizeof why), exactly,
-				     "%s at 2^%d: %s", npl_activation_name(c.layer.fused), e, why);
-			cr_assert(exactly || strstr(why, "limits of NFU-3's segments"), "%s", why);
+			*reason = '\0';
+			cr_assert_eq(npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason), exactly,
+				     "%s at 2^%d: %s", npl_activation_name(c.layer.fused), e, reason);
+			cr_assert(exactly || strstr(reason, "limits of NFU-3's segments"), "%s", reason);
 		}
 	static const struct {
 		enum npl_op op;
@@ -281,10 +282,10 @@ Test(diannao_segments, what_a_layer_may_ask_for)
 		if (cases[i].op == NPL_OP_CLIP)
 			c.attrs.clip = (struct npl_clip_attrs){
 				.known = !isnan(cases[i].low), .min = (float)cases[i].low, .max = (float)cases[i].high};
-		*why = '\0';
-		cr_expect_eq(npl_driver_diannao.supports(state, &c.layer, why, sizeof why), !cases[i].reason,
-			     "case %zu: %s", i, why);
-		cr_expect(!cases[i].reason || strstr(why, cases[i].reason), "'%s' does not say '%s'", why,
+		*reason = '\0';
+		cr_expect_eq(npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason), !cases[i].reason,
+			     "case %zu: %s", i, reason);
+		cr_expect(!cases[i].reason || strstr(reason, cases[i].reason), "'%s' does not say '%s'", reason,
 			  cases[i].reason ? cases[i].reason : "");
 	}
 	npl_driver_diannao.close(state);

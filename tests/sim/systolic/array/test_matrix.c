@@ -30,9 +30,9 @@ static void step(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in)
 /* Bubbles until every row has been written; a unit that loses one fails here. */
 static void drain(struct tpu_matrix *unit)
 {
-	int64_t most = unit->rows + unit->columns + unit->registers;
+	int64_t maximum = unit->rows + unit->columns + unit->registers;
 	while (!tpu_matrix_drained(unit)) {
-		cr_assert_geq(most--, 0, "%llu of %llu rows' writes", (unsigned long long)unit->count.writes,
+		cr_assert_geq(maximum--, 0, "%llu of %llu rows' writes", (unsigned long long)unit->count.writes,
 			      (unsigned long long)unit->count.input_rows);
 		step(unit, &nothing);
 	}
@@ -58,7 +58,7 @@ Test(systolic_matrix, kernels)
 		kernels++;
 		for (uint64_t seed = 1; seed <= 100; seed++) {
 			static int16_t input[MOST], weight[MOST];
-			static int32_t sum[MOST], want[MOST];
+			static int32_t sum[MOST], expected[MOST];
 			uint64_t rng = seed;
 			int64_t blocks = test_range(&rng, 0, 5);
 			for (int64_t i = 0; i < MOST; i++) { /* bytes minus zero points */
@@ -67,10 +67,10 @@ Test(systolic_matrix, kernels)
 				weight[i] = (int16_t)(seed % 4 ? test_range(&rng, -255, 255)
 							       : test_range(&rng, 0, 1) * 510 - 255);
 				sum[i] = (int32_t)test_range(&rng, -1000000000, 1000000000);
-				want[i] = sum[i] + (i < blocks * TPU_MATRIX_LANES ? input[i] * weight[i] : 0);
+				expected[i] = sum[i] + (i < blocks * TPU_MATRIX_LANES ? input[i] * weight[i] : 0);
 			}
 			kernel->multiply(sum, input, weight, blocks);
-			cr_assert_arr_eq(sum, want, sizeof sum, "%s, seed %llu", kernel->name,
+			cr_assert_arr_eq(sum, expected, sizeof sum, "%s, seed %llu", kernel->name,
 					 (unsigned long long)seed);
 		}
 	}
@@ -79,35 +79,38 @@ Test(systolic_matrix, kernels)
 
 /* Against the cells. */
 
-static void expect_writes(const struct tpu_matrix *unit, const struct oracle *o, const char *where)
+static void expect_writes(const struct tpu_matrix *unit, const struct oracle *o, const char *position)
 {
 	int64_t n = 0;
 	for (int64_t c = 0; c < o->columns; c++) {
 		if (!o->written[c])
 			continue;
-		cr_assert_lt(n, unit->writes, "%s: column %lld writes nothing", where, (long long)c);
-		const struct tpu_matrix_write *got = &unit->write[n++], *want = &o->write[c];
-		cr_assert(got->column == want->column && got->address == want->address && got->sum == want->sum &&
-				  got->value == want->value && got->overflowed == want->overflowed,
+		cr_assert_lt(n, unit->writes, "%s: column %lld writes nothing", position, (long long)c);
+		const struct tpu_matrix_write *actual = &unit->write[n++], *expected = &o->write[c];
+		cr_assert(actual->column == expected->column && actual->address == expected->address &&
+				  actual->sum == expected->sum && actual->value == expected->value &&
+				  actual->overflowed == expected->overflowed,
 			  "%s: column %lld row %lld sum %d value %d%s, expected column %lld row %lld sum %d value %d%s",
-			  where, (long long)got->column, (long long)got->address, got->sum, got->value,
-			  got->overflowed ? " overflowed" : "", (long long)want->column, (long long)want->address,
-			  want->sum, want->value, want->overflowed ? " overflowed" : "");
+			  position, (long long)actual->column, (long long)actual->address, actual->sum, actual->value,
+			  actual->overflowed ? " overflowed" : "", (long long)expected->column,
+			  (long long)expected->address, expected->sum, expected->value,
+			  expected->overflowed ? " overflowed" : "");
 	}
-	cr_assert_eq(n, unit->writes, "%s: %lld writes, expected %lld", where, (long long)unit->writes, (long long)n);
+	cr_assert_eq(n, unit->writes, "%s: %lld writes, expected %lld", position, (long long)unit->writes,
+		     (long long)n);
 }
 
-static void expect_cells(const struct tpu_matrix *unit, const struct oracle *o, const char *where)
+static void expect_cells(const struct tpu_matrix *unit, const struct oracle *o, const char *position)
 {
 	for (int64_t r = 0; r < o->rows; r++)
 		for (int64_t c = 0; c < o->columns; c++) {
-			struct tpu_matrix_cell got = tpu_matrix_cell_at(unit, r, c);
-			const struct oracle_cell *want = &o->now.cell[r][c];
-			cr_assert(got.activation == want->activation.value && got.sum == want->sum &&
-					  got.active == want->active && got.shadow == want->shadow,
-				  "%s: cell %lld,%lld holds %d %d %d %d, expected %d %d %d %d", where, (long long)r,
-				  (long long)c, got.activation, got.sum, got.active, got.shadow, want->activation.value,
-				  want->sum, want->active, want->shadow);
+			struct tpu_matrix_cell actual = tpu_matrix_cell_at(unit, r, c);
+			const struct oracle_cell *expected = &o->now.cell[r][c];
+			cr_assert(actual.activation == expected->activation.value && actual.sum == expected->sum &&
+					  actual.active == expected->active && actual.shadow == expected->shadow,
+				  "%s: cell %lld,%lld holds %d %d %d %d, expected %d %d %d %d", position, (long long)r,
+				  (long long)c, actual.activation, actual.sum, actual.active, actual.shadow,
+				  expected->activation.value, expected->sum, expected->active, expected->shadow);
 		}
 }
 
@@ -121,8 +124,8 @@ Test(systolic_matrix, every_register_in_every_cycle)
 		struct tpu_matrix unit;
 		struct tpu_matrix_inputs in;
 		uint64_t rng = seed * 77;
-		int64_t most = seed % 6 ? 9 : ORACLE_MOST, rows = test_range(&rng, 1, most),
-			columns = test_range(&rng, 1, most);
+		int64_t maximum = seed % 6 ? 9 : ORACLE_MOST, rows = test_range(&rng, 1, maximum),
+			columns = test_range(&rng, 1, maximum);
 		open_unit(&unit, rows, columns, test_range(&rng, 1, 40),
 			  seed % 3 ? 0 : test_range(&rng, 1, ORACLE_REGISTERS));
 		unit.kernel = usable_kernel(seed / 6);
@@ -340,7 +343,7 @@ Test(systolic_matrix, last_write)
 		}
 }
 
-/* Refill and switch, and one cycle too early. */
+/* Refills and switches at the earliest cycle, and one cycle too early. */
 
 /* Two tiles, their first weight rows and the first of `rows` input rows each in the given cycles. */
 static void run_two(struct tpu_matrix *unit, const struct pass *pass, const int64_t *tile_at, const int64_t *pass_at)

@@ -8,11 +8,11 @@
 
 #include "tests/kit/sim/tpu_v1/support.h"
 
-static void expect_no(const struct tpu_config *config, const struct npl_layer *layer, const char *reason)
+static void expect_no(const struct tpu_config *config, const struct npl_layer *layer, const char *expected)
 {
-	char why[256] = "";
-	cr_assert(!test_supported(config, layer, why, sizeof why), "expected no because of '%s'", reason);
-	cr_assert(strstr(why, reason), "'%s' does not mention '%s'", why, reason);
+	char reason[256] = "";
+	cr_assert(!test_supported(config, layer, reason, sizeof reason), "expected no because of '%s'", expected);
+	cr_assert(strstr(reason, expected), "'%s' does not mention '%s'", reason, expected);
 	void *state = NULL;
 	struct npl_err err = {0};
 	struct npl_result result = {0};
@@ -140,9 +140,9 @@ Test(tpu_device, refuses_matrix_layers_with_the_reason)
 {
 	struct tpu_config config = test_tpu_defaults();
 	struct test_layer t;
-	char why[256];
+	char reason[256];
 	test_gemm(&t, 4, 8, 6);
-	cr_assert(test_supported(&config, &t.layer, why, sizeof why), "%s", why);
+	cr_assert(test_supported(&config, &t.layer, reason, sizeof reason), "%s", reason);
 
 	t.x.dtype = NPL_F32;
 	expect_no(&config, &t.layer, "8-bit integers");
@@ -164,7 +164,7 @@ Test(tpu_device, refuses_matrix_layers_with_the_reason)
 	expect_no(&config, &t.layer, "bias");
 	t.layer.n_in = 2;
 	config.weight_bytes = 65536 + 2048; /* a tile and a parameter table */
-	cr_assert(test_supported(&config, &t.layer, why, sizeof why), "%s", why);
+	cr_assert(test_supported(&config, &t.layer, reason, sizeof reason), "%s", reason);
 	test_layer_free(&t);
 
 	test_gemm(&t, 4, 300, 6);
@@ -246,8 +246,8 @@ Test(tpu_device, layers_larger_than_the_buffer_run_in_parts_or_through_host_memo
 	}
 	/* Not one tile's inputs: */
 	config.buffer_bytes = 2 * 256;
-	char why[256] = "";
-	cr_assert(!test_supported(&config, &whole.layer, why, sizeof why));
+	char reason[256] = "";
+	cr_assert(!test_supported(&config, &whole.layer, reason, sizeof reason));
 	free(values);
 	test_layer_free(&whole);
 }

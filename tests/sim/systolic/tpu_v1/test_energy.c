@@ -193,14 +193,14 @@ Test(tpu_energy, what_a_file_does_not_say_is_absent)
 		{"energy.accumulators.pj_per_word", "3"},
 		{"energy.accumulators.origin", "modelled:own"},
 	};
-	for (int given = 2; given <= 4; given += 2) {
-		for (int i = given - 2; i < given; i++)
+	for (int n_given = 2; n_given <= 4; n_given += 2) {
+		for (int i = n_given - 2; i < n_given; i++)
 			cr_assert_eq(npl_description_set(&tiny, &arena, own[i][0], own[i][1], &err), 0, "%s", err.msg);
 		cr_assert_eq(npl_params_read(tpu_params, &tiny, &arena, &config, &err), 0, "%s", err.msg);
 		struct npl_result r = run_gemm(&config, 30, 40, 50);
 		cr_assert_eq(r.n_energy, 6);
 		for (int i = 0; i < r.n_energy; i++) {
-			bool known = given == 4 && !strcmp(r.energy[i].component, "accumulators");
+			bool known = n_given == 4 && !strcmp(r.energy[i].component, "accumulators");
 			cr_assert_gt(r.energy[i].events, 0, "%s", r.energy[i].component);
 			cr_assert_eq(isnan(r.energy[i].joules) != 0, !known, "%s: %g J", r.energy[i].component,
 				     r.energy[i].joules);

@@ -28,15 +28,15 @@ static void make(struct program_case *c, uint64_t seed, const struct program_wis
 /* On failure: as small a program as is soon found that fails, with its machine. */
 static void expect_agreement(struct program_case *c)
 {
-	char why[512] = "";
-	if (program_agrees(c, true, why, sizeof why))
+	char reason[512] = "";
+	if (program_agrees(c, true, reason, sizeof reason))
 		return;
-	fprintf(stderr, "seed %llu: %s\n", (unsigned long long)c->seed, why);
+	fprintf(stderr, "seed %llu: %s\n", (unsigned long long)c->seed, reason);
 	program_shrink(c, true, 2000);
-	program_agrees(c, true, why, sizeof why);
-	fprintf(stderr, "reduced: %s\n", why);
+	program_agrees(c, true, reason, sizeof reason);
+	fprintf(stderr, "reduced: %s\n", reason);
 	program_print(stderr, c);
-	cr_assert_fail("seed %llu: %s", (unsigned long long)c->seed, why);
+	cr_assert_fail("seed %llu: %s", (unsigned long long)c->seed, reason);
 }
 
 static void expect_agreements(uint64_t first, uint64_t last, const struct program_wish *wish)
@@ -53,11 +53,11 @@ Test(tpu_engines, cycles_worked_out_by_hand)
 {
 	for (int i = 0; i < WORKED_CASES; i++) {
 		const char *name;
-		char why[300] = "";
-		bool ok = program_works(i, tpu_run_rtl, &name, why, sizeof why);
-		cr_assert(ok, "rtl, %s: %s", name, why);
-		ok = program_works(i, tpu_run_fast, &name, why, sizeof why);
-		cr_assert(ok, "fast, %s: %s", name, why);
+		char reason[300] = "";
+		bool ok = program_works(i, tpu_run_rtl, &name, reason, sizeof reason);
+		cr_assert(ok, "rtl, %s: %s", name, reason);
+		ok = program_works(i, tpu_run_fast, &name, reason, sizeof reason);
+		cr_assert(ok, "fast, %s: %s", name, reason);
 	}
 }
 
@@ -149,15 +149,15 @@ Test(tpu_engines, agree_about_programs_that_never_end)
 
 /* Memories and counts of values; that is what program_same compares except events and counters. */
 static void expect_same_values(const struct program_run *a, const struct program_run *b, uint64_t seed,
-			       const char *what)
+			       const char *subject)
 {
 	const struct program_case *c = a->c;
-	cr_assert(a->rc == 0 && b->rc == 0, "seed %llu, %s: %s%s", (unsigned long long)seed, what, a->err.msg,
+	cr_assert(a->rc == 0 && b->rc == 0, "seed %llu, %s: %s%s", (unsigned long long)seed, subject, a->err.msg,
 		  b->err.msg);
 	cr_assert(!memcmp(a->buffer, b->buffer, c->buffer_bytes) && !memcmp(a->host, b->host, c->host_bytes),
-		  "seed %llu, %s: memories differ", (unsigned long long)seed, what);
+		  "seed %llu, %s: memories differ", (unsigned long long)seed, subject);
 	cr_assert(a->outcome.overflows == b->outcome.overflows && a->outcome.saturations == b->outcome.saturations,
-		  "seed %llu, %s: counts differ", (unsigned long long)seed, what);
+		  "seed %llu, %s: counts differ", (unsigned long long)seed, subject);
 }
 
 Test(tpu_engines, values_do_not_depend_on_time)
@@ -183,18 +183,18 @@ Test(tpu_engines, values_are_those_of_the_instructions_one_by_one)
 		struct program_case c;
 		struct program_run run = {0};
 		struct interpreter p;
-		char what[40];
+		char subject[40];
 		make(&c, seed, &(struct program_wish){0});
-		snprintf(what, sizeof what, "seed %llu", (unsigned long long)seed);
-		cr_assert(program_run(&run, tpu_run_fast, &c, false) && !run.rc, "%s: %s", what, run.err.msg);
+		snprintf(subject, sizeof subject, "seed %llu", (unsigned long long)seed);
+		cr_assert(program_run(&run, tpu_run_fast, &c, false) && !run.rc, "%s: %s", subject, run.err.msg);
 		const struct tpu_memory memory = program_memory(&c);
 		interpreter_open(&p, &c.config, &c.program, &memory); /* changes the case's memories */
 		interpreter_run(&p);
-		cr_assert_arr_eq(run.buffer, c.buffer, c.buffer_bytes, "%s: unified buffer", what);
-		cr_assert_arr_eq(run.host, c.host, c.host_bytes, "%s: host memory", what);
+		cr_assert_arr_eq(run.buffer, c.buffer, c.buffer_bytes, "%s: unified buffer", subject);
+		cr_assert_arr_eq(run.host, c.host, c.host_bytes, "%s: host memory", subject);
 		cr_assert(!memcmp(run.faults, p.faults, (size_t)c.program.count * sizeof *p.faults), "%s: faults",
-			  what);
-		interpreter_expect_counters(&p, &run.outcome.counters, what);
+			  subject);
+		interpreter_expect_counters(&p, &run.outcome.counters, subject);
 		interpreter_close(&p);
 		program_run_free(&run);
 		program_case_free(&c);
@@ -204,7 +204,7 @@ Test(tpu_engines, values_are_those_of_the_instructions_one_by_one)
 /* Without one of its syncs a program is refused, or computes what it did. */
 Test(tpu_engines, a_sync_that_the_check_can_do_without_changes_nothing)
 {
-	int refused = 0, taken = 0;
+	int refused = 0, n_taken = 0;
 	for (uint64_t seed = 60001; seed <= 60300; seed++) {
 		struct program_case c;
 		struct program_run a = {0}, b = {0};
@@ -221,7 +221,7 @@ Test(tpu_engines, a_sync_that_the_check_can_do_without_changes_nothing)
 		bool valid = !tpu_program_check(&c.config, &c.program, &memory, "program", &err);
 		refused += !valid;
 		if (valid && liveness_stuck_at(&c.config, &c.program) < 0) {
-			taken++;
+			n_taken++;
 			cr_assert(program_run(&b, tpu_run_rtl, &c, false));
 			expect_same_values(&a, &b, seed, "without a sync");
 		}
@@ -229,7 +229,7 @@ Test(tpu_engines, a_sync_that_the_check_can_do_without_changes_nothing)
 		program_run_free(&b);
 		program_case_free(&c);
 	}
-	cr_assert(refused > 60 && taken > 20, "%d refused, %d taken", refused, taken);
+	cr_assert(refused > 60 && n_taken > 20, "%d refused, %d taken", refused, n_taken);
 }
 
 struct stop {
@@ -293,7 +293,7 @@ Test(tpu_engines, an_observer_of_one_thing)
 			struct program_run all = {0}, one = {.c = &c};
 			struct tpu_outcome outcome;
 			struct npl_err err = {0};
-			char why[300] = "";
+			char reason[300] = "";
 			const struct sim_observer intervals = {.on_cycles = keep, .context = one.intervals};
 			one.faults = calloc((size_t)c.program.count, sizeof *one.faults);
 			const struct sim_observer faults = {.faults = one.faults};
@@ -312,8 +312,8 @@ Test(tpu_engines, an_observer_of_one_thing)
 								 .observer = &faults},
 					 &outcome, &err),
 				     0, "%s", err.msg);
-			cr_assert(program_intervals_same(all.intervals, one.intervals, why, sizeof why),
-				  "seed %llu: %s", (unsigned long long)seed, why);
+			cr_assert(program_intervals_same(all.intervals, one.intervals, reason, sizeof reason),
+				  "seed %llu: %s", (unsigned long long)seed, reason);
 			cr_assert(!memcmp(all.faults, one.faults, (size_t)c.program.count * sizeof *one.faults),
 				  "seed %llu: other faults", (unsigned long long)seed);
 			overflows += outcome.overflows;
@@ -392,13 +392,13 @@ static void count_program(struct mix *mix, const struct program_case *c)
 	program_run_free(&run);
 }
 
-static void expect_all(const int *counts, int n, int least, const char *what)
+static void expect_all(const int *counts, int n, int minimum, const char *subject)
 {
 	for (int i = 0; i < n; i++)
-		cr_assert_geq(counts[i], least, "%s %d", what, i);
+		cr_assert_geq(counts[i], minimum, "%s %d", subject, i);
 }
 
-Test(tpu_engines, the_programs_leave_nothing_out)
+Test(tpu_engines, random_programs_cover_every_event)
 {
 	struct mix mix = {0};
 	for (uint64_t seed = 1; seed <= 500; seed++) {

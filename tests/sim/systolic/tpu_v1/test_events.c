@@ -7,8 +7,8 @@
 #include "sim/systolic/tpu_v1/rtl/run.h"
 #include "tests/kit/sim/tpu_v1/fast_support.h"
 
-/* Both engines' events, one by one. Those of the rtl engine are left in m. */
-static void expect_same_events(struct test_machine *m, const char *what)
+/* Compares the events of both engines one by one. Those of the rtl engine are left in m. */
+static void expect_same_events(struct test_machine *m, const char *subject)
 {
 	struct sim_event *fast = malloc(sizeof m->event);
 	cr_assert(fast);
@@ -16,11 +16,11 @@ static void expect_same_events(struct test_machine *m, const char *what)
 	int events = m->events;
 	memcpy(fast, m->event, sizeof m->event);
 	test_run_ok(m);
-	cr_assert_eq(m->events, events, "%s: %d and %d events", what, m->events, events);
+	cr_assert_eq(m->events, events, "%s: %d and %d events", subject, m->events, events);
 	for (int i = 0; i < events; i++)
 		cr_assert(m->event[i].kind == fast[i].kind && m->event[i].cycle == fast[i].cycle &&
 				  m->event[i].index == fast[i].index,
-			  "%s: event %d is kind %d of %lld at %llu, fast: kind %d of %lld at %llu", what, i,
+			  "%s: event %d is kind %d of %lld at %llu, fast: kind %d of %lld at %llu", subject, i,
 			  m->event[i].kind, (long long)m->event[i].index, (unsigned long long)m->event[i].cycle,
 			  fast[i].kind, (long long)fast[i].index, (unsigned long long)fast[i].cycle);
 	free(fast);
@@ -45,7 +45,7 @@ Test(tpu_events, one_direction_overtakes_the_other)
 	transfer(m, false, 9);  /* i9 [22, 31) */
 	test_halt(m);
 	expect_same_events(m, "overtaking");
-	static const struct sim_event want[] = {
+	static const struct sim_event expected[] = {
 		{TPU_HOST_STARTED, 2, 1}, {TPU_HOST_STARTED, 4, 3},  {TPU_HOST_ENDED, 7, 3},  {TPU_HOST_STARTED, 7, 5},
 		{TPU_HOST_ENDED, 17, 5},  {TPU_HOST_STARTED, 17, 7}, {TPU_HOST_ENDED, 22, 1}, {TPU_HOST_STARTED, 22, 9},
 		{TPU_HOST_ENDED, 31, 7},  {TPU_HOST_ENDED, 31, 9}};
@@ -54,13 +54,14 @@ Test(tpu_events, one_direction_overtakes_the_other)
 		const struct sim_event *event = &m->event[i];
 		if (event->kind == TPU_ISSUED)
 			continue;
-		cr_assert_lt(n, sizeof want / sizeof *want);
-		cr_assert(event->kind == want[n].kind && event->cycle == want[n].cycle && event->index == want[n].index,
+		cr_assert_lt(n, sizeof expected / sizeof *expected);
+		cr_assert(event->kind == expected[n].kind && event->cycle == expected[n].cycle &&
+				  event->index == expected[n].index,
 			  "event %zu: kind %d of %lld at %llu", n, event->kind, (long long)event->index,
 			  (unsigned long long)event->cycle);
 		n++;
 	}
-	cr_assert_eq(n, sizeof want / sizeof *want);
+	cr_assert_eq(n, sizeof expected / sizeof *expected);
 	test_close(m);
 }
 
@@ -86,7 +87,7 @@ Test(tpu_events, both_directions_at_once)
 }
 
 /* Weight memory so fast that many tiles and tables come at one boundary, more than a few of everything else. */
-Test(tpu_events, much_at_one_boundary)
+Test(tpu_events, many_events_at_one_boundary_are_the_same_in_both_engines)
 {
 	struct tpu_config config = test_config(2, 3, 100000, 1000);
 	config.fifo_tiles = 60;
@@ -102,12 +103,12 @@ Test(tpu_events, much_at_one_boundary)
 	test_tables(m, 40, 0);
 	test_halt(m);
 	expect_same_events(m, "much at once");
-	int most = 0;
+	int maximum = 0;
 	for (int i = 0, same = 0; i < m->events; i++) {
 		same = i && m->event[i].cycle == m->event[i - 1].cycle ? same + 1 : 1;
-		most = same > most ? same : most;
+		maximum = same > maximum ? same : maximum;
 	}
-	cr_assert_geq(most, 30, "at most %d events at one boundary", most);
+	cr_assert_geq(maximum, 30, "at most %d events at one boundary", maximum);
 	test_close(m);
 }
 

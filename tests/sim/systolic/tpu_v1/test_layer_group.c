@@ -20,10 +20,10 @@ struct seen {
 static int compare_made(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err)
 {
 	struct seen *seen = context;
-	const struct npl_tensor *want = seen->group->list[layer]->out + result;
+	const struct npl_tensor *expected = seen->group->list[layer]->out + result;
 	(void)err;
-	for (int64_t e = 0; e < npl_tensor_count(want); e++)
-		cr_assert_eq(rule_get(out, e), rule_get(want, e), "seed %llu, layer %d, element %lld",
+	for (int64_t e = 0; e < npl_tensor_count(expected); e++)
+		cr_assert_eq(rule_get(out, e), rule_get(expected, e), "seed %llu, layer %d, element %lld",
 			     (unsigned long long)seen->seed, layer, (long long)e);
 	seen->told++;
 	return 0;
@@ -44,18 +44,18 @@ static struct tpu_config machine_of(struct group *group)
 	return config;
 }
 
-/* The layer group's last output, in memory of its own; the rule's results stay as they are. */
+/* Gives the layer group's last output memory of its own, so that the rule's results stay as they are. */
 struct opened {
 	struct npl_layer_group group;
-	struct npl_tensor got;
-	const struct npl_tensor *wanted, *kept;
+	struct npl_tensor actual;
+	const struct npl_tensor *output, *kept;
 	struct npl_layer last;
 	const struct npl_layer *list[LAYER_GROUP_MOST];
 	struct npl_layer_group_info info;
 	void *layer_group_state;
 };
 
-/* False: the device refuses these layers. */
+/* Returns false when the device refuses these layers. */
 static bool open_layer_group(struct opened *o, struct tpu_machine *tpu, const struct group *group,
 			     const struct npl_layer_group *how)
 {
@@ -63,17 +63,17 @@ static bool open_layer_group(struct opened *o, struct tpu_machine *tpu, const st
 	int n = group->n_layers;
 	memset(o, 0, sizeof *o);
 	memcpy(o->list, group->list, (size_t)n * sizeof *o->list);
-	o->got = *group->list[n - 1]->out;
+	o->actual = *group->list[n - 1]->out;
 	o->last = *group->list[n - 1];
-	o->last.out = &o->got;
+	o->last.out = &o->actual;
 	o->list[n - 1] = &o->last;
-	cr_assert_eq(npl_tensor_alloc(&o->got, &err), 0);
-	o->wanted = &o->got;
+	cr_assert_eq(npl_tensor_alloc(&o->actual, &err), 0);
+	o->output = &o->actual;
 	o->group = *how;
 	o->group.n = n;
 	o->group.layer = o->list;
-	o->group.n_wanted = 1;
-	o->group.wanted = &o->wanted;
+	o->group.n_outputs = 1;
+	o->group.output = &o->output;
 	o->kept = o->list[0]->in[0];
 	o->group.resident = &o->kept;
 	int rc = tpu_layer_group_open(tpu, &o->group, &o->layer_group_state, &o->info, &err);
@@ -84,17 +84,17 @@ static bool open_layer_group(struct opened *o, struct tpu_machine *tpu, const st
 static void close_layer_group(struct opened *o)
 {
 	tpu_layer_group_close(o->layer_group_state);
-	npl_tensor_free(&o->got);
+	npl_tensor_free(&o->actual);
 }
 
 /* Whether the machine takes all layers. Scales beyond those of real networks are for the generator's own tests. */
 static bool go_together(const struct group *group, struct tpu_machine *tpu)
 {
-	char why[300];
+	char reason[300];
 	for (int i = 0; i < group->n_layers; i++) {
 		const struct npl_tensor *out = group->list[i]->out;
 		bool scaled = out->dtype == NPL_I32 || (out->quant.scale < 1e9f && out->quant.scale > 1e-9f);
-		if (!scaled || !tpu_generate_supports(&tpu->config, group->list[i], why, sizeof why))
+		if (!scaled || !tpu_generate_supports(&tpu->config, group->list[i], reason, sizeof reason))
 			return false;
 	}
 	return true;
@@ -108,11 +108,11 @@ static void run_layer_group(struct opened *o, struct tpu_machine *tpu, const str
 	struct npl_err err = {0};
 	struct seen seen = {group, seed, 0};
 	const struct npl_layer_group_observer observer = {compare_made, &seen};
-	const struct npl_tensor *want = group->list[group->n_layers - 1]->out;
+	const struct npl_tensor *expected = group->list[group->n_layers - 1]->out;
 	npl_driver_systolic.describe(tpu, &info);
 	memset(results, 0, LAYER_GROUP_MOST * sizeof *results);
 	if (!o->group.timing_only)
-		memset(o->got.data, 0x77, npl_tensor_bytes(&o->got));
+		memset(o->actual.data, 0x77, npl_tensor_bytes(&o->actual));
 	cr_assert_eq(tpu_layer_group_run(tpu, o->layer_group_state, &observer, results, &err), 0, "seed %llu: %s",
 		     (unsigned long long)seed, err.msg);
 	struct npl_least_bytes least[LAYER_GROUP_MOST];
@@ -120,8 +120,8 @@ static void run_layer_group(struct opened *o, struct tpu_machine *tpu, const str
 	for (int i = 0; i < group->n_layers; i++)
 		cr_assert_eq(npl_books_check("tpu", &info, group->list[i], &least[i], &results[i], &err), 0,
 			     "seed %llu: %s", (unsigned long long)seed, err.msg);
-	for (int64_t e = 0; e < npl_tensor_count(want) && !o->group.timing_only; e++)
-		cr_assert_eq(rule_get(&o->got, e), rule_get(want, e), "seed %llu, element %lld",
+	for (int64_t e = 0; e < npl_tensor_count(expected) && !o->group.timing_only; e++)
+		cr_assert_eq(rule_get(&o->actual, e), rule_get(expected, e), "seed %llu, element %lld",
 			     (unsigned long long)seed, (long long)e);
 }
 
@@ -142,19 +142,19 @@ static bool check_kept(const struct opened *o, bool roomy, uint64_t seed)
 {
 	if (!o->group.n_resident || !o->group.inputs_over_link || !roomy)
 		return false;
-	for (int m = 0; m < o->info.n_moved; m++)
-		cr_assert(o->info.moved[m] != o->kept, "seed %llu", (unsigned long long)seed);
+	for (int m = 0; m < o->info.n_transfers; m++)
+		cr_assert(o->info.transfer[m] != o->kept, "seed %llu", (unsigned long long)seed);
 	return true;
 }
 
 Test(tpu_layer_group, random_layer_groups)
 {
-	int groups = 0, told = 0, moved = 0, shared = 0, kept = 0;
+	int groups = 0, n_notes = 0, moved = 0, shared = 0, kept = 0;
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
 		static struct group group;
 		static struct npl_result first[LAYER_GROUP_MOST], other[LAYER_GROUP_MOST];
 		static struct opened o;
-		o.got = (struct npl_tensor){0};
+		o.actual = (struct npl_tensor){0};
 		layer_group_random(&group, seed + 77000, 6);
 		struct tpu_machine tpu = {.config = machine_of(&group)};
 		struct npl_layer_group how = {.inputs_over_link = layer_group_range(&group, 0, 2) == 0,
@@ -168,13 +168,13 @@ Test(tpu_layer_group, random_layer_groups)
 			run_layer_group(&o, &tpu, &group, seed, other);
 			same_results(first, other, group.n_layers, true, seed);
 			groups++;
-			told += o.info.n_moved == 0;
-			moved += o.info.n_moved > 0;
+			n_notes += o.info.n_transfers == 0;
+			moved += o.info.n_transfers > 0;
 			for (int i = 0; i < group.n_layers; i++)
 				shared += o.info.pass[i] >= 0 && o.info.pass[i] != i;
 			/* a result that only names what was given stays where that is */
 			if (o.info.pass[group.n_layers - 1] >= 0)
-				cr_assert_geq(o.info.n_moved,
+				cr_assert_geq(o.info.n_transfers,
 					      (how.inputs_over_link && !how.n_resident) + how.outputs_over_link,
 					      "seed %llu", (unsigned long long)seed);
 			kept += check_kept(&o, tpu.config.buffer_bytes > 4000 * tpu_row_bytes(&tpu.config), seed);
@@ -186,11 +186,11 @@ Test(tpu_layer_group, random_layer_groups)
 			same_results(first, other, group.n_layers, false, seed);
 			close_layer_group(&o);
 		} else {
-			npl_tensor_free(&o.got);
+			npl_tensor_free(&o.actual);
 		}
 		layer_group_end(&group);
 		free(tpu.buffer);
 	}
-	cr_assert(groups > 500 && told > 160 && moved > 80 && shared > 80 && kept > 40,
-		  "%d layer groups, %d, %d, %d, %d", groups, told, moved, shared, kept);
+	cr_assert(groups > 500 && n_notes > 160 && moved > 80 && shared > 80 && kept > 40,
+		  "%d layer groups, %d, %d, %d, %d", groups, n_notes, moved, shared, kept);
 }

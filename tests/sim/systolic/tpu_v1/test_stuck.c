@@ -127,7 +127,7 @@ Test(tpu_stuck, queue_that_stays_full)
 
 /* Each waits for another: the table is after tiles for which there is room only after the pass that waits for the
  * activate that waits for the table. Nothing is said while anything is under way: not before the host link is done. */
-Test(tpu_stuck, circle)
+Test(tpu_stuck, units_that_wait_in_a_circle_are_named)
 {
 	struct test_machine *m = machine();
 	m->config.fifo_tiles = 1;
@@ -148,7 +148,7 @@ Test(tpu_stuck, circle)
 
 /* What the head of a queue waits for waits in turn, after others on the same accumulators: the first of them is
  * named. */
-Test(tpu_stuck, the_first_that_could_help)
+Test(tpu_stuck, the_message_names_the_first_instruction_that_could_help)
 {
 	struct test_machine *m = machine();
 	test_tiles(m, 1, 0);
@@ -232,19 +232,19 @@ Test(tpu_stuck, words)
 		test_add(m, TPU_WRITE_HOST_MEMORY, 0, 0, 0, 1);
 		all[i] = (struct tpu_waiting){.index = 19 - i, .reason = TPU_FOR_UNITS, .units = (1u << TPU_UNITS) - 1};
 	}
-	cr_assert_eq(tpu_never_ends(&m->program, all + 18, 2, &m->err), NPL_EINPUT);
+	cr_assert_eq(tpu_fail_deadlock(&m->program, all + 18, 2, &m->err), NPL_EINPUT);
 	cr_assert_str_eq(m->err.msg,
 			 "the program can never end: instruction 0: write_host_memory waits for host_in and "
 			 "host_out and weights and matrix and activate; instruction 1: write_host_memory "
 			 "waits for host_in and host_out and weights and matrix and activate");
-	cr_assert_eq(tpu_never_ends(&m->program, all, 20, &m->err), NPL_EINPUT);
+	cr_assert_eq(tpu_fail_deadlock(&m->program, all, 20, &m->err), NPL_EINPUT);
 	cr_assert_eq(strlen(m->err.msg), sizeof m->err.msg - 1);
 	all[18].index = -1;
-	cr_assert_eq(tpu_never_ends(&m->program, all + 18, 2, &m->err), NPL_EINPUT);
+	cr_assert_eq(tpu_fail_deadlock(&m->program, all + 18, 2, &m->err), NPL_EINPUT);
 	cr_assert(!strstr(m->err.msg, "instruction 1"));
 	all[19].units = 0;
-	cr_assert_eq(tpu_never_ends(&m->program, all + 18, 2, &m->err), NPL_EINTERNAL);
+	cr_assert_eq(tpu_fail_deadlock(&m->program, all + 18, 2, &m->err), NPL_EINTERNAL);
 	all[19] = (struct tpu_waiting){.index = 3, .reason = TPU_FOR_READS, .blocker = -1};
-	cr_assert_eq(tpu_never_ends(&m->program, all + 18, 2, &m->err), NPL_EINTERNAL);
+	cr_assert_eq(tpu_fail_deadlock(&m->program, all + 18, 2, &m->err), NPL_EINTERNAL);
 	test_close(m);
 }

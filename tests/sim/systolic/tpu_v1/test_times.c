@@ -36,7 +36,7 @@ static void expect_sums(const struct program_case *c, const struct npl_instructi
 			const struct tpu_outcome *outcome, uint64_t seen[TPU_TIME_CLASSES])
 {
 	uint64_t sum[TPU_TIME_CLASSES] = {0}, counter[TPU_COUNTERS];
-	int found = 0;
+	int n_found = 0;
 	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &outcome->counters, counter);
 	for (int64_t i = 0; i < c->program.count; i++) {
 		uint64_t all = 0;
@@ -54,10 +54,10 @@ static void expect_sums(const struct program_case *c, const struct npl_instructi
 				cr_assert_eq(sum[s], counter[k], "seed %llu: %s is %llu and %llu",
 					     (unsigned long long)c->seed, tpu_time_classes[s].name,
 					     (unsigned long long)sum[s], (unsigned long long)counter[k]);
-				found++;
+				n_found++;
 			}
 	}
-	cr_assert_eq(found, 8);
+	cr_assert_eq(n_found, 8);
 	cr_assert_eq(sum[TPU_TIME_ISSUE], outcome->counters.instructions);
 	cr_assert_eq(table[c->program.count - 1].end, outcome->cycles);
 }

@@ -79,7 +79,7 @@ static int32_t requantised(const struct test_layer *t, int32_t acc, int64_t chan
 }
 
 static void check_values(const struct tpu_config *config, struct test_layer *t, const struct test_conv *c,
-			 const char *what)
+			 const char *subject)
 {
 	struct npl_result result = test_run(config, &t->layer);
 	struct expected count = {0};
@@ -89,20 +89,21 @@ static void check_values(const struct tpu_config *config, struct test_layer *t, 
 	int32_t *product = malloc(sizeof *product * (size_t)npl_tensor_count(&t->w));
 	for (int64_t i = 0; i < npl_tensor_count(&t->y); i++) {
 		int64_t channel = i / spatial % channels;
-		int32_t acc = expect_one(t, c, i, channel, product, &count), got, want;
+		int32_t acc = expect_one(t, c, i, channel, product, &count), actual, expected;
 		if (t->y.dtype == NPL_I32) {
-			got = ((const int32_t *)t->y.data)[i];
-			want = t->layer.fused == NPL_ACT_RELU && acc < 0 ? 0 : acc;
+			actual = ((const int32_t *)t->y.data)[i];
+			expected = t->layer.fused == NPL_ACT_RELU && acc < 0 ? 0 : acc;
 		} else {
-			got = t->y.dtype == NPL_I8 ? ((const int8_t *)t->y.data)[i] : ((const uint8_t *)t->y.data)[i];
-			want = requantised(t, acc, channel, &count);
+			actual = t->y.dtype == NPL_I8 ? ((const int8_t *)t->y.data)[i]
+						      : ((const uint8_t *)t->y.data)[i];
+			expected = requantised(t, acc, channel, &count);
 		}
-		cr_assert_eq(got, want, "%s: output %lld is %d, expected %d (sum %d)", what, (long long)i, got, want,
-			     acc);
+		cr_assert_eq(actual, expected, "%s: output %lld is %d, expected %d (sum %d)", subject, (long long)i,
+			     actual, expected, acc);
 	}
-	cr_assert_eq(result.overflows, count.overflows, "%s: %llu overflows, expected %llu", what,
+	cr_assert_eq(result.overflows, count.overflows, "%s: %llu overflows, expected %llu", subject,
 		     (unsigned long long)result.overflows, (unsigned long long)count.overflows);
-	cr_assert_eq(result.saturations, count.saturations, "%s: %llu saturations, expected %llu", what,
+	cr_assert_eq(result.saturations, count.saturations, "%s: %llu saturations, expected %llu", subject,
 		     (unsigned long long)result.saturations, (unsigned long long)count.saturations);
 	free(product);
 }
@@ -153,16 +154,16 @@ Test(tpu_values, gemm_equals_brute_force_on_200_shapes)
 	struct tpu_config config = test_tpu_defaults();
 	for (int round = 0; round < 200; round++) {
 		struct test_layer t;
-		char what[96];
+		char subject[96];
 		int64_t rows = test_range(&rng, 1, 40), k = test_range(&rng, 1, round % 8 ? 150 : 900),
 			n = test_range(&rng, 1, 80);
 		config.rows = arrays[round % ARRAYS][0];
 		config.columns = arrays[round % ARRAYS][1];
 		test_gemm(&t, rows, k, n);
 		randomise(&t, &rng, channel_scale);
-		snprintf(what, sizeof what, "seed %llx round %d (%lldx%lldx%lld)", (unsigned long long)seed, round,
-			 (long long)rows, (long long)k, (long long)n);
-		check_values(&config, &t, NULL, what);
+		snprintf(subject, sizeof subject, "seed %llx round %d (%lldx%lldx%lld)", (unsigned long long)seed,
+			 round, (long long)rows, (long long)k, (long long)n);
+		check_values(&config, &t, NULL, subject);
 		test_layer_free(&t);
 	}
 }
@@ -176,15 +177,15 @@ Test(tpu_values, convolution_equals_brute_force)
 	int done = 0;
 	for (int round = 0; round < 260; round++) {
 		struct test_layer t;
-		char what[96];
+		char subject[96];
 		struct test_conv c = test_random_conv(&rng, 9, 12);
 		if (!test_convolution(&t, &c))
 			continue;
 		config.rows = arrays[round % ARRAYS][0];
 		config.columns = arrays[round % ARRAYS][1];
 		randomise(&t, &rng, channel_scale);
-		snprintf(what, sizeof what, "seed %llx round %d", (unsigned long long)seed, round);
-		check_values(&config, &t, &c, what);
+		snprintf(subject, sizeof subject, "seed %llx round %d", (unsigned long long)seed, round);
+		check_values(&config, &t, &c, subject);
 		test_layer_free(&t);
 		done++;
 	}
@@ -256,8 +257,8 @@ Test(tpu_values, forced_overflows_wrap_and_are_counted)
 		((int32_t *)t.bias.data)[1] = INT_MIN;
 		test_layer_wire(&t, t.layer.op, t.layer.macs);
 		check_values(&config, &t, &c, "overflow");
-		struct npl_result again = test_run(&config, &t.layer);
-		counted += again.overflows;
+		struct npl_result repeated = test_run(&config, &t.layer);
+		counted += repeated.overflows;
 		test_layer_free(&t);
 	}
 	cr_assert_gt(counted, 8, "only %llu sums wrapped", (unsigned long long)counted);
@@ -350,7 +351,7 @@ static int run_scaled(float x, const float *w, float y, struct npl_result *resul
 	struct test_layer t;
 	void *state = NULL;
 	uint64_t rng = 0x5eed0308;
-	char why[256] = "";
+	char reason[256] = "";
 	test_gemm(&t, 3, 40, 2);
 	test_requantised(&t, NPL_U8, y, 77);
 	test_fill(&t.x, &rng);
@@ -359,7 +360,7 @@ static int run_scaled(float x, const float *w, float y, struct npl_result *resul
 	t.w.quant.channel_scale = w;
 	*result = (struct npl_result){0};
 	cr_assert_eq(npl_driver_systolic.open(&config, &state, err), 0);
-	cr_assert(npl_driver_systolic.supports(state, &t.layer, why, sizeof why), "%s", why);
+	cr_assert(npl_driver_systolic.supports(state, &t.layer, reason, sizeof reason), "%s", reason);
 	int rc = npl_driver_systolic.run(state, &t.layer, result, err);
 	npl_driver_systolic.close(state);
 	memcpy(out, t.y.data, 6);

@@ -73,7 +73,7 @@ static int32_t average_of(int64_t sum, int64_t count)
 
 static int32_t expected_pool(const struct test_layer *t, const struct pool *p, int64_t plane, int64_t oh, int64_t ow)
 {
-	int32_t zero = t->x.quant.zero_point, most = t->x.dtype == NPL_I8 ? -128 : 0;
+	int32_t zero = t->x.quant.zero_point, maximum = t->x.dtype == NPL_I8 ? -128 : 0;
 	int64_t sum = 0, inside = 0, padded = 0;
 	for (int64_t kh = 0; kh < p->kernel[0]; kh++)
 		for (int64_t kw = 0; kw < p->kernel[1]; kw++) {
@@ -83,12 +83,12 @@ static int32_t expected_pool(const struct test_layer *t, const struct pool *p, i
 			if (ih < 0 || iw < 0 || ih >= p->height || iw >= p->width)
 				continue;
 			int32_t q = quantised_at(&t->x, (plane * p->height + ih) * p->width + iw);
-			most = q > most ? q : most;
+			maximum = q > maximum ? q : maximum;
 			sum += q - zero;
 			inside++;
 		}
 	if (t->layer.op == NPL_OP_MAXPOOL)
-		return most;
+		return maximum;
 	int64_t count = p->count_include_pad ? padded : inside;
 	return count ? average_of(sum, count) + zero : zero;
 }
@@ -109,18 +109,19 @@ Test(tpu_vector, pooling_equals_brute_force)
 		make_pool(&t, &p, round % 2 ? NPL_OP_MAXPOOL : NPL_OP_AVERAGEPOOL, dtype, zero);
 		test_fill(&t.x, &rng);
 		t.layer.fused = round % 3 ? NPL_ACT_NONE : NPL_ACT_RELU;
-		char why[256];
-		if (!test_supported(&config, &t.layer, why, sizeof why)) {
+		char reason[256];
+		if (!test_supported(&config, &t.layer, reason, sizeof reason)) {
 			test_layer_free(&t);
 			continue;
 		}
 		test_run(&config, &t.layer);
 		for (int64_t i = 0; i < npl_tensor_count(&t.y); i++) {
-			int32_t want = expected_pool(&t, &p, i / (p.out[0] * p.out[1]), i / p.out[1] % p.out[0],
-						     i % p.out[1]);
-			want = t.layer.fused == NPL_ACT_RELU && want < zero ? zero : want;
-			cr_assert_eq(quantised_at(&t.y, i), want, "seed %llx round %d: output %lld is %d, expected %d",
-				     (unsigned long long)seed, round, (long long)i, quantised_at(&t.y, i), want);
+			int32_t expected = expected_pool(&t, &p, i / (p.out[0] * p.out[1]), i / p.out[1] % p.out[0],
+							 i % p.out[1]);
+			expected = t.layer.fused == NPL_ACT_RELU && expected < zero ? zero : expected;
+			cr_assert_eq(quantised_at(&t.y, i), expected,
+				     "seed %llx round %d: output %lld is %d, expected %d", (unsigned long long)seed,
+				     round, (long long)i, quantised_at(&t.y, i), expected);
 		}
 		test_layer_free(&t);
 		done++;

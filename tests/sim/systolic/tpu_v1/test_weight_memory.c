@@ -214,7 +214,7 @@ Test(tpu_weight_memory, a_preset_alone_is_enough)
 
 /* What the user sets stays; so does what a file of the user's own gives beside its memory. A copy of the TPU v1's file
  * with another memory is adapted like --set. */
-Test(tpu_weight_memory, what_the_user_gave_stays)
+Test(tpu_weight_memory, settings_of_the_user_override_a_preset)
 {
 	static const char *const set[] = {"weight_memory.preset=hbm2", "weight_memory.channels=3"};
 	char folder[CLI_PATH], text[2000];
@@ -233,10 +233,11 @@ Test(tpu_weight_memory, what_the_user_gave_stays)
 	cr_assert(notes == 0 && !strcmp(npl_device_setting(device, "weight_memory.channels"), "4"));
 	npl_device_close(device);
 	/* a DRAM file of the user's own, and the TPU v1's dump with that as its memory */
-	struct cli_result dump = cli_run(&(struct cli_how){0}, "dram", "--yaml", "--preset", "hbm2", "--channels", "4");
+	struct cli_result dump = cli_run(&(struct cli_run_options){0}, "dram", "--yaml", "--preset", "hbm2",
+					 "--channels", "4");
 	cli_write_text(folder, "memory.yaml", dump.out);
 	cli_free(&dump);
-	dump = cli_run(&(struct cli_how){0}, "devices", "tpu_v1", "--yaml");
+	dump = cli_run(&(struct cli_run_options){0}, "devices", "tpu_v1", "--yaml");
 	char *preset = strstr(dump.out, "  preset: fixed");
 	cr_assert(preset && strlen(dump.out) < 100000);
 	FILE *file = fopen(cli_path(folder, "copy.yaml"), "we");

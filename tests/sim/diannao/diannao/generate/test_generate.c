@@ -24,7 +24,7 @@ static bool make(struct made *m, uint64_t seed)
 {
 	uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
 	struct npl_err err;
-	char why[200];
+	char reason[200];
 	m->seed = seed;
 	m->config = dn_random_machine(&rng);
 	m->config.nest = (int)test_range(&rng, 0, 3);
@@ -38,7 +38,7 @@ static bool make(struct made *m, uint64_t seed)
 		m->c.attrs.conv.private_kernels = true;
 		m->c.w.shape.dim[0] *= m->c.y.shape.dim[2] * m->c.y.shape.dim[3];
 	}
-	if (!dn_layer_of(&m->config, &m->c.layer, &m->layer, why, sizeof why))
+	if (!dn_layer_of(&m->config, &m->c.layer, &m->layer, reason, sizeof reason))
 		return false;
 	double bytes_per_cycle = (double)(1 << test_range(&rng, 3, 10));
 	struct dn_candidates all;
@@ -75,36 +75,38 @@ struct walk {
 	uint64_t steps, bias_steps, store_left;
 };
 
-static uint64_t range_rows(const struct dn_instruction *at, int64_t held)
+static uint64_t range_rows(const struct dn_instruction *instruction, int64_t held)
 {
-	if (at->nbin.op == DN_NOP)
+	if (instruction->nbin.op == DN_NOP)
 		return 0;
-	return at->nbin.stride ? (at->nbin.end - at->nbin.begin) / at->nbin.stride + 1 : (uint64_t)held;
+	return instruction->nbin.stride
+		       ? (instruction->nbin.end - instruction->nbin.begin) / instruction->nbin.stride + 1
+		       : (uint64_t)held;
 }
 
-static void take(struct walk *w, const struct dn_instruction *at, int64_t nbin_held, uint64_t seed)
+static void take(struct walk *w, const struct dn_instruction *instruction, int64_t nbin_held, uint64_t seed)
 {
 	const struct dn_layout_map *map = w->map;
-	for (uint64_t i = 0; at->sb.op == DN_LOAD && i < at->sb.size; i++) {
-		uint64_t a = at->sb.address + i;
+	for (uint64_t i = 0; instruction->sb.op == DN_LOAD && i < instruction->sb.size; i++) {
+		uint64_t a = instruction->sb.address + i;
 		cr_assert(a >= map->synapses && a < map->results, "seed %llu", (unsigned long long)seed);
 		w->loaded[a] = 1;
 	}
-	for (uint64_t i = 0; at->nbin.op == DN_LOAD && i < at->nbin.size; i++) {
-		uint64_t a = at->nbin.address + i;
+	for (uint64_t i = 0; instruction->nbin.op == DN_LOAD && i < instruction->nbin.size; i++) {
+		uint64_t a = instruction->nbin.address + i;
 		cr_assert_lt(a, map->synapses, "seed %llu", (unsigned long long)seed);
 		w->loaded[a] = 1;
 	}
-	for (uint64_t i = 0; i < at->nbout.size; i++) {
-		uint64_t a = at->nbout.address + i;
+	for (uint64_t i = 0; i < instruction->nbout.size; i++) {
+		uint64_t a = instruction->nbout.address + i;
 		cr_assert(a >= map->results && a < map->end && !w->stored[a]++, "seed %llu: %llu",
 			  (unsigned long long)seed, (unsigned long long)a);
 	}
-	if (!dn_uses_nfu(at))
+	if (!dn_uses_nfu(instruction))
 		return;
-	uint64_t sb = at->sb.op == DN_NOP ? 0 : at->sb.size / (uint64_t)dn_sb_row_bytes(map->config);
-	uint64_t steps = sb ? sb : range_rows(at, nbin_held);
-	*(at->nfu.nfu1 == DN_BIAS ? &w->bias_steps : &w->steps) += steps;
+	uint64_t sb = instruction->sb.op == DN_NOP ? 0 : instruction->sb.size / (uint64_t)dn_sb_row_bytes(map->config);
+	uint64_t steps = sb ? sb : range_rows(instruction, nbin_held);
+	*(instruction->nfu.nfu1 == DN_BIAS ? &w->bias_steps : &w->steps) += steps;
 }
 
 /* Pairs of a group of Tn outputs and of Tn inputs that have synapses: all, but of LRN those that some window joins. */
@@ -176,17 +178,17 @@ static void walk_program(struct made *m)
 				   .memory_bytes = w.map->end,
 				   .memory_order = true,
 				   .source = "layer"};
-	struct dn_instruction at;
+	struct dn_instruction instruction;
 	w.loaded = calloc(w.map->end + 1, 1);
 	w.stored = calloc(w.map->end + 1, 1);
 	cr_assert_eq(dn_check_begin(&checker, &err), 0);
 	do {
-		source.next(source.state, &at);
-		int64_t before = checker.nbin.freed;
-		cr_assert_eq(dn_check_one(&checker, &at, 0, &err), 0, "seed %llu, nest %d: %s",
+		source.next(source.state, &instruction);
+		int64_t before = checker.nbin.rows_freed;
+		cr_assert_eq(dn_check_one(&checker, &instruction, 0, &err), 0, "seed %llu, nest %d: %s",
 			     (unsigned long long)m->seed, m->tiles.nest, err.msg);
-		take(&w, &at, checker.nbin.loaded - before, m->seed);
-	} while (at.cp != DN_CP_END);
+		take(&w, &instruction, checker.nbin.rows_loaded - before, m->seed);
+	} while (instruction.cp != DN_CP_END);
 	cr_assert_eq(dn_check_end(&checker, &err), 0, "seed %llu: %s", (unsigned long long)m->seed, err.msg);
 	cr_assert_eq(dn_generator_failed(g, &err), 0);
 	check_bytes(m, &w);
@@ -215,9 +217,9 @@ Test(diannao_generate, programs_pass_the_check_and_do_the_layer)
 }
 
 /* The instructions of one unit without their addresses, as a number. */
-static uint64_t shape(const struct dn_instruction *at, uint64_t so_far)
+static uint64_t shape(const struct dn_instruction *instruction, uint64_t so_far)
 {
-	struct dn_instruction bare = *at;
+	struct dn_instruction bare = *instruction;
 	if (bare.sb.op == DN_LOAD)
 		bare.sb.address = 0;
 	bare.nbin.address = bare.nbout.address = 0;
@@ -240,13 +242,14 @@ struct three {
 static uint64_t catch_up(struct three *t, const struct dn_generator *other)
 {
 	struct dn_stream s = dn_generator_stream(t->all);
-	struct dn_instruction at;
+	struct dn_instruction instruction;
 	uint64_t seen = 1;
 	do {
-		s.next(s.state, &at);
-		cr_assert_neq(at.cp, DN_CP_END, "seed %llu, nest %d", (unsigned long long)t->seed, t->c->tiles.nest);
-		seen = shape(&at, seen);
-	} while (t->all->taken < t->all->put || t->all->ended != other->ended ||
+		s.next(s.state, &instruction);
+		cr_assert_neq(instruction.cp, DN_CP_END, "seed %llu, nest %d", (unsigned long long)t->seed,
+			      t->c->tiles.nest);
+		seen = shape(&instruction, seen);
+	} while (t->all->head < t->all->tail || t->all->ended != other->ended ||
 		 memcmp(t->all->iteration, other->iteration, sizeof other->iteration));
 	return seen;
 }
@@ -339,12 +342,12 @@ Test(diannao_generate, tiles_do_not_depend_on_what_was_chosen_before)
 	const struct dn_config config = dn_default();
 	struct dn_machine *state = dn_opened(&config);
 	uint64_t rng = 7;
-	char why[200];
+	char reason[200];
 	int n = 0;
 	while (n < 40) {
 		struct dn_case c;
 		dn_random_case(&c, &rng);
-		n += dn_layer_of(&config, &c.layer, &layer[n], why, sizeof why);
+		n += dn_layer_of(&config, &c.layer, &layer[n], reason, sizeof reason);
 	}
 	for (int i = 0; i < 300; i++) {
 		const struct dn_layer *this = &layer[test_range(&rng, 0, test_range(&rng, 0, 1) ? 39 : 5)];
@@ -372,13 +375,13 @@ Test(diannao_generate, the_papers_classifier)
 	struct dn_layer layer;
 	struct dn_tiles tiles;
 	struct dn_generator *g;
-	struct dn_instruction at;
+	struct dn_instruction instruction;
 	struct npl_err err;
-	char why[200];
+	char reason[200];
 	dn_case_gemm(&c, 1, 256, 8192);
 	c.layer.fused = NPL_ACT_SIGMOID;
 	void *state = dn_opened(&config);
-	cr_assert(dn_layer_of(&config, &c.layer, &layer, why, sizeof why), "%s", why);
+	cr_assert(dn_layer_of(&config, &c.layer, &layer, reason, sizeof reason), "%s", reason);
 	cr_assert_eq(dn_choose_tiles(state, &layer, &tiles, &err), 0, "%s", err.msg);
 	cr_assert_eq(dn_generator_open(&config, &layer, &tiles, &g, &err), 0);
 	const struct dn_layout_map *map = dn_generator_map(g);
@@ -405,25 +408,28 @@ Test(diannao_generate, the_papers_classifier)
 			paper.nfu.shift = (int16_t)layer.shift;
 			paper.nfu.result_shift = (int16_t)layer.result_shift;
 		}
-		source.next(source.state, &at);
-		cr_assert(at.sb.op == paper.sb.op && at.sb.reuse == paper.sb.reuse && at.sb.size == paper.sb.size &&
-				  at.sb.address == paper.sb.address,
+		source.next(source.state, &instruction);
+		cr_assert(instruction.sb.op == paper.sb.op && instruction.sb.reuse == paper.sb.reuse &&
+				  instruction.sb.size == paper.sb.size && instruction.sb.address == paper.sb.address,
 			  "SB of instruction %d", i);
-		cr_assert(at.nbin.op == paper.nbin.op && at.nbin.reuse == paper.nbin.reuse && !at.nbin.stride &&
-				  !at.nbin.begin && !at.nbin.end && at.nbin.size == paper.nbin.size &&
-				  at.nbin.address == paper.nbin.address,
+		cr_assert(instruction.nbin.op == paper.nbin.op && instruction.nbin.reuse == paper.nbin.reuse &&
+				  !instruction.nbin.stride && !instruction.nbin.begin && !instruction.nbin.end &&
+				  instruction.nbin.size == paper.nbin.size &&
+				  instruction.nbin.address == paper.nbin.address,
 			  "NBin of instruction %d", i);
-		cr_assert(at.nbout.read == paper.nbout.read && at.nbout.write == paper.nbout.write &&
-				  at.nbout.size == paper.nbout.size && at.nbout.address == paper.nbout.address,
+		cr_assert(instruction.nbout.read == paper.nbout.read && instruction.nbout.write == paper.nbout.write &&
+				  instruction.nbout.size == paper.nbout.size &&
+				  instruction.nbout.address == paper.nbout.address,
 			  "NBout of instruction %d", i);
-		cr_assert(at.nfu.nfu1 == paper.nfu.nfu1 && at.nfu.nfu2 == paper.nfu.nfu2 && at.nfu.in == paper.nfu.in &&
-				  at.nfu.out == paper.nfu.out && at.nfu.nfu3 == paper.nfu.nfu3 &&
-				  at.nfu.begin == paper.nfu.begin && at.nfu.end == paper.nfu.end &&
-				  at.nfu.shift == paper.nfu.shift && at.nfu.result_shift == paper.nfu.result_shift,
+		cr_assert(instruction.nfu.nfu1 == paper.nfu.nfu1 && instruction.nfu.nfu2 == paper.nfu.nfu2 &&
+				  instruction.nfu.in == paper.nfu.in && instruction.nfu.out == paper.nfu.out &&
+				  instruction.nfu.nfu3 == paper.nfu.nfu3 && instruction.nfu.begin == paper.nfu.begin &&
+				  instruction.nfu.end == paper.nfu.end && instruction.nfu.shift == paper.nfu.shift &&
+				  instruction.nfu.result_shift == paper.nfu.result_shift,
 			  "NFU of instruction %d", i);
 	}
-	source.next(source.state, &at);
-	cr_assert(at.cp == DN_CP_END && !dn_uses_nfu(&at));
+	source.next(source.state, &instruction);
+	cr_assert(instruction.cp == DN_CP_END && !dn_uses_nfu(&instruction));
 	dn_generator_close(g);
 	npl_driver_diannao.close(state);
 }

@@ -119,12 +119,13 @@ Test(diannao_isa_binary, fields_are_those_of_the_document)
 	free(text);
 }
 
-static void refuse_binary(const uint8_t *bytes, size_t n, const char *says)
+static void refuse_binary(const uint8_t *bytes, size_t n, const char *expected)
 {
 	struct sim_program program;
 	struct npl_err err = {0};
-	cr_assert_eq(dn_program_decode("f.bin", bytes, n, &program, &err), NPL_EINPUT, "%s", says);
-	cr_assert(!strncmp(err.msg, "f.bin: ", 7) && strstr(err.msg, says), "expected '%s' in: %s", says, err.msg);
+	cr_assert_eq(dn_program_decode("f.bin", bytes, n, &program, &err), NPL_EINPUT, "%s", expected);
+	cr_assert(!strncmp(err.msg, "f.bin: ", 7) && strstr(err.msg, expected), "expected '%s' in: %s", expected,
+		  err.msg);
 	cr_assert(program.count == 0 && !program.instruction && !program.n_constants);
 }
 
@@ -133,7 +134,7 @@ Test(diannao_isa_binary, malformed_binaries)
 {
 	static const struct {
 		int at, value;
-		const char *says;
+		const char *expected;
 	} cases[] = {
 		{0, 'n', "the last instruction is cut off: 440 bytes without a header, expected a multiple of 64"},
 		{7, 1, "without a header"},
@@ -175,7 +176,7 @@ Test(diannao_isa_binary, malformed_binaries)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		uint8_t old = bytes[cases[i].at];
 		bytes[cases[i].at] = (uint8_t)cases[i].value;
-		refuse_binary(bytes, n, cases[i].says);
+		refuse_binary(bytes, n, cases[i].expected);
 		bytes[cases[i].at] = old;
 	}
 	memset(bytes + HEADER, 'A', 32); /* no NUL */
@@ -209,8 +210,8 @@ Test(diannao_isa_binary, former_binaries)
 	memcpy(former, "DIANNAO", 8);
 	memcpy(former + FORMER, bytes + HEADER, n - HEADER);
 	cr_assert_eq(dn_program_decode("f.bin", former, n - HEADER + FORMER, &program, &err), 0, "%s", err.msg);
-	uint8_t *again = dn_isa_encoded(&program, &n_again);
-	cr_assert(n == n_again && !memcmp(bytes, again, n));
+	uint8_t *reread = dn_isa_encoded(&program, &n_again);
+	cr_assert(n == n_again && !memcmp(bytes, reread, n));
 	sim_program_free(&program);
 	const struct dn_instruction end = {.cp = DN_CP_END};
 	sim_encode(&dn_instructions, &end, former);
@@ -219,11 +220,11 @@ Test(diannao_isa_binary, former_binaries)
 	sim_program_free(&program);
 	free(bytes);
 	free(former);
-	free(again);
+	free(reread);
 }
 
 /* Damaged bytes: refused, or a program of just these bytes. */
-Test(diannao_isa_binary, any_binary)
+Test(diannao_isa_binary, random_binaries_never_crash_the_reader)
 {
 	int refused = 0;
 	for (uint64_t seed = 1; seed <= 20000; seed++) {
@@ -243,9 +244,9 @@ Test(diannao_isa_binary, any_binary)
 			cr_assert(rc == NPL_EINPUT && !strncmp(err.msg, "f.bin: ", 7), "seed %llu: %s",
 				  (unsigned long long)seed, err.msg);
 		} else {
-			uint8_t *again = dn_isa_encoded(&program, &n_again);
-			cr_assert(n == n_again && !memcmp(bytes, again, n), "seed %llu", (unsigned long long)seed);
-			free(again);
+			uint8_t *reread = dn_isa_encoded(&program, &n_again);
+			cr_assert(n == n_again && !memcmp(bytes, reread, n), "seed %llu", (unsigned long long)seed);
+			free(reread);
 		}
 		sim_program_free(&program);
 		free(bytes);
@@ -254,7 +255,7 @@ Test(diannao_isa_binary, any_binary)
 }
 
 /* What is no instruction has neither text nor binary. */
-Test(diannao_isa_binary, no_text)
+Test(diannao_isa_binary, an_invalid_instruction_has_neither_text_nor_binary)
 {
 	struct sim_program program = {0};
 	const struct dn_instruction nothing = {0}, bad = {.sb = {.op = DN_LOAD}},

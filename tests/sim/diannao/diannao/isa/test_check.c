@@ -25,8 +25,8 @@
 #define READ_SUMS ALL "NBOUT READ,WRITE,0,0 | NFU NOP,ADD,NBOUT,NBOUT,NONE,"
 
 struct rule {
-	const char *good, *bad; /* except the end */
-	const char *says, *expects;
+	const char *valid_text, *wrong_text; /* except the end */
+	const char *expected, *expects;
 };
 
 static void check_rules(const struct dn_config *config, uint64_t memory, const struct rule *rule, size_t n)
@@ -34,13 +34,13 @@ static void check_rules(const struct dn_config *config, uint64_t memory, const s
 	for (size_t i = 0; i < n; i++) {
 		char text[4096];
 		struct npl_err err;
-		snprintf(text, sizeof text, "%s" END, rule[i].good);
+		snprintf(text, sizeof text, "%s" END, rule[i].valid_text);
 		cr_assert_str_eq(dn_isa_verdict(config, memory, text, &err), "", "%s\n%s", err.msg, text);
-		snprintf(text, sizeof text, "%s" END, rule[i].bad);
+		snprintf(text, sizeof text, "%s" END, rule[i].wrong_text);
 		const char *verdict = dn_isa_verdict(config, memory, text, &err);
-		cr_assert(!strncmp(verdict, "test.s:", 7) && strstr(verdict, rule[i].says) &&
+		cr_assert(!strncmp(verdict, "test.s:", 7) && strstr(verdict, rule[i].expected) &&
 				  strstr(verdict, rule[i].expects),
-			  "expected '%s' and '%s' in: %s\n%s", rule[i].says, rule[i].expects, verdict, text);
+			  "expected '%s' and '%s' in: %s\n%s", rule[i].expected, rule[i].expects, verdict, text);
 	}
 }
 
@@ -394,8 +394,8 @@ Test(diannao_isa_check, order_of_memory)
 Test(diannao_isa_check, without_lines)
 {
 	static const struct {
-		struct dn_instruction at;
-		const char *says;
+		struct dn_instruction instruction;
+		const char *expected;
 	} cases[] = {
 		{{.cp = 3}, "CP: OP is 3, expected 0 (NOP), 1 (SYNC), 2 (END)"},
 		{{.sb = {3, 0, 0, 0}}, "SB: READ OP is 3"},
@@ -418,11 +418,11 @@ Test(diannao_isa_check, without_lines)
 		const struct dn_instruction nothing = {0}, end = {.cp = DN_CP_END};
 		struct npl_err err = {0};
 		dn_program_add(&program, &nothing, 0, &err);
-		dn_program_add(&program, &cases[i].at, 0, &err);
+		dn_program_add(&program, &cases[i].instruction, 0, &err);
 		dn_program_add(&program, &end, 0, &err);
 		cr_assert_eq(dn_program_check(&config, UINT64_MAX, &program, "f.bin", &err), NPL_EINPUT, "case %zu", i);
-		cr_assert(!strncmp(err.msg, "f.bin: instruction 1: ", 22) && strstr(err.msg, cases[i].says),
-			  "expected '%s' in: %s", cases[i].says, err.msg);
+		cr_assert(!strncmp(err.msg, "f.bin: instruction 1: ", 22) && strstr(err.msg, cases[i].expected),
+			  "expected '%s' in: %s", cases[i].expected, err.msg);
 		sim_program_free(&program);
 	}
 }
@@ -447,32 +447,37 @@ static struct sim_program random_order(uint64_t *rng, int steps, int64_t *refuse
 	int64_t rows[2] = {0, 0}, read[2] = {0, 0}; /* of NBin and SB: loaded, needed by a step */
 	*refused = -1;
 	for (int i = 0; i < steps; i++) {
-		struct dn_instruction at = {.cp = test_range(rng, 0, 7) == 0};
+		struct dn_instruction instruction = {.cp = test_range(rng, 0, 7) == 0};
 		struct moved now[2];
 		int moves = 0;
 		bool sb = test_range(rng, 0, 1), works = test_range(rng, 0, 1);
-		n = at.cp ? 0 : n;
+		n = instruction.cp ? 0 : n;
 		uint64_t address = (uint64_t)test_range(rng, 0, 400);
 		if (!works && sb) {
-			at.sb.op = DN_LOAD, at.sb.reuse = 1, at.sb.size = 32, at.sb.address = address;
+			instruction.sb.op = DN_LOAD, instruction.sb.reuse = 1, instruction.sb.size = 32,
+			instruction.sb.address = address;
 			now[moves++] = (struct moved){address, address + 32, false, ++rows[1], true};
 		} else if (!works) {
-			at.nbin.op = DN_LOAD, at.nbin.reuse = 1, at.nbin.size = 6, at.nbin.address = address;
+			instruction.nbin.op = DN_LOAD, instruction.nbin.reuse = 1, instruction.nbin.size = 6,
+			instruction.nbin.address = address;
 			now[moves++] = (struct moved){address, address + 6, false, ++rows[0], false};
 		} else {
 			/* a step: reads some row held, loads one before it, stores its result */
 			int64_t held = rows[0] + 1 > 5 ? 5 : rows[0] + 1;
-			at.nbin.op = DN_LOAD, at.nbin.reuse = 1, at.nbin.size = 8, at.nbin.address = address;
+			instruction.nbin.op = DN_LOAD, instruction.nbin.reuse = 1, instruction.nbin.size = 8,
+			instruction.nbin.address = address;
 			now[moves++] = (struct moved){address, address + 8, false, ++rows[0], false};
-			at.nbin.stride = 1;
-			at.nbin.begin = at.nbin.end = (uint32_t)(rows[0] - 1 - test_range(rng, 0, held - 1));
-			read[0] = at.nbin.end + 1 > read[0] ? at.nbin.end + 1 : read[0];
-			at.nfu.nfu2 = DN_ADD;
-			at.nfu.out = DN_TO_NFU3;
-			at.nbout.write = DN_STORE;
-			at.nbout.size = 8;
-			at.nbout.address = (uint64_t)test_range(rng, 0, 400);
-			now[moves++] = (struct moved){at.nbout.address, at.nbout.address + 8, true, 0, false};
+			instruction.nbin.stride = 1;
+			instruction.nbin.begin = instruction.nbin.end = (uint32_t)(rows[0] - 1 -
+										   test_range(rng, 0, held - 1));
+			read[0] = instruction.nbin.end + 1 > read[0] ? instruction.nbin.end + 1 : read[0];
+			instruction.nfu.nfu2 = DN_ADD;
+			instruction.nfu.out = DN_TO_NFU3;
+			instruction.nbout.write = DN_STORE;
+			instruction.nbout.size = 8;
+			instruction.nbout.address = (uint64_t)test_range(rng, 0, 400);
+			now[moves++] = (struct moved){instruction.nbout.address, instruction.nbout.address + 8, true, 0,
+						      false};
 		}
 		for (int k = 0; k < moves; k++) {
 			for (int j = 0; j < n; j++) {
@@ -484,7 +489,7 @@ static struct sim_program random_order(uint64_t *rng, int steps, int64_t *refuse
 			}
 			moved[n++] = now[k];
 		}
-		cr_assert_eq(dn_program_add(&program, &at, 0, &err), 0);
+		cr_assert_eq(dn_program_add(&program, &instruction, 0, &err), 0);
 	}
 	const struct dn_instruction end = {.cp = DN_CP_END};
 	cr_assert_eq(dn_program_add(&program, &end, 0, &err), 0);
@@ -528,23 +533,23 @@ Test(diannao_isa_check, long_streams)
 		struct npl_err err = {0};
 		struct dn_check checker = {
 			.config = &config, .memory_bytes = UINT64_MAX, .memory_order = with, .source = "layer"};
-		struct dn_instruction at = {.nbin = {.op = DN_LOAD, .size = 16},
-					    .nfu = {.nfu2 = DN_MAXIMUM, .out = DN_TO_NBOUT},
-					    .nbout = {.write = DN_STORE, .size = 8}};
+		struct dn_instruction instruction = {.nbin = {.op = DN_LOAD, .size = 16},
+						     .nfu = {.nfu2 = DN_MAXIMUM, .out = DN_TO_NBOUT},
+						     .nbout = {.write = DN_STORE, .size = 8}};
 		cr_assert_eq(dn_check_begin(&checker, &err), 0);
 		for (uint64_t i = 0; i < 100000; i++) {
-			at.nbin.address = 16 * i;
-			at.nbout.address = ((uint64_t)1 << 40) + 8 * i;
-			at.nbin.reuse = i % 2 == 0; /* two of them fill half the buffer, then go */
-			cr_assert_eq(dn_check_one(&checker, &at, 0, &err), 0, "%s", err.msg);
+			instruction.nbin.address = 16 * i;
+			instruction.nbout.address = ((uint64_t)1 << 40) + 8 * i;
+			instruction.nbin.reuse = i % 2 == 0; /* two of them fill half the buffer, then go */
+			cr_assert_eq(dn_check_one(&checker, &instruction, 0, &err), 0, "%s", err.msg);
 		}
 		cr_assert_leq(checker.order.capacity, 64);
 		cr_assert_eq(dn_check_end(&checker, &err), NPL_EINPUT);
 		cr_assert(strstr(err.msg, "layer: instruction 99999: the last instruction, expected CP END"), "%s",
 			  err.msg);
-		at.nbout.address -= 8;
-		at.cp = DN_CP_END;
-		cr_assert_eq(dn_check_one(&checker, &at, 0, &err), with ? NPL_EINPUT : 0);
+		instruction.nbout.address -= 8;
+		instruction.cp = DN_CP_END;
+		cr_assert_eq(dn_check_one(&checker, &instruction, 0, &err), with ? NPL_EINPUT : 0);
 		cr_assert(!with || strstr(err.msg, "which instruction 99998 stores"), "%s", err.msg);
 		dn_check_close(&checker);
 	}

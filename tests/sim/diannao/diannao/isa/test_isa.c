@@ -22,7 +22,7 @@ Test(diannao_isa, text_and_binary_and_back)
 }
 
 /* The least text: what is absent is NOP; functions that every program knows stand by their name alone. */
-Test(diannao_isa, least_text)
+Test(diannao_isa, the_shortest_program_assembles)
 {
 	static const char *const texts[] = {
 		"CP END\n",
@@ -60,8 +60,8 @@ Test(diannao_isa, least_text)
 	sim_program_free(&program);
 }
 
-/* The same program, written in other ways. */
-Test(diannao_isa, ways_of_writing)
+/* The same program in another notation gives the same instructions. */
+Test(diannao_isa, every_notation_gives_the_same_program)
 {
 	static const char plain[] =
 		".host 4096\n.weights 65536\n"
@@ -80,10 +80,11 @@ Test(diannao_isa, ways_of_writing)
 	cr_assert_eq(n, n_other);
 	cr_assert_arr_eq(a, b, n);
 	cr_assert_eq(expected.count, 3);
-	const struct dn_instruction *at = &dn_code(&expected)[1];
-	cr_assert(at->nfu.nfu1 == DN_MULT && at->nfu.nfu3 == 1 && at->nfu.shift == -2 && at->nfu.divisor == 3);
-	cr_assert(at->nbout.write == DN_STORE && at->nbout.address == 8192 && at->nbin.size == 16 &&
-		  at->sb.op == DN_READ);
+	const struct dn_instruction *instruction = &dn_code(&expected)[1];
+	cr_assert(instruction->nfu.nfu1 == DN_MULT && instruction->nfu.nfu3 == 1 && instruction->nfu.shift == -2 &&
+		  instruction->nfu.divisor == 3);
+	cr_assert(instruction->nbout.write == DN_STORE && instruction->nbout.address == 8192 &&
+		  instruction->nbin.size == 16 && instruction->sb.op == DN_READ);
 	cr_assert(expected.line[0] == 4 && expected.line[2] == 6 && program.line[2] == 8);
 	cr_assert(expected.constant[0].value[31] == -1 && expected.host_address == 4096 &&
 		  expected.weight_address == 65536);
@@ -123,7 +124,7 @@ Test(diannao_isa, ways_of_writing)
 Test(diannao_isa, what_the_assembler_refuses)
 {
 	static const struct {
-		const char *text, *says, *expects;
+		const char *text, *expected, *expects;
 	} cases[] = {
 		{"CP END\nSBB LOAD,0,0,32", "there is no slot 'SBB'", "nearest is 'SB'"},
 		{"sb LOAD,0,0,32", "there is no slot 'sb'", "nearest is 'SB'"},
@@ -230,9 +231,10 @@ Test(diannao_isa, what_the_assembler_refuses)
 		snprintf(place, sizeof place, "bad.s:%d: ", line);
 		cr_assert_eq(dn_assemble("bad.s", cases[i].text, strlen(cases[i].text), &program, &err), NPL_EINPUT,
 			     "%s", cases[i].text);
-		cr_assert(!strncmp(err.msg, place, strlen(place)) && strstr(err.msg, cases[i].says) &&
+		cr_assert(!strncmp(err.msg, place, strlen(place)) && strstr(err.msg, cases[i].expected) &&
 				  strstr(err.msg, cases[i].expects),
-			  "%s: expected '%s' and '%s' in: %s", cases[i].text, cases[i].says, cases[i].expects, err.msg);
+			  "%s: expected '%s' and '%s' in: %s", cases[i].text, cases[i].expected, cases[i].expects,
+			  err.msg);
 		cr_assert(program.count == 0 && !program.instruction);
 	}
 	struct sim_program program;
@@ -263,8 +265,8 @@ Test(diannao_isa, functions_of_a_program)
 	cr_assert(strstr(err.msg, "f.s:17: TANH is function 17, expected at most 16"), "%s", err.msg);
 }
 
-/* Damaged texts: an answer, and one that holds. */
-Test(diannao_isa, any_bytes)
+/* A damaged text is refused, or gives a program that reads back. */
+Test(diannao_isa, random_bytes_never_crash_the_assembler)
 {
 	static const char seed_text[] =
 		".host 4096\n.function F " PAIRS_15 "1,-7\nSB LOAD,1,64,0x400 ; rows\r\n"

@@ -14,15 +14,15 @@ Test(diannao_rtl_pool, maximum_by_strides)
 	struct dn_hand *h = hand_open(2, IDEAL);
 	h->config.nbin_rows = 4;
 	hand_put(h, 0, 5, -32768, 7, -3, 4, -32767, 9, -5, HAND_END);
-	struct dn_instruction *at = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NBOUT);
-	hand_load_nbin(at, 0, 16, 1);
-	at->nbin.stride = 2;
-	at->nbin.end = 2;
-	hand_store(at, 200, 8);
-	at = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NBOUT);
-	hand_read_nbin(at, 2, 1, 3, 0);
-	at->nfu.shift = 1;
-	hand_store(at, 0, 0);
+	struct dn_instruction *instruction = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NBOUT);
+	hand_load_nbin(instruction, 0, 16, 1);
+	instruction->nbin.stride = 2;
+	instruction->nbin.end = 2;
+	hand_store(instruction, 200, 8);
+	instruction = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NBOUT);
+	hand_read_nbin(instruction, 2, 1, 3, 0);
+	instruction->nfu.shift = 1;
+	hand_store(instruction, 0, 0);
 	hand_maximum(h, 0, 208, 4);
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 5 && hand_get(h, 202) == -32767);
@@ -42,13 +42,13 @@ Test(diannao_rtl_pool, maximum_in_parts)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	hand_put(h, 0, 20000, -30000, 4, -20000, HAND_END);
-	struct dn_instruction *at = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NBOUT);
-	hand_load_nbin(at, 0, 4, 0);
-	at->nfu.end = 1;
-	at = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_NBOUT, DN_TO_NBOUT);
-	hand_load_nbin(at, 4, 4, 0);
-	hand_store(at, 200, 4);
-	at->nfu.shift = -1;
+	struct dn_instruction *instruction = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NBOUT);
+	hand_load_nbin(instruction, 0, 4, 0);
+	instruction->nfu.end = 1;
+	instruction = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_NBOUT, DN_TO_NBOUT);
+	hand_load_nbin(instruction, 4, 4, 0);
+	hand_store(instruction, 200, 4);
+	instruction->nfu.shift = -1;
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 32767 && hand_get(h, 202) == -32768);
 	const struct dn_counters *n = &h->outcome.counters;
@@ -65,14 +65,14 @@ Test(diannao_rtl_pool, averages)
 	struct dn_hand *h = hand_open(2, IDEAL);
 	hand_put(h, 0, 100, -100, 150, -101, 50, -100, HAND_END);
 	for (int i = 0; i < 2; i++) {
-		struct dn_instruction *at = hand_nfu(h, DN_NFU1_NOP, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
+		struct dn_instruction *instruction = hand_nfu(h, DN_NFU1_NOP, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
 		if (i)
-			hand_read_nbin(at, 0, 0, 0, 0);
+			hand_read_nbin(instruction, 0, 0, 0, 0);
 		else
-			hand_load_nbin(at, 0, 12, 1);
-		hand_store(at, 200 + 4 * (uint64_t)i, 4);
-		at->nfu.divisor = i ? 4 : 3;
-		at->nfu.shift = (int16_t)i;
+			hand_load_nbin(instruction, 0, 12, 1);
+		hand_store(instruction, 200 + 4 * (uint64_t)i, 4);
+		instruction->nfu.divisor = i ? 4 : 3;
+		instruction->nfu.shift = (int16_t)i;
 	}
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 100 && hand_get(h, 202) == -100);
@@ -89,10 +89,10 @@ Test(diannao_rtl_pool, averages_are_not_exact)
 	struct dn_hand *h = hand_open(2, IDEAL);
 	for (uint64_t i = 0; i < 7; i++)
 		hand_put(h, 4 * i, 30000, -30000, HAND_END);
-	struct dn_instruction *at = hand_nfu(h, DN_NFU1_NOP, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
-	hand_load_nbin(at, 0, 28, 1);
-	hand_store(at, 200, 4);
-	at->nfu.divisor = 7;
+	struct dn_instruction *instruction = hand_nfu(h, DN_NFU1_NOP, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
+	hand_load_nbin(instruction, 0, 28, 1);
+	hand_store(instruction, 200, 4);
+	instruction->nfu.divisor = 7;
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 30001 && hand_get(h, 202) == -30001);
 	hand_close(h);
@@ -104,10 +104,10 @@ Test(diannao_rtl_pool, average_that_wrapped)
 	struct dn_hand *h = hand_open(2, IDEAL);
 	h->config.sum_bits = 16;
 	hand_put(h, 0, 32767, 4, 32767, 4, HAND_END);
-	struct dn_instruction *at = hand_nfu(h, DN_NFU1_NOP, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
-	hand_load_nbin(at, 0, 8, 1);
-	hand_store(at, 200, 4);
-	at->nfu.divisor = 2;
+	struct dn_instruction *instruction = hand_nfu(h, DN_NFU1_NOP, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
+	hand_load_nbin(instruction, 0, 8, 1);
+	hand_store(instruction, 200, 4);
+	instruction->nfu.divisor = 2;
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == -1 && hand_get(h, 202) == 4);
 	cr_expect_eq(h->outcome.counters.sum_wraps, 1);
@@ -126,15 +126,15 @@ Test(diannao_rtl_pool, functions_by_segments)
 	struct dn_hand *h = hand_open(4, IDEAL);
 	hand_put(h, 0, 512, 0, -256, 20000, HAND_END);
 	for (int i = 0; i < 3; i++) {
-		struct dn_instruction *at = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NFU3);
+		struct dn_instruction *instruction = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NFU3);
 		if (i)
-			hand_read_nbin(at, 0, 0, 0, 1);
+			hand_read_nbin(instruction, 0, 0, 0, 1);
 		else
-			hand_load_nbin(at, 0, 8, 1);
-		hand_store(at, 200 + 8 * (uint64_t)i, 8);
-		at->nfu.nfu3 = (uint8_t)(i == 2 ? 0 : i + 1);
-		at->nfu.shift = -1;
-		at->nfu.result_shift = (int16_t)(i == 1 ? -1 : 0);
+			hand_load_nbin(instruction, 0, 8, 1);
+		hand_store(instruction, 200 + 8 * (uint64_t)i, 8);
+		instruction->nfu.nfu3 = (uint8_t)(i == 2 ? 0 : i + 1);
+		instruction->nfu.shift = -1;
+		instruction->nfu.result_shift = (int16_t)(i == 1 ? -1 : 0);
 	}
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 748 && hand_get(h, 202) == 512 && hand_get(h, 204) == 386);
@@ -164,18 +164,18 @@ Test(diannao_rtl_pool, results_that_saturate)
 	for (int i = 0; i < DN_SEGMENTS; i++)
 		h->function[0].a[i] = -1024, h->function[0].b[i] = 0;
 	hand_put(h, 0, 8000, 8500, 20000, 0, HAND_END);
-	struct dn_instruction *at = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NFU3);
-	hand_load_nbin(at, 0, 8, 1);
-	hand_store(at, 200, 6);
-	at->nfu.nfu3 = 1;
-	at->nfu.shift = at->nfu.result_shift = -1;
+	struct dn_instruction *instruction = hand_nfu(h, DN_NFU1_NOP, DN_MAXIMUM, DN_FROM_RESET, DN_TO_NFU3);
+	hand_load_nbin(instruction, 0, 8, 1);
+	hand_store(instruction, 200, 6);
+	instruction->nfu.nfu3 = 1;
+	instruction->nfu.shift = instruction->nfu.result_shift = -1;
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == -32000 && hand_get(h, 202) == -32768 && hand_get(h, 204) == -32768);
 	cr_expect_eq(hand_get(h, 206), 0, "not stored");
 	cr_expect(h->outcome.counters.sum_saturations == 1 && h->outcome.counters.output_saturations == 2);
 	for (int i = 0; i < DN_SEGMENTS; i++)
 		h->function[0].a[i] = 2048;
-	at->nfu.result_shift = 1;
+	instruction->nfu.result_shift = 1;
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 16000 && hand_get(h, 202) == 16384 && hand_get(h, 204) == 16384);
 	cr_expect(h->outcome.counters.sum_saturations == 1 && h->outcome.counters.output_saturations == 1);

@@ -119,19 +119,19 @@ static void two_chunks(int64_t sum_bits, int64_t sum_rows)
 	hand_put(h, 116, 1024, 1024, -1024, 0, HAND_END);
 	hand_put(h, 124, 1024, -1024, 0, 1024, HAND_END);
 	for (int i = 0; i < 4; i++) {
-		struct dn_instruction *at = hand_nfu(h, DN_MULT, DN_ADD, i < 2 ? DN_FROM_RESET : DN_FROM_NBOUT,
-						     i < 2 ? DN_TO_NBOUT : DN_TO_NFU3);
-		hand_sb(at, DN_LOAD, 100 + 8 * (uint64_t)i, 8, 0);
+		struct dn_instruction *instruction = hand_nfu(h, DN_MULT, DN_ADD, i < 2 ? DN_FROM_RESET : DN_FROM_NBOUT,
+							      i < 2 ? DN_TO_NBOUT : DN_TO_NFU3);
+		hand_sb(instruction, DN_LOAD, 100 + 8 * (uint64_t)i, 8, 0);
 		if (i % 2)
-			hand_read_nbin(at, 0, 0, 0, 0);
+			hand_read_nbin(instruction, 0, 0, 0, 0);
 		else
-			hand_load_nbin(at, 4 * (uint64_t)(i / 2), 4, 1);
-		at->nfu.begin = i % 2 == 0;
-		at->nfu.shift = i < 2 ? 0 : 1;
+			hand_load_nbin(instruction, 4 * (uint64_t)(i / 2), 4, 1);
+		instruction->nfu.begin = i % 2 == 0;
+		instruction->nfu.shift = i < 2 ? 0 : 1;
 		if (i == 2)
-			hand_store(at, 200, 8);
+			hand_store(instruction, 200, 8);
 		else if (i == 3)
-			hand_store(at, 0, 0);
+			hand_store(instruction, 0, 0);
 	}
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 32767 && hand_get(h, 202) == -16383, "%d %d", hand_get(h, 200), hand_get(h, 202));
@@ -180,14 +180,14 @@ Test(diannao_rtl, sums_and_results)
 			hand_maximum(h, 4, 200, 1);
 			continue;
 		}
-		struct dn_instruction *at = hand_nfu(h, DN_MULT, DN_ADD, (enum dn_from)step[i].in,
-						     (enum dn_to)step[i].out);
-		hand_load_nbin(at, 0, 4, 0);
-		hand_sb(at, DN_LOAD, (uint64_t)step[i].synapses, 8, 0);
-		at->nfu.begin = step[i].begin;
-		at->cp = DN_CP_SYNC;
+		struct dn_instruction *instruction = hand_nfu(h, DN_MULT, DN_ADD, (enum dn_from)step[i].in,
+							      (enum dn_to)step[i].out);
+		hand_load_nbin(instruction, 0, 4, 0);
+		hand_sb(instruction, DN_LOAD, (uint64_t)step[i].synapses, 8, 0);
+		instruction->nfu.begin = step[i].begin;
+		instruction->cp = DN_CP_SYNC;
 		if (step[i].out == DN_TO_NFU3)
-			hand_store(at, 204 + 4 * (uint64_t)(i - 5), 4);
+			hand_store(instruction, 204 + 4 * (uint64_t)(i - 5), 4);
 	}
 	hand_add(h);
 	hand_run(h);
@@ -206,19 +206,19 @@ Test(diannao_rtl, index_of_sums)
 	static const int sums[] = {1, 10, 100};
 	hand_put(h, 0, 1024, 0, HAND_END);
 	for (int i = 0; i < 5; i++) {
-		struct dn_instruction *at = hand_nfu(h, DN_MULT, DN_ADD, i < 3 ? DN_FROM_RESET : DN_FROM_NBOUT,
-						     i < 3 ? DN_TO_NBOUT : DN_TO_NFU3);
+		struct dn_instruction *instruction = hand_nfu(h, DN_MULT, DN_ADD, i < 3 ? DN_FROM_RESET : DN_FROM_NBOUT,
+							      i < 3 ? DN_TO_NBOUT : DN_TO_NFU3);
 		if (i < 3)
 			hand_put(h, 100 + 8 * (uint64_t)i, sums[i], 0, 2 * sums[i], 0, HAND_END);
-		hand_sb(at, DN_LOAD, 100 + 8 * (uint64_t)i, 8, 0);
+		hand_sb(instruction, DN_LOAD, 100 + 8 * (uint64_t)i, 8, 0);
 		if (i)
-			hand_read_nbin(at, 1, 0, 0, 1);
+			hand_read_nbin(instruction, 1, 0, 0, 1);
 		else
-			hand_load_nbin(at, 0, 4, 1);
-		at->nfu.end = i == 0;
-		at->nfu.begin = i == 3;
+			hand_load_nbin(instruction, 0, 4, 1);
+		instruction->nfu.end = i == 0;
+		instruction->nfu.begin = i == 3;
 		if (i >= 3)
-			hand_store(at, i == 3 ? 200 : 0, i == 3 ? 8 : 0);
+			hand_store(instruction, i == 3 ? 200 : 0, i == 3 ? 8 : 0);
 	}
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 10 && hand_get(h, 202) == 20);
@@ -245,14 +245,14 @@ static void biases(int product, const int *expected)
 		hand_put(h, 164 + 8 * n, 9, (int)(10 * (n + 1)), 9, 9, HAND_END);
 	}
 	hand_sb(hand_nfu(h, DN_BIAS, DN_ADD, DN_FROM_RESET, DN_TO_KEEP), DN_LOAD, 100, 32, 0);
-	struct dn_instruction *at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_KEEP, DN_TO_KEEP);
-	hand_load_nbin(at, 0, 8, 1);
-	hand_sb(at, DN_LOAD, 132, 32, 0);
-	at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_KEEP, DN_TO_NFU3);
-	hand_read_nbin(at, 0, 0, 0, 0);
-	hand_sb(at, DN_LOAD, 164, 32, 0);
-	hand_store(at, 200, 8);
-	at->nfu.shift = product == NPL_Q16_FULL ? 10 : 0;
+	struct dn_instruction *instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_KEEP, DN_TO_KEEP);
+	hand_load_nbin(instruction, 0, 8, 1);
+	hand_sb(instruction, DN_LOAD, 132, 32, 0);
+	instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_KEEP, DN_TO_NFU3);
+	hand_read_nbin(instruction, 0, 0, 0, 0);
+	hand_sb(instruction, DN_LOAD, 164, 32, 0);
+	hand_store(instruction, 200, 8);
+	instruction->nfu.shift = product == NPL_Q16_FULL ? 10 : 0;
 	hand_run(h);
 	for (uint64_t n = 0; n < 4; n++)
 		cr_expect_eq(hand_get(h, 200 + 2 * n), expected[n], "output %d is %d", (int)n,
@@ -281,10 +281,10 @@ Test(diannao_rtl, one_neuron)
 	hand_put(h, 104, 5 * 1024, HAND_END);
 	hand_put(h, 0, 3, HAND_END);
 	hand_sb(hand_nfu(h, DN_BIAS, DN_ADD, DN_FROM_RESET, DN_TO_KEEP), DN_LOAD, 100, 4, 0);
-	struct dn_instruction *at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_KEEP, DN_TO_NFU3);
-	hand_load_nbin(at, 0, 2, 0);
-	hand_sb(at, DN_LOAD, 104, 2, 0);
-	hand_store(at, 200, 2);
+	struct dn_instruction *instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_KEEP, DN_TO_NFU3);
+	hand_load_nbin(instruction, 0, 2, 0);
+	hand_sb(instruction, DN_LOAD, 104, 2, 0);
+	hand_store(instruction, 200, 2);
 	hand_run(h);
 	cr_expect_eq(hand_get(h, 200), -68 + 15);
 	hand_spent(h, 3, 8, 0, 0, 0);
@@ -300,18 +300,18 @@ Test(diannao_rtl, sums_that_wrap)
 	h->config.sum_bits = 16;
 	hand_put(h, 0, 1024, 1024, HAND_END);
 	hand_put(h, 100, 32767, 32767, 32767, 32767, -32768, 0, 1, 0, 32767, 1, 32767, 1, HAND_END);
-	struct dn_instruction *at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NBOUT);
-	hand_load_nbin(at, 0, 4, 1);
-	hand_sb(at, DN_LOAD, 100, 8, 0);
-	at->nfu.end = 1;
-	at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_NBOUT, DN_TO_NFU3);
-	hand_read_nbin(at, 0, 0, 0, 1);
-	hand_sb(at, DN_LOAD, 108, 8, 0);
-	hand_store(at, 200, 6);
-	at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
-	hand_read_nbin(at, 0, 0, 0, 1);
-	hand_sb(at, DN_LOAD, 116, 8, 0);
-	hand_store(at, 0, 0);
+	struct dn_instruction *instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NBOUT);
+	hand_load_nbin(instruction, 0, 4, 1);
+	hand_sb(instruction, DN_LOAD, 100, 8, 0);
+	instruction->nfu.end = 1;
+	instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_NBOUT, DN_TO_NFU3);
+	hand_read_nbin(instruction, 0, 0, 0, 1);
+	hand_sb(instruction, DN_LOAD, 108, 8, 0);
+	hand_store(instruction, 200, 6);
+	instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
+	hand_read_nbin(instruction, 0, 0, 0, 1);
+	hand_sb(instruction, DN_LOAD, 116, 8, 0);
+	hand_store(instruction, 0, 0);
 	hand_put(h, 206, 77, HAND_END);
 	hand_run(h);
 	cr_expect(hand_get(h, 200) == 32766 && hand_get(h, 202) == -1 && hand_get(h, 204) == -32768);
@@ -333,13 +333,13 @@ Test(diannao_rtl, sums_as_they_are)
 	hand_put(h, 100, 32767, 32767, -32768, 0, 3, -4, 1, 1, HAND_END);
 	hand_put32(h, 212, 77);
 	for (int i = 0; i < 2; i++) {
-		struct dn_instruction *at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NBOUT);
+		struct dn_instruction *instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NBOUT);
 		if (i)
-			hand_read_nbin(at, 0, 0, 0, 0);
+			hand_read_nbin(instruction, 0, 0, 0, 0);
 		else
-			hand_load_nbin(at, 0, 4, 1);
-		hand_sb(at, DN_LOAD, 100 + 8 * (uint64_t)i, 8, 0);
-		hand_store(at, i ? 0 : 200, i ? 0 : 12);
+			hand_load_nbin(instruction, 0, 4, 1);
+		hand_sb(instruction, DN_LOAD, 100 + 8 * (uint64_t)i, 8, 0);
+		hand_store(instruction, i ? 0 : 200, i ? 0 : 12);
 	}
 	hand_run(h);
 	cr_expect(hand_get32(h, 200) == 2147352578 && hand_get32(h, 204) == -1073709056);
@@ -360,10 +360,10 @@ Test(diannao_rtl, sums_as_they_are_wrap)
 		h->config.sum_bits = bits;
 		hand_put(h, 0, 32767, 32767, 32767, 0, HAND_END);
 		hand_put(h, 100, 32767, 32767, -1, 0, 32767, 0, -1, 0, HAND_END);
-		struct dn_instruction *at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NBOUT);
-		hand_load_nbin(at, 0, 8, 0);
-		hand_sb(at, DN_LOAD, 100, 16, 0);
-		hand_store(at, 200, 8);
+		struct dn_instruction *instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NBOUT);
+		hand_load_nbin(instruction, 0, 8, 0);
+		hand_sb(instruction, DN_LOAD, 100, 16, 0);
+		hand_store(instruction, 200, 8);
 		hand_run(h);
 		/* 3221028867 = 0xbffd0003; its lowest 24 bits are 0xfd0003 = -196605. */
 		cr_expect_eq(hand_get32(h, 200), bits == 32 ? -1073938429 : -196605);
@@ -384,9 +384,9 @@ Test(diannao_rtl, zeros)
 	hand_maximum(h, 0, 200, 1);
 	hand_maximum(h, 4, 204, 1)->nbin.size = 2;
 	hand_group(h, 0, 100, 212, 1);
-	struct dn_instruction *at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
-	hand_sb(at, DN_LOAD, 100, 8, 0);
-	hand_store(at, 208, 4);
+	struct dn_instruction *instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
+	hand_sb(instruction, DN_LOAD, 100, 8, 0);
+	hand_store(instruction, 208, 4);
 	hand_put(h, 208, 1, 1, HAND_END);
 	hand_run(h);
 	cr_expect(hand_get(h, 212) == 11 && hand_get(h, 214) == 5);
@@ -408,20 +408,20 @@ Test(diannao_rtl, rows_from_the_oldest)
 	for (uint64_t i = 0; i < 5; i++)
 		hand_put(h, 100 + 8 * i, (int)(1024 * (i + 1)), 0, 0, 0, HAND_END);
 	hand_sb(hand_add(h), DN_LOAD, 100, 24, 1);
-	struct dn_instruction *at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
-	hand_load_nbin(at, 0, 8, 1);
-	hand_sb(at, DN_READ, 8, 16, 1); /* rows 2, 3 */
-	hand_store(at, 200, 4);
+	struct dn_instruction *instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
+	hand_load_nbin(instruction, 0, 8, 1);
+	hand_sb(instruction, DN_READ, 8, 16, 1); /* rows 2, 3 */
+	hand_store(instruction, 200, 4);
 	hand_sb(hand_add(h), DN_READ, 0, 8, 0); /* frees row 1 */
 	hand_sb(hand_add(h), DN_LOAD, 124, 8, 1);
-	at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
-	hand_read_nbin(at, 0, 0, 0, 1);
-	hand_sb(at, DN_READ, 8, 16, 0); /* rows 3, 4; frees 2 to 4 */
-	hand_store(at, 204, 4);
-	at = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
-	hand_read_nbin(at, 1, 1, 1, 0);
-	hand_sb(at, DN_LOAD, 132, 8, 0); /* row 5 */
-	hand_store(at, 208, 4);
+	instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
+	hand_read_nbin(instruction, 0, 0, 0, 1);
+	hand_sb(instruction, DN_READ, 8, 16, 0); /* rows 3, 4; frees 2 to 4 */
+	hand_store(instruction, 204, 4);
+	instruction = hand_nfu(h, DN_MULT, DN_ADD, DN_FROM_RESET, DN_TO_NFU3);
+	hand_read_nbin(instruction, 1, 1, 1, 0);
+	hand_sb(instruction, DN_LOAD, 132, 8, 0); /* row 5 */
+	hand_store(instruction, 208, 4);
 	hand_run(h);
 	cr_expect_eq(hand_get(h, 200), 50);
 	cr_expect_eq(hand_get(h, 204), 70);
@@ -438,9 +438,9 @@ Test(diannao_rtl, sync_sees_stores)
 		hand_put(h, 0, 5, 6, HAND_END);
 		hand_put(h, 200, 1, 2, HAND_END);
 		hand_maximum(h, 0, 200, 1);
-		struct dn_instruction *at = hand_maximum(h, 200, 204, 1);
-		at->nfu.shift = -1;
-		at->cp = sync ? DN_CP_SYNC : DN_CP_NOP;
+		struct dn_instruction *instruction = hand_maximum(h, 200, 204, 1);
+		instruction->nfu.shift = -1;
+		instruction->cp = sync ? DN_CP_SYNC : DN_CP_NOP;
 		hand_add(h);
 		hand_run(h);
 		cr_expect(hand_get(h, 200) == 5 && hand_get(h, 202) == 6);

@@ -198,9 +198,9 @@ Test(diannao_rtl_time, room_in_nbout)
 	h->config.nbout_rows = 5;
 	h->config.nbout_sum_rows = 2;
 	for (uint64_t i = 0; i < 3; i++) {
-		struct dn_instruction *at = hand_group(h, 0, 100, 200 + 8 * i, i == 1 ? 2 : 1);
-		at->nfu.out = DN_TO_NBOUT;
-		at->nbout.size = 8;
+		struct dn_instruction *instruction = hand_group(h, 0, 100, 200 + 8 * i, i == 1 ? 2 : 1);
+		instruction->nfu.out = DN_TO_NBOUT;
+		instruction->nbout.size = 8;
 	}
 	hand_run(h);
 	cr_expect_eq(hand_when(h, DN_STARTED, 1), 1);
@@ -271,22 +271,22 @@ Test(diannao_rtl_time, end)
 	hand_add(h);
 	hand_run(h);
 	cr_expect_eq(h->outcome.cycles, 0);
-	struct dn_instruction *at = &h->program[0];
-	hand_sb(at, DN_LOAD, 1024, 512, 1);
-	hand_load_nbin(at, 0, 32, 1);
+	struct dn_instruction *instruction = &h->program[0];
+	hand_sb(instruction, DN_LOAD, 1024, 512, 1);
+	hand_load_nbin(instruction, 0, 32, 1);
 	hand_run(h);
 	hand_spent(h, 0, 0, 4, 0, 0);
-	at->sb.op = DN_NOP;
+	instruction->sb.op = DN_NOP;
 	hand_run(h);
 	hand_spent(h, 0, 0, 0, 1, 0);
 	hand_close(h);
 
 	/* Sums that stay have a way too: NFU-1 and NFU-2. */
 	h = hand_open(2, IDEAL);
-	at = hand_group(h, 0, 100, 0, 3);
-	at->nfu.out = DN_TO_KEEP;
-	at->nbout.write = DN_WRITE_NOP;
-	at->nbout.size = 0;
+	instruction = hand_group(h, 0, 100, 0, 3);
+	instruction->nfu.out = DN_TO_KEEP;
+	instruction->nbout.write = DN_WRITE_NOP;
+	instruction->nbout.size = 0;
 	hand_run(h);
 	hand_spent(h, 3, 5, 0, 0, 0);
 	hand_close(h);
@@ -513,8 +513,8 @@ Test(diannao_rtl_time, programs_that_were_not_checked)
 	cannot(h, "whole rows");
 	h = hand_open(2, IDEAL); /* 8 rows are four places */
 	for (int i = 0; i < 5; i++) {
-		struct dn_instruction *at = hand_nfu(h, DN_NFU1_NOP, DN_ADD, DN_FROM_RESET, DN_TO_NBOUT);
-		hand_load_nbin(at, 0, 4, 0);
+		struct dn_instruction *instruction = hand_nfu(h, DN_NFU1_NOP, DN_ADD, DN_FROM_RESET, DN_TO_NBOUT);
+		hand_load_nbin(instruction, 0, 4, 0);
 	}
 	cannot(h, "a place for sums");
 }

@@ -38,10 +38,10 @@ static void program(struct test_machine *m)
 	test_halt(m);
 }
 
-static void run_again(struct test_machine *m, struct tpu_fast_cache **cache, const char *what)
+static void run_again(struct test_machine *m, struct tpu_fast_cache **cache, const char *subject)
 {
-	cr_assert_eq(fast_run_with(m, cache), 0, "%s: %s", what, m->err.msg);
-	test_expect(m, what);
+	cr_assert_eq(fast_run_with(m, cache), 0, "%s: %s", subject, m->err.msg);
+	test_expect(m, subject);
 }
 
 /* Several images and sizes of machines, each several times and in turn. */
@@ -168,7 +168,7 @@ static int64_t check_tile(struct tpu_fast_weights *w, const uint8_t *image, size
 {
 	static uint8_t rows[300 * 70];
 	const int64_t k = w->rows, n = w->columns;
-	_Alignas(64) static uint8_t want[304 * NPL_INT8_PANEL];
+	_Alignas(64) static uint8_t expected[304 * NPL_INT8_PANEL];
 	struct tpu_fast_packed *p = tpu_fast_packed_tile(w, tile, format, inputs_signed);
 	int64_t used = k, magnitude = 0;
 	cr_assert(p);
@@ -185,10 +185,10 @@ static int64_t check_tile(struct tpu_fast_weights *w, const uint8_t *image, size
 		int64_t columns = n - panel * NPL_INT8_PANEL < NPL_INT8_PANEL ? n - panel * NPL_INT8_PANEL
 									      : NPL_INT8_PANEL;
 		uint8_t flip = format.is_signed == !inputs_signed ? 0 : 0x80;
-		const uint8_t *got = panel_of(w, p, panel, used);
+		const uint8_t *actual = panel_of(w, p, panel, used);
 		const int32_t *sum = p->sum + panel * NPL_INT8_PANEL;
-		npl_int8_pack_panel(rows + panel * NPL_INT8_PANEL, used, columns, n, flip, want);
-		cr_assert(got && !memcmp(got, want, (size_t)npl_int8_panel_bytes(used)), "the tile at %llu",
+		npl_int8_pack_panel(rows + panel * NPL_INT8_PANEL, used, columns, n, flip, expected);
+		cr_assert(actual && !memcmp(actual, expected, (size_t)npl_int8_panel_bytes(used)), "the tile at %llu",
 			  (unsigned long long)tile);
 		for (int64_t j = 0; j < columns; j++) {
 			int64_t packed = 0, column = 0;
@@ -237,7 +237,7 @@ Test(tpu_fast_cache, tiles_as_they_are_packed)
 	}
 }
 
-/* Memory of this process; 0 under the sanitizers. */
+/* Returns the memory of this process; 0 under the sanitizers. */
 static size_t heap_bytes(void)
 {
 	struct mallinfo2 heap = mallinfo2();
@@ -300,15 +300,15 @@ Test(tpu_fast_cache, what_is_known_of_tiles_counts)
 	const struct tpu_memory memory = {0};
 	struct tpu_fast_weights w;
 	struct npl_err err;
-	size_t most = 0;
+	size_t maximum = 0;
 	cr_assert(!tpu_fast_weights_open(&w, &config, &err));
 	tpu_fast_weights_use(&w, &memory);
 	for (uint64_t t = 0; t < 300000; t++) {
 		struct tpu_fast_packed *p = tpu_fast_packed_tile(&w, t, format, false);
 		cr_assert(p && tpu_fast_tile_magnitude(&w, p) == 0);
-		most = kept_bytes(&w) > most ? kept_bytes(&w) : most;
+		maximum = kept_bytes(&w) > maximum ? kept_bytes(&w) : maximum;
 	}
-	cr_assert(most > (size_t)TPU_FAST_KEPT_BYTES - 4096 && most < (size_t)TPU_FAST_KEPT_BYTES + 4096,
-		  "%zu bytes at most", most);
+	cr_assert(maximum > (size_t)TPU_FAST_KEPT_BYTES - 4096 && maximum < (size_t)TPU_FAST_KEPT_BYTES + 4096,
+		  "%zu bytes at most", maximum);
 	tpu_fast_weights_close(&w);
 }

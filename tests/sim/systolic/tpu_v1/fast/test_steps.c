@@ -14,7 +14,7 @@
 
 enum { N = 203 };
 
-static const int64_t least[] = {-128, 0, -32768}, most[] = {127, 255, 32767};
+static const int64_t minimum[] = {-128, 0, -32768}, maximum[] = {127, 255, 32767};
 
 struct vectors {
 	int32_t sum[N], bias[N];
@@ -50,14 +50,14 @@ static enum tpu_function function_of(uint64_t seed)
 static int64_t saturated(float value, int type, int64_t zero, enum tpu_function taken_by, uint64_t *changed)
 {
 	double shifted = (double)nearbyintf(value) + (double)zero;
-	double kept = fmin(fmax(shifted, (double)least[type]), (double)most[type]);
+	double kept = fmin(fmax(shifted, (double)minimum[type]), (double)maximum[type]);
 	*changed += (kept < shifted && taken_by != TPU_RELU6) || (kept > shifted && taken_by == TPU_IDENTITY);
 	return (int64_t)kept;
 }
 
 static int64_t zero_of(int type, uint64_t *rng)
 {
-	return type == TPU_I16 ? 0 : test_range(rng, least[type], most[type]);
+	return type == TPU_I16 ? 0 : test_range(rng, minimum[type], maximum[type]);
 }
 
 /* A vector's length: whole registers' worth and what is left over, of any instruction set. */
@@ -90,27 +90,28 @@ Test(tpu_fast_steps, requantise)
 		uint64_t rng = seed, changed = 0, wrapped = 0;
 		int type = (int)test_range(&rng, 0, 2);
 		int32_t zero = (int32_t)zero_of(type, &rng),
-			floor_ = (int32_t)test_range(&rng, least[type], most[type]);
-		int32_t ceiling = (int32_t)test_range(&rng, least[type], most[type]);
+			floor_ = (int32_t)test_range(&rng, minimum[type], maximum[type]);
+		int32_t ceiling = (int32_t)test_range(&rng, minimum[type], maximum[type]);
 		const struct tpu_fast_target target = tpu_fast_target_of((enum tpu_type)type, zero, function_of(seed));
-		int16_t want[N] = {0}, got[N];
+		int16_t expected[N] = {0}, actual[N];
 		int n = length_of(&rng);
 		draw(&v, &rng);
 		for (int j = 0; j < n; j++) {
 			int64_t exact = (int64_t)v.sum[j] + v.bias[j];
 			volatile float value = (float)(int32_t)(uint32_t)exact, scaled = value * v.scale[j];
 			wrapped += exact != (int32_t)exact;
-			want[j] = (int16_t)saturated(scaled, type, zero, function_of(seed), &changed);
+			expected[j] = (int16_t)saturated(scaled, type, zero, function_of(seed), &changed);
 		}
 		EACH(steps)
 		{
 			uint64_t overflows = 7;
 			uint8_t bytes[N], want_bytes[N] = {0};
 			int32_t sum[N], want_sum[N] = {0};
-			memset(got, GUARD, sizeof got);
-			cr_assert_eq(steps->requantise(v.sum, v.bias, v.scale, &target, n, got, &overflows), changed);
+			memset(actual, GUARD, sizeof actual);
+			cr_assert_eq(steps->requantise(v.sum, v.bias, v.scale, &target, n, actual, &overflows),
+				     changed);
 			cr_assert_eq(overflows, wrapped + 7);
-			EXPECT(got, want, n);
+			EXPECT(actual, expected, n);
 			memset(sum, GUARD, sizeof sum);
 			memcpy(sum, v.sum, (size_t)n * sizeof *sum);
 			cr_assert_eq(steps->add_bias(sum, v.bias, n), wrapped);
@@ -125,7 +126,7 @@ Test(tpu_fast_steps, requantise)
 				     changed);
 			cr_assert_eq(overflows, 2 * wrapped + 7);
 			for (int j = 0; j < n; j++) {
-				int32_t q = want[j] < floor_ ? floor_ : want[j];
+				int32_t q = expected[j] < floor_ ? floor_ : expected[j];
 				want_bytes[j] = (uint8_t)(q > ceiling ? ceiling : q);
 			}
 			EXPECT(bytes, want_bytes, n);
@@ -160,7 +161,7 @@ Test(tpu_fast_steps, operands_and_scales)
 					     .operand_zero = (int32_t)test_range(&rng, -128, 255),
 					     .source_scale = test_range(&rng, 0, 1) ? 0.5f : any_scale(&rng),
 					     .operand_scale = test_range(&rng, 0, 1) ? 0.25f : any_scale(&rng)};
-		int16_t want[N] = {0}, scaled[N] = {0}, got[N];
+		int16_t expected[N] = {0}, scaled[N] = {0}, actual[N];
 		int n = length_of(&rng);
 		draw(&v, &rng);
 		x.target = tpu_fast_target_of((enum tpu_type)type, (int32_t)zero_of(type, &rng), function_of(seed));
@@ -169,22 +170,22 @@ Test(tpu_fast_steps, operands_and_scales)
 				v.q[j] = (int16_t)(v.q[j] / 2);
 				v.o[j] = (int16_t)(v.o[j] / 2);
 			}
-			want[j] = (int16_t)combined(&x, v.q[j], v.o[j], type, function_of(seed), &changed);
+			expected[j] = (int16_t)combined(&x, v.q[j], v.o[j], type, function_of(seed), &changed);
 			volatile float value = (float)v.q[j] * x.source_scale;
 			scaled[j] = (int16_t)saturated(value, type, x.target.zero_point, function_of(seed),
 						       &scale_changed);
 		}
 		EACH(steps)
 		{
-			memset(got, GUARD, sizeof got);
-			memcpy(got, v.q, (size_t)n * sizeof *got);
-			cr_assert_eq(steps->combine(&x, n, got, v.o), changed, "seed %llu, %s",
+			memset(actual, GUARD, sizeof actual);
+			memcpy(actual, v.q, (size_t)n * sizeof *actual);
+			cr_assert_eq(steps->combine(&x, n, actual, v.o), changed, "seed %llu, %s",
 				     (unsigned long long)seed, steps->name);
-			EXPECT(got, want, n);
-			memset(got, GUARD, sizeof got);
-			memcpy(got, v.q, (size_t)n * sizeof *got);
-			cr_assert_eq(steps->scale(x.source_scale, &x.target, n, got), scale_changed);
-			EXPECT(got, scaled, n);
+			EXPECT(actual, expected, n);
+			memset(actual, GUARD, sizeof actual);
+			memcpy(actual, v.q, (size_t)n * sizeof *actual);
+			cr_assert_eq(steps->scale(x.source_scale, &x.target, n, actual), scale_changed);
+			EXPECT(actual, scaled, n);
 		}
 	}
 }
@@ -222,7 +223,7 @@ Test(tpu_fast_steps, bytes_and_planes)
 		int n = length_of(&rng);
 		int32_t least_ = (int32_t)test_range(&rng, -32768, 32767);
 		int32_t most_ = (int32_t)test_range(&rng, least_, 32767);
-		int16_t got[N], want[N] = {0};
+		int16_t actual[N], expected[N] = {0};
 		uint8_t low[N], high[N];
 		draw(&v, &rng);
 		for (int j = 0; j < N; j++) {
@@ -234,24 +235,24 @@ Test(tpu_fast_steps, bytes_and_planes)
 			check_bytes(steps, &v, n, seed);
 			for (int type = 0; type < 3; type++) {
 				for (int j = 0; j < n; j++)
-					want[j] = type == TPU_I8   ? (int8_t)low[j]
-						  : type == TPU_U8 ? low[j]
-								   : (int16_t)(low[j] | high[j] << 8);
-				memset(got, GUARD, sizeof got);
-				steps->load((enum tpu_type)type, low, type == TPU_I16 ? high : NULL, n, got);
-				EXPECT(got, want, n);
+					expected[j] = type == TPU_I8   ? (int8_t)low[j]
+						      : type == TPU_U8 ? low[j]
+								       : (int16_t)(low[j] | high[j] << 8);
+				memset(actual, GUARD, sizeof actual);
+				steps->load((enum tpu_type)type, low, type == TPU_I16 ? high : NULL, n, actual);
+				EXPECT(actual, expected, n);
 			}
 			for (int j = 0; j < n; j++)
-				want[j] = (int16_t)(v.q[j] < least_ ? least_ : v.q[j] > most_ ? most_ : v.q[j]);
-			memset(got, GUARD, sizeof got);
-			memcpy(got, v.q, (size_t)n * sizeof *got);
-			steps->clamp(least_, most_, n, got);
-			EXPECT(got, want, n);
+				expected[j] = (int16_t)(v.q[j] < least_ ? least_ : v.q[j] > most_ ? most_ : v.q[j]);
+			memset(actual, GUARD, sizeof actual);
+			memcpy(actual, v.q, (size_t)n * sizeof *actual);
+			steps->clamp(least_, most_, n, actual);
+			EXPECT(actual, expected, n);
 		}
 	}
 }
 
-/* Averages of up to 65,536 taps against integers. */
+/* Averages of up to 65,536 taps equal those computed in integers. */
 static int64_t rounded_quotient(int64_t sum, int64_t count)
 {
 	int64_t down = sum / count - (sum % count < 0), twice = 2 * (sum - down * count);
@@ -264,26 +265,26 @@ Test(tpu_fast_steps, pooling)
 		const struct tpu_fast_steps *steps;
 		struct vectors v;
 		uint64_t rng = seed;
-		int16_t got[N], want[N] = {0}, most_[N] = {0};
+		int16_t actual[N], expected[N] = {0}, most_[N] = {0};
 		int n = length_of(&rng);
 		int32_t count = (int32_t)test_range(&rng, 1, seed % 2 ? 50 : 65536), zero = (int32_t)seed % 9;
 		int32_t sum[N] = {0}, total[N], want_total[N] = {0};
 		draw(&v, &rng);
 		for (int j = 0; j < n; j++) {
 			sum[j] = (int32_t)(test_range(&rng, -65536, 65535) * count / 2);
-			want[j] = (int16_t)(rounded_quotient(sum[j], count) + zero);
+			expected[j] = (int16_t)(rounded_quotient(sum[j], count) + zero);
 			most_[j] = v.o[j] > v.q[j] ? v.o[j] : v.q[j];
 			want_total[j] = v.bias[j] / 2 + v.q[j] - zero;
 		}
 		EACH(steps)
 		{
-			memset(got, GUARD, sizeof got);
-			steps->average(sum, count, zero, n, got);
-			EXPECT(got, want, n);
-			memset(got, GUARD, sizeof got);
-			memcpy(got, v.q, (size_t)n * sizeof *got);
-			steps->greatest(v.o, n, got);
-			EXPECT(got, most_, n);
+			memset(actual, GUARD, sizeof actual);
+			steps->average(sum, count, zero, n, actual);
+			EXPECT(actual, expected, n);
+			memset(actual, GUARD, sizeof actual);
+			memcpy(actual, v.q, (size_t)n * sizeof *actual);
+			steps->greatest(v.o, n, actual);
+			EXPECT(actual, most_, n);
 			memset(total, GUARD, sizeof total);
 			for (int j = 0; j < n; j++)
 				total[j] = v.bias[j] / 2;
@@ -295,7 +296,7 @@ Test(tpu_fast_steps, pooling)
 
 /* Every implementation that this processor can run is among those above: the one that is chosen, and the plain
  * loops. */
-Test(tpu_fast_steps, there_is_a_choice)
+Test(tpu_fast_steps, every_processor_has_kernels)
 {
 	int n = 0;
 	while (tpu_fast_steps(n + 1))

@@ -108,10 +108,10 @@ Test(tpu_fast_time, last_touches)
 		memset(value, -1, sizeof value);
 		for (int64_t i = 0; i < 3000; i++) {
 			int64_t first = test_range(&rng, 0, rows - 1), count = test_range(&rng, 1, rows - first),
-				most = -1;
+				maximum = -1;
 			for (int64_t r = first; r < first + count; r++)
-				most = value[r] > most ? value[r] : most;
-			cr_assert_eq(tpu_fast_ranges_most(&ranges, first, count), most, "rows %lld, step %lld",
+				maximum = value[r] > maximum ? value[r] : maximum;
+			cr_assert_eq(tpu_fast_ranges_most(&ranges, first, count), maximum, "rows %lld, step %lld",
 				     (long long)rows, (long long)i);
 			if (i % 2)
 				continue;
@@ -181,7 +181,7 @@ Test(tpu_fast_time, pooling)
 	cr_assert(run > 50 && longer > 10, "%d windows, %d that take longer than their sources", run, longer);
 }
 
-/* The same without values, and without any memory. */
+/* Runs the program without values, and without any memory; the cycles are the same. */
 Test(tpu_fast_time, values_change_no_time)
 {
 	struct test_machine *m = small();

@@ -235,8 +235,8 @@ static void set_window(struct test_machine *m, uint64_t *rng, int64_t *outputs)
 	}
 	int64_t width = tpu_row_bytes(&m->config), taps = kernel[0] * kernel[1];
 	int64_t lanes = test_range(rng, 1, m->config.rows), first = test_range(rng, 0, 2) ? 0 : test_range(rng, 0, 3);
-	int64_t most = m->config.rows / lanes;
-	int64_t side = test_range(rng, 1, most < taps ? most : taps);
+	int64_t maximum = m->config.rows / lanes;
+	int64_t side = test_range(rng, 1, maximum < taps ? maximum : taps);
 	int64_t pixel = lanes + first > width ? width : test_range(rng, 0, 1) ? lanes + first : width;
 	first = first + lanes > pixel ? 0 : first;
 	test_set(m, TPU_REG_TAP_LANES, lanes);
@@ -272,11 +272,11 @@ Test(tpu_fast_values, convolutions)
 			test_sync(m, all_units);
 			test_activate(m, 0, 3000, 0, 250);
 			test_halt(m);
-			char what[64];
-			snprintf(what, sizeof what, "convolution %zu, seed %llu", i, (unsigned long long)seed);
+			char subject[64];
+			snprintf(subject, sizeof subject, "convolution %zu, seed %llu", i, (unsigned long long)seed);
 			/* images that the buffer has no room for are refused */
 			if (!tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err)) {
-				fast_compare(m, what);
+				fast_compare(m, subject);
 				run++;
 			}
 			test_close(m);

@@ -51,7 +51,7 @@ static int64_t peak_simply(const struct tpu_gen *gen)
 	return peak;
 }
 
-Test(tpu_generate_fit, as_by_looking_along_all_rooms)
+Test(tpu_generate_fit, fits_equal_those_of_a_search_of_all_allocations)
 {
 	uint64_t rng = 2311;
 	int fitted = 0, refused = 0;

@@ -66,18 +66,18 @@ static void compare_results(const struct ran *r, const struct tpu_config *config
 	const struct tpu_generated *g = &r->generated;
 	struct npl_err err = {0};
 	for (int i = 0; i < g->n_locations; i++) {
-		const struct npl_tensor *want = g->location[i].tensor;
-		if (!g->location[i].wanted)
+		const struct npl_tensor *expected = g->location[i].tensor;
+		if (!g->location[i].is_output)
 			continue;
-		struct npl_tensor got = *want;
-		cr_assert_eq(npl_tensor_alloc(&got, &err), 0);
-		cr_assert_eq(tpu_read_tensor(g, config, want, &got, &r->memory, &err), 0, "%s", err.msg);
-		for (int64_t e = 0; e < npl_tensor_count(want); e++)
-			cr_assert_eq(rule_get(&got, e), rule_get(want, e),
+		struct npl_tensor actual = *expected;
+		cr_assert_eq(npl_tensor_alloc(&actual, &err), 0);
+		cr_assert_eq(tpu_read_tensor(g, config, expected, &actual, &r->memory, &err), 0, "%s", err.msg);
+		for (int64_t e = 0; e < npl_tensor_count(expected); e++)
+			cr_assert_eq(rule_get(&actual, e), rule_get(expected, e),
 				     "seed %llu, %s: place %d of %d, element %lld is %lld, expected %lld",
 				     (unsigned long long)seed, by, i, g->n_locations, (long long)e,
-				     (long long)rule_get(&got, e), (long long)rule_get(want, e));
-		npl_tensor_free(&got);
+				     (long long)rule_get(&actual, e), (long long)rule_get(expected, e));
+		npl_tensor_free(&actual);
 	}
 }
 
@@ -141,21 +141,22 @@ static uint64_t products(const struct group *group)
 /* layer_rule.h and the library's own kernels say the same. */
 static void compare_with_core(const struct npl_layer *layer, uint64_t seed)
 {
-	char why[300];
+	char reason[300];
 	struct npl_err err = {0};
 	struct npl_int8_memory memory = {0};
 	struct npl_int8_counts counts = {0};
-	struct npl_tensor got = *layer->out;
+	struct npl_tensor actual = *layer->out;
 	struct npl_layer copy = *layer;
 	if ((layer->fused != NPL_ACT_NONE && layer->fused != NPL_ACT_RELU) ||
-	    !npl_int8_layer_ok(layer, why, sizeof why))
+	    !npl_int8_layer_ok(layer, reason, sizeof reason))
 		return;
-	cr_assert_eq(npl_tensor_alloc(&got, &err), 0);
-	copy.out = &got;
+	cr_assert_eq(npl_tensor_alloc(&actual, &err), 0);
+	copy.out = &actual;
 	cr_assert_eq(kit_int8_run_layer(&copy, &memory, &counts, &err), 0, "%s", err.msg);
-	cr_assert_arr_eq(got.data, layer->out->data, npl_tensor_bytes(&got), "seed %llu", (unsigned long long)seed);
+	cr_assert_arr_eq(actual.data, layer->out->data, npl_tensor_bytes(&actual), "seed %llu",
+			 (unsigned long long)seed);
 	npl_int8_memory_free(&memory);
-	npl_tensor_free(&got);
+	npl_tensor_free(&actual);
 }
 
 static void run_end(struct ran *r)
@@ -167,22 +168,22 @@ static void run_end(struct ran *r)
 }
 
 /* Perhaps some tensors of the layer group instead of those at its ends. */
-static void random_wanted(struct group *group, struct npl_layer_group *request, const struct npl_tensor **wanted)
+static void random_wanted(struct group *group, struct npl_layer_group *request, const struct npl_tensor **output)
 {
 	if (layer_group_range(group, 0, 1))
 		return;
-	request->wanted = wanted;
-	request->n_wanted = (int)layer_group_range(group, 1, 3);
-	for (int i = 0; i < request->n_wanted; i++)
-		wanted[i] = group->list[layer_group_range(group, 0, group->n_layers - 1)]->out;
+	request->output = output;
+	request->n_outputs = (int)layer_group_range(group, 1, 3);
+	for (int i = 0; i < request->n_outputs; i++)
+		output[i] = group->list[layer_group_range(group, 0, group->n_layers - 1)]->out;
 }
 
 /* Supported, and scales have not run away over the layers. */
 static bool layer_group_ok(const struct group *group, const struct tpu_config *config)
 {
-	char why[300];
+	char reason[300];
 	for (int i = 0; i < group->n_layers; i++)
-		if (!tpu_generate_supports(config, group->list[i], why, sizeof why) ||
+		if (!tpu_generate_supports(config, group->list[i], reason, sizeof reason) ||
 		    group->list[i]->out->quant.scale > 1e9f ||
 		    (group->list[i]->out->dtype != NPL_I32 && group->list[i]->out->quant.scale < 1e-9f))
 			return false;
@@ -222,8 +223,8 @@ Test(tpu_generate, groups)
 						  .n = group.n_layers,
 						  .inputs_over_link = layer_group_range(&group, 0, 1),
 						  .outputs_over_link = layer_group_range(&group, 0, 1)};
-		const struct npl_tensor *wanted[3];
-		random_wanted(&group, &request, wanted);
+		const struct npl_tensor *output[3];
+		random_wanted(&group, &request, output);
 		if (layer_group_ok(&group, &config) && run_layer_group(&request, &config, seed, &r)) {
 			run_end(&r);
 			ran++;
@@ -247,8 +248,8 @@ Test(tpu_generate, small_buffers)
 						  .n = group.n_layers,
 						  .inputs_over_link = layer_group_range(&group, 0, 3) == 0,
 						  .outputs_over_link = layer_group_range(&group, 0, 3) == 0};
-		const struct npl_tensor *wanted[3];
-		random_wanted(&group, &request, wanted);
+		const struct npl_tensor *output[3];
+		random_wanted(&group, &request, output);
 		if (layer_group_ok(&group, &config) && !tpu_generate(&config, &request, &r.generated, &err)) {
 			int64_t row_bytes = tpu_row_bytes(&config), need = r.generated.peak_rows;
 			tpu_generated_free(&r.generated);
@@ -314,16 +315,16 @@ Test(tpu_generate, scales_too_far_apart_are_refused)
 	struct npl_tensor x = {.dtype = NPL_U8, .shape = npl_shape_of(2, 2, 4), .quant = {.scale = 1e15f}}, y = x;
 	const struct npl_layer add = {.name = "add", .op = NPL_OP_ADD, .n_in = 2, .in = {&x, &x}, .out = &y};
 	struct npl_layer multiply = add;
-	char why[300] = "";
+	char reason[300] = "";
 	multiply.op = NPL_OP_MUL;
-	cr_assert(tpu_generate_supports(&config, &add, why, sizeof why), "%s", why);
-	cr_assert(tpu_generate_supports(&config, &multiply, why, sizeof why), "%s", why);
+	cr_assert(tpu_generate_supports(&config, &add, reason, sizeof reason), "%s", reason);
+	cr_assert(tpu_generate_supports(&config, &multiply, reason, sizeof reason), "%s", reason);
 	y.quant.scale = 1; /* 10^15 for the sum, 10^30 for the product; 2^96 is 8 * 10^28 */
-	cr_assert(tpu_generate_supports(&config, &add, why, sizeof why), "%s", why);
-	cr_assert_not(tpu_generate_supports(&config, &multiply, why, sizeof why));
-	cr_assert(strstr(why, "a ratio of 1e+30, the activation unit takes at most 2^96"), "%s", why);
+	cr_assert(tpu_generate_supports(&config, &add, reason, sizeof reason), "%s", reason);
+	cr_assert_not(tpu_generate_supports(&config, &multiply, reason, sizeof reason));
+	cr_assert(strstr(reason, "a ratio of 1e+30, the activation unit takes at most 2^96"), "%s", reason);
 	y.quant.scale = 1e-15f;
-	cr_assert_not(tpu_generate_supports(&config, &add, why, sizeof why));
+	cr_assert_not(tpu_generate_supports(&config, &add, reason, sizeof reason));
 	y.quant.scale = 0; /* not known: without values */
-	cr_assert(tpu_generate_supports(&config, &add, why, sizeof why), "%s", why);
+	cr_assert(tpu_generate_supports(&config, &add, reason, sizeof reason), "%s", reason);
 }

@@ -12,7 +12,7 @@
 #include "tests/kit/sim/tpu_v1/code.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
-/* A network of layers without data. */
+/* Builds a network of layers without data. */
 struct net {
 	struct npl_tensor tensor[64];
 	struct npl_attrs attrs[24];
@@ -302,9 +302,9 @@ Test(tpu_generate_programs, fused)
 	cr_assert_eq(count(&m.g, TPU_ACTIVATE), 2);
 	cr_assert_gt(m.g.layer[2].first, m.g.layer[2].last, "the addition has no instructions of its own");
 	for (int64_t i = 0; i < m.g.program.count; i++) {
-		const struct tpu_instruction *at = &tpu_code(&m.g.program)[i];
-		if (at->opcode == TPU_ACTIVATE && m.g.of_layer[i] == 1)
-			cr_assert_eq(at->flags & ~(unsigned)TPU_ACTIVATE_SWITCH,
+		const struct tpu_instruction *instruction = &tpu_code(&m.g.program)[i];
+		if (instruction->opcode == TPU_ACTIVATE && m.g.of_layer[i] == 1)
+			cr_assert_eq(instruction->flags & ~(unsigned)TPU_ACTIVATE_SWITCH,
 				     TPU_WITH_OPERAND(TPU_ADD) | TPU_WITH_FUNCTION(TPU_RELU) |
 					     TPU_WITH_POOLING(TPU_POOL_MAX));
 	}
@@ -314,7 +314,7 @@ Test(tpu_generate_programs, fused)
 
 /* The last tile of K goes through in pieces, and Activate has only the last one left when the array is done: as many as
  * end soonest with what each costs Activate besides its rows. */
-Test(tpu_generate_programs, the_last_tile_goes_in_pieces)
+Test(tpu_generate_programs, the_last_tile_is_computed_in_pieces)
 {
 	static const struct {
 		int64_t latency, activates, after_the_array;
@@ -339,7 +339,7 @@ Test(tpu_generate_programs, the_last_tile_goes_in_pieces)
 }
 
 /* Not what others need: a value that is read twice or wanted leaves on its own. */
-Test(tpu_generate_programs, not_fused)
+Test(tpu_generate_programs, values_read_twice_or_given_out_leave_on_their_own)
 {
 	struct tpu_config config = test_tpu_defaults();
 	struct net n = {0};
@@ -353,9 +353,9 @@ Test(tpu_generate_programs, not_fused)
 
 	n = (struct net){0};
 	y = conv(&n, tensor(&n, NPL_U8, npl_shape_of(4, 1, 64, 14, 14)), 64, 3, 1, 1);
-	const struct npl_tensor *wanted[] = {y, relu(&n, y)};
+	const struct npl_tensor *output[] = {y, relu(&n, y)};
 	const struct npl_layer_group group = {
-		.layer = n.list, .n = n.n_layers, .timing_only = true, .wanted = wanted, .n_wanted = 2};
+		.layer = n.list, .n = n.n_layers, .timing_only = true, .output = output, .n_outputs = 2};
 	struct npl_err err = {0};
 	cr_assert_eq(tpu_generate(&config, &group, &m.g, &err), 0, "%s", err.msg);
 	cr_assert_eq(count(&m.g, TPU_ACTIVATE), 2);
@@ -386,7 +386,7 @@ Test(tpu_generate_programs, joined_in_place)
 }
 
 /* CNN0 as reconstructed: two maps of 8 x 19 x 19 x 256 live at a time. Table 8 of the paper says 1.5 MiB. */
-Test(tpu_generate_programs, rows_are_used_again)
+Test(tpu_generate_programs, rows_of_ended_values_are_reused)
 {
 	struct tpu_config config = test_tpu_defaults();
 	struct net n = {0};
@@ -432,9 +432,9 @@ Test(tpu_generate_programs, scales_in_the_order_of_the_rule)
 		matters |= fabsf(expected - a->quant.scale / y->quant.scale * b->quant.scale) > 0;
 		struct made m = make(&n, &config, false);
 		for (int64_t i = 0; i < m.g.program.count; i++) {
-			const struct tpu_instruction *at = &tpu_code(&m.g.program)[i];
-			if (at->opcode == TPU_SET_CONFIG && at->acc == TPU_REG_SOURCE_SCALE)
-				memcpy(&found, &at->length, sizeof found);
+			const struct tpu_instruction *instruction = &tpu_code(&m.g.program)[i];
+			if (instruction->opcode == TPU_SET_CONFIG && instruction->acc == TPU_REG_SOURCE_SCALE)
+				memcpy(&found, &instruction->length, sizeof found);
 		}
 		cr_assert(!memcmp(&found, &expected, sizeof found), "%.9g, expected %.9g", (double)found,
 			  (double)expected);
@@ -576,9 +576,9 @@ Test(tpu_generate_programs, refusals)
 	for (int i = 0; i < n.n_tensors; i++)
 		npl_tensor_free(&n.tensor[i]);
 
-	const struct npl_tensor stranger = {0}, *wanted[] = {&stranger};
-	timing.wanted = wanted;
-	timing.n_wanted = 1;
+	const struct npl_tensor stranger = {0}, *output[] = {&stranger};
+	timing.output = output;
+	timing.n_outputs = 1;
 	refused(&n, &config, timing, NPL_EDEVICE, "no layer makes or reads");
 	timing = (struct npl_layer_group){.timing_only = true};
 	n.layer[0].in[1] = NULL;

@@ -24,8 +24,8 @@
 #define SET(r, v) "set_config " r " " v "\n"
 
 struct rule {
-	const char *good, *bad; /* except the halt */
-	const char *says, *expects;
+	const char *valid_text, *wrong_text; /* except the halt */
+	const char *expected, *expects;
 };
 
 static void check_rules(const struct rule *rule, size_t n, const struct tpu_memory *memory)
@@ -34,13 +34,13 @@ static void check_rules(const struct rule *rule, size_t n, const struct tpu_memo
 	for (size_t i = 0; i < n; i++) {
 		char text[4096];
 		struct npl_err err;
-		snprintf(text, sizeof text, "%s" HALT, rule[i].good);
+		snprintf(text, sizeof text, "%s" HALT, rule[i].valid_text);
 		cr_assert_str_eq(test_isa_verdict(&config, memory, text, &err), "", "%s\n%s", err.msg, text);
-		snprintf(text, sizeof text, "%s" HALT, rule[i].bad);
+		snprintf(text, sizeof text, "%s" HALT, rule[i].wrong_text);
 		const char *verdict = test_isa_verdict(&config, memory, text, &err);
-		cr_assert(!strncmp(verdict, "test.s:", 7) && strstr(verdict, rule[i].says) &&
+		cr_assert(!strncmp(verdict, "test.s:", 7) && strstr(verdict, rule[i].expected) &&
 				  strstr(verdict, rule[i].expects),
-			  "expected '%s' and '%s' in: %s\n%s", rule[i].says, rule[i].expects, verdict, text);
+			  "expected '%s' and '%s' in: %s\n%s", rule[i].expected, rule[i].expects, verdict, text);
 	}
 }
 #define CHECK(rules) check_rules((rules), sizeof(rules) / sizeof *(rules), NULL)
@@ -83,8 +83,8 @@ Test(tpu_isa_check, order)
 Test(tpu_isa_check, binaries)
 {
 	static const struct {
-		struct tpu_instruction at;
-		const char *says;
+		struct tpu_instruction instruction;
+		const char *expected;
 	} cases[] = {
 		{{.opcode = 0x04}, "0x04: unknown opcode 0x04"},
 		{{.opcode = 0xff}, "unknown opcode 0xff"},
@@ -117,11 +117,11 @@ Test(tpu_isa_check, binaries)
 		struct sim_program program = {0};
 		struct npl_err err = {0};
 		tpu_program_add(&program, (struct tpu_instruction){.opcode = TPU_NOP}, 0, &err);
-		tpu_program_add(&program, cases[i].at, 0, &err);
+		tpu_program_add(&program, cases[i].instruction, 0, &err);
 		tpu_program_add(&program, (struct tpu_instruction){.opcode = TPU_HALT}, 0, &err);
 		cr_assert_eq(tpu_program_check(&config, &program, NULL, "f.bin", &err), NPL_EINPUT, "case %zu", i);
-		cr_assert(!strncmp(err.msg, "f.bin: instruction 1: ", 22) && strstr(err.msg, cases[i].says),
-			  "expected '%s' in: %s", cases[i].says, err.msg);
+		cr_assert(!strncmp(err.msg, "f.bin: instruction 1: ", 22) && strstr(err.msg, cases[i].expected),
+			  "expected '%s' in: %s", cases[i].expected, err.msg);
 		sim_program_free(&program);
 	}
 }
@@ -190,11 +190,11 @@ Test(tpu_isa_check, host_memory_and_tables)
 			memcpy(weights + 80 + 8 * entry + 4, &good[i], 4);
 			cr_assert_str_eq(test_isa_verdict(&config, &memory, text, &err), "");
 			memcpy(weights + 80 + 8 * entry + 4, &bad[i], 4);
-			char says[80];
-			snprintf(says, sizeof says,
+			char expected[80];
+			snprintf(expected, sizeof expected,
 				 "test.s:1: read_weights: the scale of entry %d of parameter table %d", entry % 4,
 				 entry / 4);
-			cr_assert(strstr(test_isa_verdict(&config, &memory, text, &err), says), "%s", err.msg);
+			cr_assert(strstr(test_isa_verdict(&config, &memory, text, &err), expected), "%s", err.msg);
 			/* not without values, nor where the weights given end before */
 			struct tpu_memory timing = memory, less = memory;
 			timing.timing_only = true;
@@ -453,12 +453,12 @@ struct touched {
 };
 
 /* What the document says of a convolve, vector by vector. */
-static struct touched brute_force(const struct tpu_registers *g, const struct tpu_instruction *at)
+static struct touched brute_force(const struct tpu_registers *g, const struct tpu_instruction *instruction)
 {
 	struct touched t = {INT64_MAX, -1};
 	int64_t ow = g->value[TPU_REG_OUT_WIDTH], oh = g->value[TPU_REG_OUT_HEIGHT];
 	int64_t iw = g->value[TPU_REG_IN_WIDTH], ih = g->value[TPU_REG_IN_HEIGHT];
-	for (int64_t b = 0; b < at->length; b++) {
+	for (int64_t b = 0; b < instruction->length; b++) {
 		int64_t p = g->value[TPU_REG_FIRST_OUTPUT] + b, x = p % ow, y = p / ow % oh, n = p / (ow * oh);
 		for (int64_t i = 0; i < g->value[TPU_REG_TAPS]; i++) {
 			int64_t tap = g->value[TPU_REG_FIRST_TAP] + i;
@@ -470,7 +470,7 @@ static struct touched brute_force(const struct tpu_registers *g, const struct tp
 				     tpu_signed(g, TPU_REG_PAD_LEFT);
 			if (iy < 0 || iy >= ih || ix < 0 || ix >= iw)
 				continue;
-			int64_t row = at->ub + ((n * ih + iy) * iw + ix) / g->value[TPU_REG_ROW_PIXELS];
+			int64_t row = instruction->ub + ((n * ih + iy) * iw + ix) / g->value[TPU_REG_ROW_PIXELS];
 			t.first = row < t.first ? row : t.first;
 			t.last = row > t.last ? row : t.last;
 		}
@@ -485,13 +485,17 @@ Test(tpu_isa_check, rows_of_a_convolve)
 	int tight = 0, some = 0;
 	for (uint64_t seed = 1; seed <= 20000; seed++) {
 		uint64_t rng = seed;
-		struct tpu_instruction at = {
+		struct tpu_instruction instruction = {
 			.opcode = TPU_CONVOLVE, .flags = TPU_MATRIX_SWITCH, .ub = (uint32_t)test_range(&rng, 0, 9)};
 		struct sim_program program = {
-			.set = &tpu_instructions, .instruction = &at, .line = &(int){1}, .count = 1};
+			.set = &tpu_instructions, .instruction = &instruction, .line = &(int){1}, .count = 1};
 		struct npl_err err = {0};
-		struct tpu_check check = {
-			.config = &config, .program = &program, .source = "x", .err = &err, .at = &at, .tiles = 1};
+		struct tpu_check check = {.config = &config,
+					  .program = &program,
+					  .source = "x",
+					  .err = &err,
+					  .instruction = &instruction,
+					  .tiles = 1};
 		struct tpu_registers *g = &check.registers;
 		*g = tpu_reset_registers(6, 4);
 		for (enum tpu_register r = TPU_REG_IN_HEIGHT; r <= TPU_REG_KERNEL_WIDTH; r++)
@@ -505,12 +509,12 @@ Test(tpu_isa_check, rows_of_a_convolve)
 		g->value[TPU_REG_TAP_LANES] = 1;
 		int64_t kernel = g->value[TPU_REG_KERNEL_HEIGHT] * g->value[TPU_REG_KERNEL_WIDTH];
 		g->value[TPU_REG_FIRST_TAP] = (uint32_t)test_range(&rng, 0, kernel - 1);
-		int64_t most = kernel - g->value[TPU_REG_FIRST_TAP];
-		g->value[TPU_REG_TAPS] = (uint32_t)test_range(&rng, 1, most < 6 ? most : 6);
+		int64_t maximum = kernel - g->value[TPU_REG_FIRST_TAP];
+		g->value[TPU_REG_TAPS] = (uint32_t)test_range(&rng, 1, maximum < 6 ? maximum : 6);
 		g->value[TPU_REG_FIRST_OUTPUT] = (uint32_t)test_range(&rng, 0, 80);
-		at.length = (uint32_t)test_range(&rng, 1, 32);
+		instruction.length = (uint32_t)test_range(&rng, 1, 32);
 		cr_assert_eq(tpu_check_matrix(&check), 0, "seed %llu: %s", (unsigned long long)seed, err.msg);
-		struct touched exact = brute_force(g, &at);
+		struct touched exact = brute_force(g, &instruction);
 		if (exact.first > exact.last)
 			continue;
 		some++;

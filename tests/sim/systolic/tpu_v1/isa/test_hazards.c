@@ -15,7 +15,7 @@ Test(tpu_isa_hazards, pairs)
 {
 	/* two instructions, what makes them safe, and what is said of them without it */
 	static const struct {
-		const char *first, *sync, *second, *says;
+		const char *first, *sync, *second, *expected;
 	} pairs[] = {
 		/* read after write */
 		{"read_host_memory ub=0 rows=4", "sync host_in", "matrix_multiply ub=3 acc=0 rows=2",
@@ -53,8 +53,8 @@ Test(tpu_isa_hazards, pairs)
 		char text[1000], others[64];
 		struct npl_err err;
 		snprintf(text, sizeof text, READY "%s\n%s\nhalt\n", pairs[i].first, pairs[i].second);
-		cr_assert(strstr(test_isa_verdict(&config, NULL, text, &err), pairs[i].says), "expected '%s' in: %s",
-			  pairs[i].says, err.msg);
+		cr_assert(strstr(test_isa_verdict(&config, NULL, text, &err), pairs[i].expected),
+			  "expected '%s' in: %s", pairs[i].expected, err.msg);
 		snprintf(text, sizeof text, READY "%s\n%s\n%s\nhalt\n", pairs[i].first, pairs[i].sync, pairs[i].second);
 		cr_assert_str_eq(test_isa_verdict(&config, NULL, text, &err), "", "%s\n%s", err.msg, text);
 		/* a sync on all others does not help, nor one before or after */
@@ -117,40 +117,40 @@ static bool touch(int64_t *seen, int64_t size, enum tpu_unit unit, bool writes, 
 	return bad;
 }
 
-static bool step(struct oracle *o, const struct tpu_instruction *at, int64_t source, int64_t index)
+static bool step(struct oracle *o, const struct tpu_instruction *instruction, int64_t source, int64_t index)
 {
-	enum tpu_unit unit = tpu_unit_of(at->opcode);
+	enum tpu_unit unit = tpu_unit_of(instruction->opcode);
 	int64_t *rows = &o->row[0][0][0], *bytes = &o->byte[0][0][0];
 	bool bad = false, bad_too = false;
-	switch (at->opcode) {
+	switch (instruction->opcode) {
 	case TPU_SYNC:
 		for (int u = 0; u < TPU_UNITS; u++)
-			if (at->flags >> u & 1) {
+			if (instruction->flags >> u & 1) {
 				memset(o->row[u], 0xff, sizeof o->row[u]);
 				memset(o->byte[u], 0xff, sizeof o->byte[u]);
 			}
 		break;
 	case TPU_READ_HOST_MEMORY:
-		bad = touch(rows, ROWS, unit, true, at->ub, at->length, index);
-		bad_too = touch(bytes, HOST, unit, false, 0, 6 * (int64_t)at->length, index);
+		bad = touch(rows, ROWS, unit, true, instruction->ub, instruction->length, index);
+		bad_too = touch(bytes, HOST, unit, false, 0, 6 * (int64_t)instruction->length, index);
 		break;
 	case TPU_WRITE_HOST_MEMORY:
-		bad = touch(rows, ROWS, unit, false, at->ub, at->length, index);
-		bad_too = touch(bytes, HOST, unit, true, 0, 6 * (int64_t)at->length, index);
+		bad = touch(rows, ROWS, unit, false, instruction->ub, instruction->length, index);
+		bad_too = touch(bytes, HOST, unit, true, 0, 6 * (int64_t)instruction->length, index);
 		break;
 	case TPU_MATRIX_MULTIPLY:
-		bad = touch(rows, ROWS, unit, false, at->ub, at->length, index);
+		bad = touch(rows, ROWS, unit, false, instruction->ub, instruction->length, index);
 		break;
 	default:
-		if (at->flags & TPU_ACTIVATE_FROM_BUFFER)
-			bad = touch(rows, ROWS, unit, false, source, at->length, index);
-		bad_too = touch(rows, ROWS, unit, true, at->ub, at->length, index);
+		if (instruction->flags & TPU_ACTIVATE_FROM_BUFFER)
+			bad = touch(rows, ROWS, unit, false, source, instruction->length, index);
+		bad_too = touch(rows, ROWS, unit, true, instruction->ub, instruction->length, index);
 	}
 	return bad || bad_too;
 }
 
 /* A random instruction of rows that do not reach beyond the buffer. */
-static struct tpu_instruction draw(uint64_t *rng, int64_t most, int64_t source)
+static struct tpu_instruction draw(uint64_t *rng, int64_t limit, int64_t source)
 {
 	static const uint8_t opcodes[] = {TPU_SYNC,
 					  TPU_SYNC,
@@ -160,17 +160,18 @@ static struct tpu_instruction draw(uint64_t *rng, int64_t most, int64_t source)
 					  TPU_MATRIX_MULTIPLY,
 					  TPU_ACTIVATE,
 					  TPU_ACTIVATE};
-	struct tpu_instruction at = {.opcode = opcodes[test_range(rng, 0, 7)]};
-	if (at.opcode == TPU_SYNC) {
-		at.flags = (uint16_t)test_range(rng, 1, 31);
-		return at;
+	struct tpu_instruction instruction = {.opcode = opcodes[test_range(rng, 0, 7)]};
+	if (instruction.opcode == TPU_SYNC) {
+		instruction.flags = (uint16_t)test_range(rng, 1, 31);
+		return instruction;
 	}
-	at.length = (uint32_t)test_range(rng, 1, most);
-	at.ub = (uint32_t)test_range(rng, 0, ROWS - at.length);
-	if (at.opcode == TPU_ACTIVATE && test_range(rng, 0, 1) &&
-	    (at.ub == source || at.ub >= source + at.length || source >= at.ub + at.length))
-		at.flags = TPU_ACTIVATE_FROM_BUFFER;
-	return at;
+	instruction.length = (uint32_t)test_range(rng, 1, limit);
+	instruction.ub = (uint32_t)test_range(rng, 0, ROWS - instruction.length);
+	if (instruction.opcode == TPU_ACTIVATE && test_range(rng, 0, 1) &&
+	    (instruction.ub == source || instruction.ub >= source + instruction.length ||
+	     source >= instruction.ub + instruction.length))
+		instruction.flags = TPU_ACTIVATE_FROM_BUFFER;
+	return instruction;
 }
 
 /* Programs without a hazard, or with one at the end. */
@@ -182,22 +183,22 @@ Test(tpu_isa_hazards, random_programs)
 		uint64_t rng = seed;
 		struct oracle oracle;
 		struct npl_err err = {0};
-		int64_t source = test_range(&rng, 0, ROWS - 8), wrong = -1, most = test_range(&rng, 1, 8);
+		int64_t source = test_range(&rng, 0, ROWS - 8), wrong = -1, maximum = test_range(&rng, 1, 8);
 		struct sim_program program = test_isa_program(READY "sync host_in host_out weights matrix activate\n");
 		const struct tpu_instruction set = {
 			.opcode = TPU_SET_CONFIG, .acc = TPU_REG_SOURCE, .length = (uint32_t)source};
 		cr_assert_eq(tpu_program_add(&program, set, 0, &err), 0);
 		memset(&oracle, 0xff, sizeof oracle);
 		for (int64_t n = test_range(&rng, 2, MOST); n > 0 && wrong < 0; n--) {
-			struct tpu_instruction at = draw(&rng, most, source);
+			struct tpu_instruction instruction = draw(&rng, maximum, source);
 			struct oracle before = oracle;
-			bool bad = step(&oracle, &at, source, program.count);
+			bool bad = step(&oracle, &instruction, source, program.count);
 			if (bad && test_range(&rng, 0, 3)) { /* mostly another one instead, so that programs get long */
 				oracle = before;
 				continue;
 			}
 			wrong = bad ? program.count : -1;
-			cr_assert_eq(tpu_program_add(&program, at, 0, &err), 0);
+			cr_assert_eq(tpu_program_add(&program, instruction, 0, &err), 0);
 		}
 		cr_assert_eq(tpu_program_add(&program, (struct tpu_instruction){.opcode = TPU_HALT}, 0, &err), 0);
 		int rc = tpu_program_check(&config, &program, NULL, "x", &err);
@@ -226,9 +227,9 @@ Test(tpu_isa_hazards, long_programs)
 	config.buffer_bytes = (int64_t)6 << 24;
 	for (uint32_t i = 0; i < COUNT; i++) {
 		uint32_t row = (uint32_t)((uint64_t)i * 77777 % COUNT) * 16;
-		const struct tpu_instruction at = {
+		const struct tpu_instruction instruction = {
 			.opcode = i % 2 ? TPU_ACTIVATE : TPU_MATRIX_MULTIPLY, .ub = row, .length = 4};
-		cr_assert_eq(tpu_program_add(&program, at, 0, &err), 0);
+		cr_assert_eq(tpu_program_add(&program, instruction, 0, &err), 0);
 	}
 	cr_assert_eq(tpu_program_add(&program, (struct tpu_instruction){.opcode = TPU_HALT}, 0, &err), 0);
 	cr_assert_eq(tpu_program_check(&config, &program, NULL, "x", &err), 0, "%s", err.msg);

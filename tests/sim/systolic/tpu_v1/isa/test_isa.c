@@ -147,23 +147,23 @@ Test(tpu_isa, instructions_are_those_of_the_document)
 static void check_round_trip(const struct sim_program *program, uint64_t seed)
 {
 	struct npl_err err = {0};
-	struct sim_program again;
+	struct sim_program reread;
 	char *text;
 	cr_assert_eq(tpu_disassemble("a", program, &text, &err), 0, "seed %llu: %s", (unsigned long long)seed, err.msg);
-	cr_assert_eq(tpu_assemble("b", text, strlen(text), &again, &err), 0, "seed %llu: %s", (unsigned long long)seed,
+	cr_assert_eq(tpu_assemble("b", text, strlen(text), &reread, &err), 0, "seed %llu: %s", (unsigned long long)seed,
 		     err.msg);
-	cr_assert_eq(again.count, program->count);
+	cr_assert_eq(reread.count, program->count);
 	const char *line = text;
 	for (int64_t i = 0; i < program->count; i++) {
 		uint8_t a[TPU_INSTRUCTION_BYTES], b[TPU_INSTRUCTION_BYTES];
 		tpu_encode(&tpu_code(program)[i], a);
-		tpu_encode(&tpu_code(&again)[i], b);
+		tpu_encode(&tpu_code(&reread)[i], b);
 		cr_assert_arr_eq(a, b, sizeof a, "seed %llu: %.*s", (unsigned long long)seed, (int)strcspn(line, "\n"),
 				 line);
-		cr_assert_eq(again.line[i], i + 1);
+		cr_assert_eq(reread.line[i], i + 1);
 		line = strchr(line, '\n') + 1;
 	}
-	sim_program_free(&again);
+	sim_program_free(&reread);
 	free(text);
 }
 
@@ -203,8 +203,8 @@ Test(tpu_isa, values_and_back)
 	sim_program_free(&program);
 }
 
-/* The same program, written in other ways. */
-Test(tpu_isa, ways_of_writing)
+/* The same program in another notation gives the same instructions. */
+Test(tpu_isa, every_notation_gives_the_same_program)
 {
 	static const char plain[] = "set_config source_scale 0.25\nset_config pad_top -3\nset_config result_type u8\n"
 				    "sync host_in activate\n"
@@ -248,7 +248,7 @@ Test(tpu_isa, ways_of_writing)
 Test(tpu_isa, what_the_assembler_refuses)
 {
 	static const struct {
-		const char *text, *says, *expects;
+		const char *text, *expected, *expects;
 	} cases[] = {
 		{"halt\nmatrix_multipy ub=0", "no instruction 'matrix_multipy'", "nearest is 'matrix_multiply'"},
 		{"Halt", "no instruction 'Halt'", "'halt'"},
@@ -318,9 +318,10 @@ Test(tpu_isa, what_the_assembler_refuses)
 		snprintf(place, sizeof place, "bad.s:%d: ", line);
 		cr_assert_eq(tpu_assemble("bad.s", cases[i].text, strlen(cases[i].text), &program, &err), NPL_EINPUT,
 			     "%s", cases[i].text);
-		cr_assert(!strncmp(err.msg, place, strlen(place)) && strstr(err.msg, cases[i].says) &&
+		cr_assert(!strncmp(err.msg, place, strlen(place)) && strstr(err.msg, cases[i].expected) &&
 				  strstr(err.msg, cases[i].expects),
-			  "%s: expected '%s' and '%s' in: %s", cases[i].text, cases[i].says, cases[i].expects, err.msg);
+			  "%s: expected '%s' and '%s' in: %s", cases[i].text, cases[i].expected, cases[i].expects,
+			  err.msg);
 		cr_assert(program.count == 0 && !program.instruction);
 	}
 	struct sim_program program;
@@ -329,8 +330,8 @@ Test(tpu_isa, what_the_assembler_refuses)
 	cr_assert(strstr(err.msg, "bad.s:1: a NUL byte"), "%s", err.msg);
 }
 
-/* Damaged texts: an answer, and one that holds. */
-Test(tpu_isa, any_bytes)
+/* A damaged text is refused, or gives a program that reads back. */
+Test(tpu_isa, random_bytes_never_crash_the_assembler)
 {
 	static const char seed_text[] = "define ROWS 0x20\nset_config source_scale 1.5e-3\nset_config pad_top -1\n"
 					"activate.switch.relu6.average_padded ub=12 acc=3 rows=ROWS # comment\n"
@@ -338,7 +339,7 @@ Test(tpu_isa, any_bytes)
 	int accepted = 0;
 	for (uint64_t seed = 1; seed <= 20000; seed++) {
 		uint64_t rng = seed;
-		char text[sizeof seed_text], why[200];
+		char text[sizeof seed_text], reason[200];
 		struct sim_program program;
 		struct npl_err err = {0};
 		memcpy(text, seed_text, sizeof text);
@@ -353,8 +354,8 @@ Test(tpu_isa, any_bytes)
 		}
 		accepted++;
 		for (int64_t i = 0; i < program.count; i++)
-			cr_assert(tpu_instruction_ok(&tpu_code(&program)[i], why, sizeof why), "seed %llu: %s",
-				  (unsigned long long)seed, why);
+			cr_assert(tpu_instruction_ok(&tpu_code(&program)[i], reason, sizeof reason), "seed %llu: %s",
+				  (unsigned long long)seed, reason);
 		sim_program_free(&program);
 	}
 	cr_assert(accepted > 1000, "%d", accepted);
@@ -398,7 +399,7 @@ Test(tpu_isa, binaries_cut_off)
 }
 
 /* What has no text is refused, with its number: any damaged byte that makes an instruction none. */
-Test(tpu_isa, no_text)
+Test(tpu_isa, an_invalid_instruction_has_no_text)
 {
 	int refused = 0;
 	for (uint64_t seed = 1; seed <= 5000; seed++) {
@@ -406,14 +407,14 @@ Test(tpu_isa, no_text)
 		struct sim_program program = {0};
 		struct npl_err err = {0};
 		uint8_t bytes[TPU_INSTRUCTION_BYTES];
-		char why[200], *text;
-		struct tpu_instruction at = test_isa_random(&rng);
-		tpu_encode(&at, bytes);
+		char reason[200], *text;
+		struct tpu_instruction instruction = test_isa_random(&rng);
+		tpu_encode(&instruction, bytes);
 		bytes[test_range(&rng, 0, 11)] ^= (uint8_t)(1 << test_range(&rng, 0, 7));
-		at = tpu_decode(bytes);
+		instruction = tpu_decode(bytes);
 		cr_assert_eq(tpu_program_add(&program, (struct tpu_instruction){.opcode = TPU_NOP}, 0, &err), 0);
-		cr_assert_eq(tpu_program_add(&program, at, 0, &err), 0);
-		if (tpu_instruction_ok(&at, why, sizeof why)) {
+		cr_assert_eq(tpu_program_add(&program, instruction, 0, &err), 0);
+		if (tpu_instruction_ok(&instruction, reason, sizeof reason)) {
 			check_round_trip(&program, seed);
 		} else {
 			refused++;

@@ -25,7 +25,7 @@ Test(tpu_rtl_units, activate_cycles)
 	static const struct {
 		enum tpu_type source, operand, result;
 		unsigned flags;
-		int most, read, written; /* rows per vector */
+		int limit, read, written; /* rows per vector */
 	} cases[] = {
 		{TPU_I8, TPU_I8, TPU_I8, 0, 1, 0, 1},
 		{TPU_I16, TPU_I8, TPU_I16, 0, 2, 0, 2},
@@ -42,7 +42,7 @@ Test(tpu_rtl_units, activate_cycles)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
 		for (int slow = 0; slow < 2; slow++) {
 			bool from_buffer = cases[i].flags & TPU_ACTIVATE_FROM_BUFFER;
-			int64_t reading = 6 * (slow ? 3 : 1) * cases[i].most, drain = slow ? 4 : 0;
+			int64_t reading = 6 * (slow ? 3 : 1) * cases[i].limit, drain = slow ? 4 : 0;
 			struct test_machine *m = small();
 			m->config.activate_cycles_per_row = slow ? 3 : 1;
 			m->config.activate_latency_cycles = drain;

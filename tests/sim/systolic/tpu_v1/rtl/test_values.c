@@ -9,10 +9,10 @@
 
 static const uint64_t seeds = 150;
 
-static void run_and_expect(struct test_machine *m, const char *what)
+static void run_and_expect(struct test_machine *m, const char *subject)
 {
 	test_run_ok(m);
-	test_expect(m, what);
+	test_expect(m, subject);
 }
 
 static int64_t draw(uint64_t *rng, int64_t low, int64_t high)
@@ -74,8 +74,8 @@ static struct test_machine *random_machine(uint64_t *rng)
 	return m;
 }
 
-/* The same without values: same cycles, same events. */
-static void compare_timing(struct test_machine *m, const char *what)
+/* A run without values has the same cycles and events. */
+static void compare_timing(struct test_machine *m, const char *subject)
 {
 	struct test_machine *only = calloc(1, sizeof *only);
 	cr_assert(only);
@@ -86,28 +86,29 @@ static void compare_timing(struct test_machine *m, const char *what)
 							 .memory = nothing,
 							 .observer = &observer},
 				 &only->outcome, &m->err),
-		     0, "%s: %s", what, m->err.msg);
-	cr_assert_eq(only->outcome.cycles, m->outcome.cycles, "%s", what);
-	cr_assert_eq(memcmp(&only->outcome.counters, &m->outcome.counters, sizeof m->outcome.counters), 0, "%s", what);
+		     0, "%s: %s", subject, m->err.msg);
+	cr_assert_eq(only->outcome.cycles, m->outcome.cycles, "%s", subject);
+	cr_assert_eq(memcmp(&only->outcome.counters, &m->outcome.counters, sizeof m->outcome.counters), 0, "%s",
+		     subject);
 	cr_assert_eq(only->outcome.overflows + only->outcome.saturations, 0);
-	cr_assert_eq(only->events, m->events, "%s", what);
+	cr_assert_eq(only->events, m->events, "%s", subject);
 	for (int i = 0; i < m->events; i++)
 		cr_assert(only->event[i].kind == m->event[i].kind && only->event[i].cycle == m->event[i].cycle &&
 				  only->event[i].index == m->event[i].index,
-			  "%s: event %d", what, i);
+			  "%s: event %d", subject, i);
 	free(only);
 }
 
 /* Ends the program, runs and compares it; false: it was none. */
 static bool compare(struct test_machine *m, const char *kind, uint64_t seed)
 {
-	char what[64];
-	snprintf(what, sizeof what, "%s, seed %llu", kind, (unsigned long long)seed);
+	char subject[64];
+	snprintf(subject, sizeof subject, "%s, seed %llu", kind, (unsigned long long)seed);
 	test_halt(m);
 	bool ok = tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err) == 0;
 	if (ok) {
-		run_and_expect(m, what);
-		compare_timing(m, what);
+		run_and_expect(m, subject);
+		compare_timing(m, subject);
 	}
 	test_close(m);
 	return ok;
@@ -307,11 +308,11 @@ static void random_activates(uint64_t seed, bool from_buffer, uint64_t *ran, str
 	/* Its counts are those of the run before it is closed. */
 	test_halt(m);
 	if (tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err) == 0) {
-		char what[64];
-		snprintf(what, sizeof what, "activate%s, seed %llu", from_buffer ? " from_buffer" : "",
+		char subject[64];
+		snprintf(subject, sizeof subject, "activate%s, seed %llu", from_buffer ? " from_buffer" : "",
 			 (unsigned long long)seed);
-		run_and_expect(m, what);
-		compare_timing(m, what);
+		run_and_expect(m, subject);
+		compare_timing(m, subject);
 		sum->saturations += m->outcome.saturations;
 		sum->overflows += m->outcome.overflows;
 		++*ran;
