@@ -95,11 +95,12 @@ const char *npl_bound_of(const struct npl_device_info *info, const struct npl_re
 	}
 	if (!greatest_def)
 		return NULL;
-	/* A faster memory saves at most what is waited for, anything else at most the time that the memory has left. */
+	/* A faster memory saves at most what is waited for, anything else at most the time that the memory has left. Without
+	 * cycles the causes are the parts of a modelled time, of which none goes on during another. */
 	const double moving = share_of((double)result->bytes[NPL_MEM_DRAM], info->memory_bytes_per_second,
 				       result->seconds);
 	if (moving >= MEMORY_BUSY &&
-	    (greatest_def->kind == NPL_COUNTER_MEMORY || memory_wait_share(cause, n) > 1 - moving))
+	    (greatest_def->kind == NPL_COUNTER_MEMORY || (result->cycles && memory_wait_share(cause, n) > 1 - moving)))
 		return "memory";
 	if (greatest_def->kind == NPL_COUNTER_WORK)
 		return used_macs_share(info, result) >= WELL_USED ? "peak" : greatest_def->bound;

@@ -53,8 +53,7 @@ static bool onemac_supports(const void *state, const struct npl_layer *layer, ch
 {
 	(void)state;
 	if (layer->op != NPL_OP_GEMM)
-		return npl_refuse(reason, n, "it multiplies matrices alone, and has no %s",
-				  npl_op_defs[layer->op].name);
+		return npl_refuse(reason, n, "it multiplies matrices, and has no %s", npl_op_defs[layer->op].name);
 	return npl_integer_layer_ok(layer, reason, n);
 }
 

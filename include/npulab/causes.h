@@ -36,7 +36,7 @@ int npl_causes_of(const struct npl_counter_def *def, size_t n_counters, const st
  *   it waits otherwise         "link", where what crossed the link within the cycles takes half of the time, else the
  *                              bound
  *
- * Whatever is the largest sum, the bound is also "memory" where what was moved takes three quarters of the time at that
+ * Whatever is the largest sum, the bound of cycles is also "memory" where what was moved takes three quarters of the time at that
  * rate, and the waiting for memory takes more than the rest of the time: then a faster memory may save more than
  * anything else.
  *

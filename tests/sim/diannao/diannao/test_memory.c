@@ -193,23 +193,23 @@ Test(diannao_memory, channels_and_energy)
 	cr_expect_gt(dn_counter(&one, "dram_refreshes"), 0);
 }
 
-static void cannot_open(const char *preset, int64_t channels, const char *reason)
+/* Opens the machine with a memory; expects the code, and a message with the key that is at fault and the reason. */
+static void cannot_open(const char *preset, int64_t channels, int code, const char *key, const char *reason)
 {
 	struct dn_config config = dn_default();
 	struct npl_err err;
 	void *state;
 	config.memory_preset = preset;
 	config.memory_channels = channels;
-	cr_expect_eq(npl_driver_diannao.open(&config, &state, &err), NPL_EINPUT, "%s", preset);
-	cr_expect(strstr(err.msg, reason) && strstr(err.msg, "memory.preset"), "'%s' does not say '%s'", err.msg,
-		  reason);
+	cr_expect_eq(npl_driver_diannao.open(&config, &state, &err), code, "%s", preset);
+	cr_expect(strstr(err.msg, reason) && strstr(err.msg, key), "'%s' does not say '%s'", err.msg, reason);
 }
 
 Test(diannao_memory, what_it_refuses)
 {
-	cannot_open("ddr3-2134", 0, "nearest is 'ddr3-2133'");
-	cannot_open("diannao-250gbps", 2, "no channels");
-	cannot_open("/nowhere/at/all.yaml", 0, "/nowhere/at/all.yaml");
+	cannot_open("ddr3-2134", 0, NPL_EUSAGE, "memory.preset", "nearest is 'ddr3-2133'");
+	cannot_open("diannao-250gbps", 2, NPL_EUSAGE, "memory.channels", "without channels");
+	cannot_open("/nowhere/at/all.yaml", 0, NPL_EINPUT, "memory.preset", "/nowhere/at/all.yaml");
 	/* A layer that memory does not hold is not for this machine. */
 	char path[] = "/tmp/npulab-diannao-XXXXXX.yaml", reason[200] = "";
 	int fd = mkstemps(path, 5);
