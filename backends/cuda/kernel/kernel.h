@@ -34,9 +34,8 @@ int cu_kernels_open(const struct cu_driver *driver, const struct cu_nvrtc *nvrtc
 void cu_kernels_close(struct cu_kernels *kernels); /* accepts NULL */
 /* Returns how many kernels have been compiled, and the seconds that compiling took. */
 int cu_kernels_count(const struct cu_kernels *kernels, double *seconds);
-/* Sets the address of the fault word, an int that kernels set to 1 if an index is outside its tensor (Gather and
- * similar operators then take the nearest element), to 2 if a NaN should become an integer, and to 3 if a sequence
- * length is invalid. 0, the default: faults are not reported. */
+/* Sets the address of the fault word, an int to which kernels write what is wrong with their input (enum cu_fault).
+ * 0, the default: faults are not reported. */
 void cu_kernels_fault_at(struct cu_kernels *kernels, uint64_t address);
 /* Sets the address of a 64-bit counter to which kernels launched from now on add the number of values that they
  * saturate (docs/integers.md). 0, the default: saturation is not counted. */
@@ -170,8 +169,8 @@ struct cu_cells {
 	uint64_t bias, peepholes, lengths; /* addresses; 0: absent */
 	uint64_t h, c, reset, y;
 };
-/* Computes h, c and y of step `step`. A length outside 0..steps sets the fault word to 3 and is replaced by the nearest
- * valid one. */
+/* Computes h, c and y of step `step`. A length outside 0..steps sets the fault word and is replaced by the nearest valid
+ * one. */
 int cu_kernel_cells(struct cu_kernels *kernels, const struct cu_cells *cells, int64_t step, void *stream,
 		    struct npl_err *err);
 /* Computes r h of a GRU, before the product with R's hidden gate. */

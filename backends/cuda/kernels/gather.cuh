@@ -12,6 +12,6 @@ DEVICE long long index_of(cu_address indices, long long i, long long size, cu_ad
 	if (index >= 0 && index < size)
 		return index;
 	if (fault)
-		*TENSOR(i32, fault) = 1;
+		*TENSOR(i32, fault) = CU_FAULT_INDEX;
 	return index < 0 ? 0 : size - 1;
 }

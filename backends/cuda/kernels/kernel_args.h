@@ -13,6 +13,14 @@
 
 typedef unsigned long long cu_address;
 
+/* What kernels write into the fault word, an int, where their input is wrong: they cannot stop. They go on with the
+ * nearest valid index or length, so that nothing outside a tensor is read. */
+enum cu_fault {
+	CU_FAULT_INDEX = 1,  /* an index is outside of the tensor that it picks from */
+	CU_FAULT_NAN = 2,    /* a value that is to become an integer is a NaN */
+	CU_FAULT_LENGTH = 3, /* the length of a sequence is negative or more than all steps */
+};
+
 /* A divisor. If `by` is below 2^31, magic and shift divide numbers below 2^31 by it with a multiplication. */
 struct cu_divisor {
 	long long by;
@@ -78,7 +86,7 @@ struct cu_pad_args {
 /* The arguments of gather.cu, gather_elements.cu and gather_tuples.cu. */
 struct cu_gather_args {
 	cu_address x, indices, z;
-	cu_address fault; /* an int that is set to 1 if an index is outside; 0: not reported */
+	cu_address fault; /* the fault word; 0: not reported */
 	long long count, size;
 	struct cu_divisor piece, n; /* Gather: z is outer x n x piece, x outer x size x piece */
 	struct cu_walk walk;        /* GatherElements: steps in x over z, without the axis */
@@ -254,7 +262,7 @@ struct cu_recurrent_args {
 	cu_address candidates;      /* GRU: sums of the hidden gate, per direction and sample */
 	cu_address bias, peepholes; /* 0: absent */
 	cu_address lengths;         /* steps of each sample; 0: all samples have all steps */
-	cu_address fault;           /* an int that is set to 3 if a length is invalid; 0: not reported */
+	cu_address fault;           /* the fault word; 0: not reported */
 	/* h: the state; c, of LSTM: the cells' state, floats; reset, of GRU: r h, in the order of h */
 	cu_address h, c, reset;
 	cu_address y;                            /* the states of all steps */

@@ -2,7 +2,7 @@
  *
  * Quantises a tensor of floats to integers of 8 or 16 bits with one scale and zero point, z = saturate(rint(x / scale)
  * + zero), N elements at a time. With BACK it dequantises, z = (x - zero) * scale. It counts values that saturate; a
- * NaN, which integers cannot hold, sets the fault word to 2. */
+ * NaN, which integers cannot hold, sets the fault word. */
 #include "finish.cuh"
 
 PACK(pack_x, X);
@@ -42,6 +42,6 @@ KERNEL(quantise_tensor, cu_quantise_tensor_args)
 #ifndef BACK
 	leave_hits(a.counter, hits);
 	if (nans && a.fault)
-		*TENSOR(i32, a.fault) = 2;
+		*TENSOR(i32, a.fault) = CU_FAULT_NAN;
 #endif
 }

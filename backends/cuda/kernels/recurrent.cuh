@@ -35,7 +35,7 @@ DEVICE struct cell cell_of(const struct cu_recurrent_args *a, position i)
 	c.unit = i - line * (position)hidden;
 	long long length = a->lengths ? INPUT(i32, a->lengths)[c.sample] : a->steps;
 	if ((length < 0 || length > a->steps) && a->fault)
-		*TENSOR(i32, a->fault) = 3;
+		*TENSOR(i32, a->fault) = CU_FAULT_LENGTH;
 	length = length < 0 ? 0 : length > a->steps ? a->steps : length;
 	const int backwards = c.direction ? 1 : a->backwards;
 	c.place = a->step >= length ? -1 : backwards ? length - 1 - a->step : a->step;

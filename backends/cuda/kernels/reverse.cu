@@ -15,7 +15,7 @@ KERNEL(reverse, cu_sequence_args)
 				sample = a.batch_first ? (long long)first : second;
 		long long length = INPUT(i64, a.extra)[sample];
 		if ((length < 0 || length > a.steps) && a.fault)
-			*TENSOR(i32, a.fault) = 1;
+			*TENSOR(i32, a.fault) = CU_FAULT_LENGTH;
 		length = length < 0 ? 0 : length > a.steps ? a.steps : length;
 		const long long from = step < length ? length - 1 - step : step;
 		const long long there = a.batch_first ? sample * a.steps + from : from * a.middle.by + sample;

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "backends/cuda/kernels/kernel_args.h"
 #include "backends/cuda/products/channels_last.h"
 #include "core/base/half.h"
 #include "core/base/memory_plan.h"
@@ -433,13 +434,18 @@ static int check_fault(const struct cu_layer_group *group, struct npl_err *err)
 	if (cu_try(&d->driver, err, cuMemcpyDtoHAsync, to_host, (&fault, d->fault.address, sizeof fault, d->stream)) ||
 	    wait(group, err))
 		return err->code;
-	if (fault == 2)
+	switch (fault) {
+	case 0:
+		return 0;
+	case CU_FAULT_NAN:
 		return npl_fail(err, NPL_EINPUT,
 				"a value that is to be quantised holds a NaN, which integers cannot hold");
-	if (fault == 3)
+	case CU_FAULT_LENGTH:
 		return npl_fail(err, NPL_EINPUT,
 				"sequence_lens holds a length that is negative or more than all steps");
-	return fault ? npl_fail(err, NPL_EINPUT, "an index is outside of the tensor that it picks from") : 0;
+	default:
+		return npl_fail(err, NPL_EINPUT, "an index is outside of the tensor that it picks from");
+	}
 }
 
 static int elapsed(const struct cu_layer_group *group, int from, int to, double *seconds, struct npl_err *err)

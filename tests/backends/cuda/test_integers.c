@@ -3,6 +3,7 @@
  * Promises of the GPU's kernels on integers, run on the processor: quantised layers bit for bit as npl_run_integer has
  * them, the sums of a product finished by the same rule, QuantizeLinear and its inverse exactly; and what is not taken
  * says why. */
+#include "backends/cuda/kernels/kernel_args.h"
 #include "core/integer.h"
 #include "frontend/quantise/quantise.h"
 #include "tests/kit/cuda/kernel_support.h"
@@ -336,7 +337,7 @@ Test(cuda_integers, conversions_equal_those_of_the_session)
 		if (npl_tensor_count(&x)) {
 			((float *)x.data)[(int64_t)seed % npl_tensor_count(&x)] = NAN;
 			cr_assert_eq(cu_kernel_run(gpu->kernels, &to, &in, &integers, NULL, &err), 0, "%s", err.msg);
-			cr_assert_eq(fault, 2);
+			cr_assert_eq(fault, CU_FAULT_NAN);
 		}
 		cu_kernels_count_at(gpu->kernels, 0);
 		cu_kernels_fault_at(gpu->kernels, 0);

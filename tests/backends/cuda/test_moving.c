@@ -2,6 +2,7 @@
  *
  * Promises of the GPU's kernels that move elements, run on the processor: the bytes that the reference gives, of any
  * type, shape and alignment; an index that is not there is told and nothing outside is read. */
+#include "backends/cuda/kernels/kernel_args.h"
 #include "tests/kit/cuda/kernel_support.h"
 #include "tests/kit/elementwise_support.h"
 
@@ -382,6 +383,32 @@ Test(cuda_moving, channels_last_and_back)
 	gpu_close(gpu);
 }
 
+/* The word says that it is a length, and the nearest valid lengths, 0 and 3, are taken instead. */
+Test(cuda_moving, an_invalid_length_of_a_sequence_is_reported)
+{
+	struct gpu *gpu = gpu_open();
+	struct npl_err err = {0};
+	int64_t bad[] = {-1, 4};
+	float values[] = {1, 2, 3, 4, 5, 6}, actual[6];
+	static const int expected[] = {1, 6, 3, 4, 5, 2};
+	struct npl_tensor x = vector(NPL_F32, 6, values), lengths = vector(NPL_I64, 2, bad),
+			  out = vector(NPL_F32, 6, NULL);
+	x.shape = out.shape = npl_shape_of(2, 3, 2);
+	const struct npl_attrs attrs = {.op = NPL_OP_REVERSESEQUENCE, .reverse_sequence = {.batch_axis = 1}};
+	const struct npl_layer layer = {
+		.op = NPL_OP_REVERSESEQUENCE, .attrs = &attrs, .n_in = 2, .in = {&x, &lengths}, .out = &out};
+	const struct cu_value in[] = {{address_of(values), NPL_F32, x.shape, false},
+				      {address_of(bad), NPL_I64, lengths.shape, false}};
+	struct cu_value to = {address_of(actual), NPL_F32, out.shape, false};
+	int fault = 0;
+	cu_kernels_fault_at(gpu->kernels, address_of(&fault));
+	cr_assert_eq(cu_kernel_run(gpu->kernels, &layer, in, &to, NULL, &err), 0, "%s", err.msg);
+	cr_assert_eq(fault, CU_FAULT_LENGTH);
+	for (int i = 0; i < 6; i++)
+		cr_assert_eq((int)actual[i], expected[i], "%d", i);
+	gpu_close(gpu);
+}
+
 /* The word is set, what is read lies within the tensor: its ends. */
 Test(cuda_moving, an_index_outside_the_tensor_is_reported)
 {
@@ -402,7 +429,7 @@ Test(cuda_moving, an_index_outside_the_tensor_is_reported)
 	cr_assert_eq(cu_kernel_run(gpu->kernels, &layer, in, &to, NULL, &err), 0, "%s", err.msg);
 	cu_kernels_fault_at(gpu->kernels, address_of(&fault));
 	cr_assert_eq(cu_kernel_run(gpu->kernels, &layer, in, &to, NULL, &err), 0, "%s", err.msg);
-	cr_assert_eq(fault, 1);
+	cr_assert_eq(fault, CU_FAULT_INDEX);
 	for (int i = 0; i < 6; i++)
 		cr_assert_eq((int)actual[i], expected[i], "%d", i);
 	gpu_close(gpu);
