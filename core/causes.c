@@ -5,10 +5,12 @@
 
 #include <string.h>
 
-#define WELL_USED 0.5 /* share of the MACs that are possible while the machine computes */
-#define MEMORY_BUSY                                                                                                    \
-	0.75 /* share of the time: DRAM that refreshes and opens rows gives no more than nine tenths of its peak */
-#define LINK_BUSY 0.5
+/* The first and the last are npulab's choice: half. DRAM that refreshes and opens rows gives no more than nine tenths of
+ * its peak, and between layers it is idle for a while, so a memory that moves bytes in three quarters of the time at its
+ * peak has hardly anything left. */
+#define WELL_USED   0.5 /* share of the MACs that are possible while the machine computes */
+#define MEMORY_BUSY 0.75
+#define LINK_BUSY   0.5
 
 static bool is_cause(const struct npl_counter_def *def)
 {

@@ -94,9 +94,9 @@ static int check_name(const struct npl_description *machine, const struct npl_dr
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+";
 	const char *name = machine->name;
 	const struct npl_driver *namesake = npl_driver_named(name);
-	char location[SETTING_LOCATION];
+	char location[NPL_SETTING_LOCATION];
 	size_t length = strlen(name);
-	setting_heading_location(machine, machine->line.name, location);
+	npl_setting_heading_location(machine, machine->line.name, location);
 	if (!length || length > 32 || strspn(name, allowed) != length)
 		return npl_fail(err, NPL_EINPUT, "%s: the name '%s' must be 1 to 32 letters, digits, '_', '-' or '+'",
 				location, name);
@@ -148,9 +148,9 @@ static int refuse_copied_from(struct npl_device *dev, const char *driver, struct
 {
 	const char *const *names = NULL;
 	const char *from = dev->machine.copied_from;
-	char location[SETTING_LOCATION];
+	char location[NPL_SETTING_LOCATION];
 	int n = 0;
-	setting_heading_location(&dev->machine, dev->machine.line.copied_from, location);
+	npl_setting_heading_location(&dev->machine, dev->machine.line.copied_from, location);
 	if (driver)
 		return npl_fail(
 			err, NPL_EINPUT,
@@ -257,13 +257,14 @@ static const char *nearest_driver(const char *name, char *text, size_t n)
 /* Reads the driver and its parameters, before it starts. */
 static int read_parameters(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
-	char nearest_text[200], location[SETTING_LOCATION];
+	char nearest_text[200], location[NPL_SETTING_LOCATION];
 	dev->driver = npl_driver_named(dev->machine.driver_or_model);
 	if (!dev->driver)
-		return npl_fail(err, NPL_EINPUT, "%s: there is no driver '%s'%s",
-				setting_heading_location(&dev->machine, dev->machine.line.driver_or_model, location),
-				dev->machine.driver_or_model,
-				nearest_driver(dev->machine.driver_or_model, nearest_text, sizeof nearest_text));
+		return npl_fail(
+			err, NPL_EINPUT, "%s: there is no driver '%s'%s",
+			npl_setting_heading_location(&dev->machine, dev->machine.line.driver_or_model, location),
+			dev->machine.driver_or_model,
+			nearest_driver(dev->machine.driver_or_model, nearest_text, sizeof nearest_text));
 	if (dev->machine.path && check_name(&dev->machine, dev->driver, err))
 		return err->code;
 	if (options && apply_options(dev, options, err))
@@ -351,7 +352,8 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 	if (dev->driver->open(dev->config, &dev->state, err)) {
 		dev->state = NULL;
 		const bool is_fault = err->code == NPL_EUSAGE || err->code == NPL_EINPUT;
-		return is_fault ? setting_locate_fault(&dev->machine, err) : npl_prefix(err, "%s", dev->machine.name);
+		return is_fault ? npl_setting_locate_fault(&dev->machine, err)
+				: npl_prefix(err, "%s", dev->machine.name);
 	}
 	if (options && options->engine && dev->driver->engines && choose_engine(dev, options->engine, err))
 		return npl_prefix(err, "%s", dev->machine.name);

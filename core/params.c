@@ -148,8 +148,9 @@ static int unknown_key(const struct npl_param *schema, const struct npl_setting 
 	}
 	free(keys);
 	if (!nearest)
-		return npl_fail(err, setting_code(setting), "%s: there is no parameter '%s'", location, setting->key);
-	return npl_fail(err, setting_code(setting), "%s: there is no parameter '%s'; the nearest is '%s'", location,
+		return npl_fail(err, npl_setting_code(setting), "%s: there is no parameter '%s'", location,
+				setting->key);
+	return npl_fail(err, npl_setting_code(setting), "%s: there is no parameter '%s'; the nearest is '%s'", location,
 			setting->key, nearest);
 }
 
@@ -181,7 +182,7 @@ static int check_given(const struct npl_param *schema, const struct npl_descript
 /* Refuses a figure that is missing beside its origin: it would count as a known 0. */
 static int check_origins(const struct npl_param *schema, const struct npl_description *machine, struct npl_err *err)
 {
-	char location[SETTING_LOCATION];
+	char location[NPL_SETTING_LOCATION];
 	for (const struct npl_param *p = schema; p && p->key; p++) {
 		const struct npl_setting *origin = npl_description_setting(machine, p->key);
 		if (p->type != NPL_PARAM_ORIGIN || !p->words || !origin || npl_origin_is_absent(origin->value))
@@ -190,9 +191,9 @@ static int check_origins(const struct npl_param *schema, const struct npl_descri
 		for (const char *words = p->words, *word; (word = npl_next_word(&words, &length));)
 			if (!find_setting(machine, word, length))
 				return npl_fail(
-					err, setting_code(origin),
+					err, npl_setting_code(origin),
 					"%s: %.*s is missing, expected a figure beside %s %s (absent: not known)",
-					setting_location(machine, origin, location), (int)length, word, p->key,
+					npl_setting_location(machine, origin, location), (int)length, word, p->key,
 					origin->value);
 	}
 	return 0;
@@ -201,7 +202,7 @@ static int check_origins(const struct npl_param *schema, const struct npl_descri
 int npl_params_read(const struct npl_param *schema, const struct npl_description *machine, struct npl_arena *arena,
 		    void *config, struct npl_err *err)
 {
-	char location[SETTING_LOCATION];
+	char location[NPL_SETTING_LOCATION];
 	for (const struct npl_param *p = schema; p && p->key; p++)
 		if (p->default_text && params_parse(p, p->default_text, config, p->key, NPL_EINTERNAL, err))
 			return err->code;
@@ -210,13 +211,13 @@ int npl_params_read(const struct npl_param *schema, const struct npl_description
 		const struct npl_param *p = schema;
 		while (p && p->key && strcmp(p->key, setting->key))
 			p++;
-		setting_location(machine, setting, location);
+		npl_setting_location(machine, setting, location);
 		if (!p || !p->key)
 			return unknown_key(schema, setting, location, err);
 		const char *copy = npl_arena_strdup(arena, setting->value);
 		if (!copy)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
-		if (params_parse(p, copy, config, location, setting_code(setting), err))
+		if (params_parse(p, copy, config, location, npl_setting_code(setting), err))
 			return err->code;
 	}
 	return check_given(schema, machine, err) || check_origins(schema, machine, err) ? err->code : 0;

@@ -6,23 +6,25 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *setting_location(const struct npl_description *machine, const struct npl_setting *setting,
-			     char text[SETTING_LOCATION])
+const char *npl_setting_location(const struct npl_description *machine, const struct npl_setting *setting,
+				 char text[NPL_SETTING_LOCATION])
 {
 	if (setting->typed)
-		snprintf(text, SETTING_LOCATION, "%s", setting->typed);
+		snprintf(text, NPL_SETTING_LOCATION, "%s", setting->typed);
 	else
-		snprintf(text, SETTING_LOCATION, "%s:%d", machine->path ? machine->path : machine->name, setting->line);
+		snprintf(text, NPL_SETTING_LOCATION, "%s:%d", machine->path ? machine->path : machine->name,
+			 setting->line);
 	return text;
 }
 
-const char *setting_heading_location(const struct npl_description *machine, int line, char text[SETTING_LOCATION])
+const char *npl_setting_heading_location(const struct npl_description *machine, int line,
+					 char text[NPL_SETTING_LOCATION])
 {
-	snprintf(text, SETTING_LOCATION, line ? "%s:%d" : "%s", machine->path, line);
+	snprintf(text, NPL_SETTING_LOCATION, line ? "%s:%d" : "%s", machine->path, line);
 	return text;
 }
 
-int setting_code(const struct npl_setting *setting)
+int npl_setting_code(const struct npl_setting *setting)
 {
 	return setting->typed ? NPL_EUSAGE : NPL_EINPUT;
 }
@@ -60,17 +62,20 @@ static const struct npl_setting *find_named(const struct npl_description *machin
 	return NULL;
 }
 
-int setting_locate_fault(const struct npl_description *machine, struct npl_err *err)
+int npl_setting_locate_fault(const struct npl_description *machine, struct npl_err *err)
 {
+	static const struct {
+		bool is_typed, is_whole;
+	} passes[] = {{true, true}, {false, true}, {true, false}, {false, false}};
 	const struct npl_setting *setting = NULL;
-	char location[SETTING_LOCATION];
+	char location[NPL_SETTING_LOCATION];
 	if (err->code != NPL_EUSAGE && err->code != NPL_EINPUT)
 		return err->code;
-	for (int i = 0; i < 4 && !setting; i++)
-		setting = find_named(machine, err->msg, i % 2 == 0, i < 2);
+	for (size_t i = 0; i < sizeof passes / sizeof *passes && !setting; i++)
+		setting = find_named(machine, err->msg, passes[i].is_typed, passes[i].is_whole);
 	if (err->code == NPL_EUSAGE)
-		err->code = setting ? setting_code(setting) : machine->path ? NPL_EINPUT : NPL_EUSAGE;
+		err->code = setting ? npl_setting_code(setting) : machine->path ? NPL_EINPUT : NPL_EUSAGE;
 	if (setting)
-		return npl_prefix(err, "%s", setting_location(machine, setting, location));
+		return npl_prefix(err, "%s", npl_setting_location(machine, setting, location));
 	return npl_prefix(err, "%s", machine->path ? machine->path : machine->name);
 }

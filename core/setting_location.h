@@ -6,20 +6,26 @@
 
 #include "npulab/params.h"
 
-#define SETTING_LOCATION 320 /* bytes that hold a location; a longer one is cut */
+#define NPL_SETTING_LOCATION 320 /* bytes that hold a location; a longer one is cut */
 
 /* Writes where the setting was given, "FILE:LINE" or "--set MACHINE.KEY=VALUE", to begin a message with. Returns
  * text. */
-const char *setting_location(const struct npl_description *machine, const struct npl_setting *setting,
-			     char text[SETTING_LOCATION]);
+const char *npl_setting_location(const struct npl_description *machine, const struct npl_setting *setting,
+				 char text[NPL_SETTING_LOCATION]);
 /* Writes where a heading of the file, such as `name:`, is: "FILE:LINE", or "FILE" for line 0. Returns text. */
-const char *setting_heading_location(const struct npl_description *machine, int line, char text[SETTING_LOCATION]);
+const char *npl_setting_heading_location(const struct npl_description *machine, int line,
+					 char text[NPL_SETTING_LOCATION]);
 /* Returns the code of a message about the setting: NPL_EINPUT for one of a file, NPL_EUSAGE for one that was typed. */
-int setting_code(const struct npl_setting *setting);
-/* Puts before a message about several parameters where one of them was given: the first that the message names and that
- * was typed, else the first that it names and that the file gives, else the file alone. A key may be named by its last
- * part, "tRC" for "timing.tRC", where no whole key is named. The code becomes that of this setting if it is NPL_EUSAGE.
- * Does nothing for codes other than NPL_EUSAGE and NPL_EINPUT. Returns err->code. */
-int setting_locate_fault(const struct npl_description *machine, struct npl_err *err);
+int npl_setting_code(const struct npl_setting *setting);
+/* Puts before a message about parameters where one of them was given. Of the parameters that the message names, it takes
+ *
+ *   1. the first that was typed,
+ *   2. else the first that the file gives,
+ *   3. else, if it names no whole key, the same two for keys by their last part, as "tRC" for "timing.tRC".
+ *
+ * Where there is none, the file stands before the message, or the machine's name if there is no file. A code NPL_EUSAGE
+ * becomes NPL_EINPUT unless the setting was typed or there is no file. Does nothing for codes other than NPL_EUSAGE and
+ * NPL_EINPUT. Returns err->code. */
+int npl_setting_locate_fault(const struct npl_description *machine, struct npl_err *err);
 
 #endif

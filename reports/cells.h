@@ -20,6 +20,14 @@ static inline const char *figure(char buf[CELL], double value, const char *unit,
 	return buf;
 }
 
+/* Writes ">" and a figure that is known in part. */
+static inline const char *least_figure(char buf[CELL], double known, const char *unit, bool is_model)
+{
+	char text[CELL];
+	snprintf(buf, CELL, ">%.*s", CELL - 2, figure(text, known, unit, is_model));
+	return buf;
+}
+
 static inline const char *percent(char buf[CELL], double fraction, const char *mark)
 {
 	if (!isfinite(fraction))

@@ -98,9 +98,7 @@ static const char *show_least_figure(char buf[CELL], const struct npl_entry *e, 
 {
 	if (isfinite(v->real) || e->f.known_joules_per_sample == 0)
 		return figure(buf, v->real, unit, is_model);
-	char known[CELL];
-	snprintf(buf, CELL, ">%.*s", CELL - 2, figure(known, e->f.known_joules_per_sample, unit, is_model));
-	return buf;
+	return least_figure(buf, e->f.known_joules_per_sample, unit, is_model);
 }
 
 static const char *show_share(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,

@@ -21,9 +21,9 @@ static const char *energy_cell(char text[CELL], const struct line *line)
 	const struct npl_layer_figures *f = &line->f;
 	if (f->no_energy || (f->absent && !(f->joules > 0)))
 		return "-";
-	text[0] = '>';
-	figure(text + f->absent, f->joules / line->batches, "J", f->energy_modelled);
-	return text;
+	const double joules = f->joules / line->batches;
+	return f->absent ? least_figure(text, joules, "J", f->energy_modelled)
+			 : figure(text, joules, "J", f->energy_modelled);
 }
 
 #define NPL_LAYER_SHOWN(name, heading, align, cell)                                                                    \

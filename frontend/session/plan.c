@@ -253,13 +253,19 @@ static bool keeps_range(const struct npl_node *node)
 	return npl_op_defs[node->op].flags & NPL_OP_KEEPS_RANGE;
 }
 
-/* Returns the plain step of node i, as it is before its device is asked. in_float32: it runs in float32, whatever the
- * device's format is. */
-static struct npl_step plain_step(const struct npl_session *s, int i, const int *place, bool in_float32)
+/* Returns the device on which the rules place node i; without rules device 0 has all. */
+static int device_of(const int *place, int i)
+{
+	return place ? place[i] : 0;
+}
+
+/* Returns the plain step of node i on a device or the host, as it is before the device is asked. in_float32: it runs in
+ * float32, whatever the device's format is. */
+static struct npl_step plain_step(const struct npl_session *s, int i, int device, bool in_float32)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_step step = {.role = NPL_RAN,
-				.device = place ? place[i] : 0,
+				.device = device,
 				.in_float32 = in_float32,
 				.out = node->out[0],
 				.op = node->op,
@@ -280,7 +286,7 @@ static struct npl_step plain_step(const struct npl_session *s, int i, const int 
 /* Says whether the device of Concat node i takes it with inputs that have the scale of its output. */
 static bool takes_concat(const struct npl_session *s, int i, const int *place)
 {
-	struct npl_step step = plain_step(s, i, place, false);
+	struct npl_step step = plain_step(s, i, device_of(place, i), false);
 	struct npl_tensor *t = s->scratch;
 	struct npl_layer layer;
 	char reason[200];
@@ -364,7 +370,7 @@ static bool plan_unchanged(struct npl_session *s, int i, const int *place, const
 	if (info->format == NPL_FORMAT_F32 ? !npl_model_product_is(s, i, step)
 					   : !(info->capabilities & NPL_ALSO_FLOAT32))
 		return false;
-	*step = plain_step(s, i, place, true);
+	*step = plain_step(s, i, step->device, true);
 	s->range_of[step->out] = step->out;
 	if (!plan_on_device(s, i, place, reason, sizeof reason, err))
 		return false;
@@ -397,7 +403,7 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	struct npl_step *step = &s->step[i];
 	if (step->role == NPL_FUSED)
 		return 0;
-	*step = plain_step(s, i, place, false);
+	*step = plain_step(s, i, device_of(place, i), false);
 	if (keeps_range(node) && s->model.value[step->out].integers < 0)
 		s->range_of[step->out] = s->range_of[node->in[0]];
 	if (npl_model_quant_resolve(&s->model, i)) {
@@ -425,13 +431,7 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	if (runs)
 		return step->canonical && !step->in_integers && !s->timing_only ? npl_step_weights(s, node, step, err)
 										: 0;
-	step->device = NPL_ON_HOST;
-	step->canonical = step->lrn_factor_only = step->in_float32 = false;
-	step->x_quant = step->y_quant = (struct npl_quant){0};
-	step->op = node->op;
-	step->n_in = node->n_in;
-	step->attrs = node->attrs;
-	step->y_shape = s->graph->value[step->out].shape;
+	*step = plain_step(s, i, NPL_ON_HOST, false);
 	s->range_of[step->out] = step->out;
 	step->note = npl_arena_strdup(&s->arena, *reason ? reason : "the device does not run it");
 	return step->note ? 0 : npl_no_memory(err);

@@ -67,7 +67,7 @@ static int find_sources(struct npl_memory *memory, const char *name, bool ships,
 	struct npl_description *machine = &memory->machine, shipped = *machine;
 	const char *from = machine->copied_from ? machine->copied_from : machine->name, *path;
 	struct npl_err failure = {.msg = "expected the name of a shipped memory"};
-	char location[SETTING_LOCATION];
+	char location[NPL_SETTING_LOCATION];
 	bool found = ships;
 	if (ships)
 		machine->copied_from = npl_arena_strdup(&memory->arena, name);
@@ -76,12 +76,12 @@ static int find_sources(struct npl_memory *memory, const char *name, bool ships,
 			!strcmp(shipped.driver_or_model, machine->driver_or_model);
 	else if (machine->copied_from)
 		return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s': %s",
-				setting_heading_location(machine, machine->line.copied_from, location), from,
+				npl_setting_heading_location(machine, machine->line.copied_from, location), from,
 				failure.msg);
 	if (!found && machine->copied_from && *shipped.driver_or_model && shipped.path != machine->path)
 		return npl_fail(err, NPL_EINPUT,
 				"%s: copied_from is '%s', a memory of the model '%s', expected one of the model '%s'",
-				setting_heading_location(machine, machine->line.copied_from, location), from,
+				npl_setting_heading_location(machine, machine->line.copied_from, location), from,
 				shipped.driver_or_model, machine->driver_or_model);
 	if (ships && !machine->copied_from)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
@@ -110,19 +110,19 @@ static int apply_options(struct npl_memory *memory, const struct npl_memory_opti
 static int open_memory(struct npl_memory *memory, const char *name, const struct npl_memory_options *options,
 		       struct npl_err *err)
 {
-	char location[SETTING_LOCATION];
+	char location[NPL_SETTING_LOCATION];
 	const char *path;
 	if (find_file(name, &memory->arena, &path, err) ||
 	    npl_description_load(path, "model", &memory->arena, &memory->machine, err))
 		return err->code;
 	if (!*memory->machine.name)
 		return npl_fail(err, NPL_EINPUT, "%s: the name is empty, expected a word",
-				setting_heading_location(&memory->machine, memory->machine.line.name, location));
+				npl_setting_heading_location(&memory->machine, memory->machine.line.name, location));
 	memory->model = find_model(memory->machine.driver_or_model, options->every_cycle);
 	if (!memory->model)
 		return npl_fail(
 			err, NPL_EINPUT, "%s: the model is '%s', expected ideal, fixed or dram",
-			setting_heading_location(&memory->machine, memory->machine.line.driver_or_model, location),
+			npl_setting_heading_location(&memory->machine, memory->machine.line.driver_or_model, location),
 			memory->machine.driver_or_model);
 	memory->config = npl_arena_alloc(&memory->arena, memory->model->config_bytes);
 	if (!memory->config)
@@ -136,7 +136,7 @@ static int open_memory(struct npl_memory *memory, const char *name, const struct
 						.channels = 1,
 						.mapping = ""};
 	if (memory->model->open(memory->config, options, &memory->info, &memory->state, err))
-		return setting_locate_fault(&memory->machine, err);
+		return npl_setting_locate_fault(&memory->machine, err);
 	return find_sources(memory, name, path != name, err);
 }
 
