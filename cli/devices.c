@@ -281,8 +281,13 @@ static int strip_machine_name(const struct cli_list *given, const char *name, st
 	settings->typed = npl_arena_array(&settings->arena, (size_t)given->n + 1, sizeof *settings->typed);
 	if (!settings->typed)
 		return npl_no_memory(err);
-	if (given->n && !npl_device_open(name, NULL, &device, &(struct npl_err){0}))
+	/* A file that is wrong by itself is told as that, whatever is set. */
+	const bool is_file = name && (strchr(name, '/') || strstr(name, ".yaml"));
+	struct npl_err failure = {0};
+	if (given->n && !npl_device_open(name, NULL, &device, &failure))
 		name = npl_device_name(device);
+	else if (is_file && failure.code)
+		return npl_fail(err, failure.code, "%s", failure.msg);
 	for (int i = 0; i < given->n && !rc; i++) {
 		const char *key = given->item[i];
 		const int n = settings->set.n;

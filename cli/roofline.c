@@ -100,9 +100,14 @@ static int roofline_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	if (cli_parse(&cli_roofline, options, argc, argv, &model, 1, &n_words, &help_printed, err) || help_printed)
 		return help_printed ? 0 : err->code;
-	if (!model && (common.batch || common.dim.n || common.input.n))
-		return npl_fail(err, NPL_EUSAGE,
-				"roofline: --batch, --dim and --input are of a model, and there is none");
+	bool sets_host = common.host != NULL;
+	for (int i = 0; i < common.set.n; i++)
+		sets_host |= npl_device_sets(NPL_HOST_NAME, &common.set.item[i], 1, &(const char *){NULL}) > 0;
+	if (!model && (common.batch || common.dim.n || common.input.n || sets_host))
+		return npl_fail(
+			err, NPL_EUSAGE,
+			"roofline: --batch, --dim, --input, --host and --set host.KEY are of a model, and there is "
+			"none");
 	return read_intensity(intensity, &intensity_kind, err) ? err->code : run(model, &common, intensity_kind, err);
 }
 

@@ -97,8 +97,8 @@ const char *npl_bound_of(const struct npl_device_info *info, const struct npl_re
 	}
 	if (!greatest_def)
 		return NULL;
-	/* A faster memory saves at most what is waited for, anything else at most the time that the memory has left. Without
-	 * cycles the causes are the parts of a modelled time, of which none goes on during another. */
+	/* The memory sets the pace where it is waited for in more of the time than it is idle. Without cycles the causes are
+	 * the parts of a modelled time, of which none goes on during another. */
 	const double moving = share_of((double)result->bytes[NPL_MEM_DRAM], info->memory_bytes_per_second,
 				       result->seconds);
 	if (moving >= MEMORY_BUSY &&

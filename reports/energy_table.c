@@ -137,6 +137,23 @@ static double pj_per_memory_byte(const struct npl_device_report *r)
 
 #define MEMORIES_DIFFER 2 /* times */
 
+/* Returns how many devices from the d-th on show the energy of a byte of memory as the d-th does; 0: an earlier one
+ * does. */
+static int alike_in_memory(const struct npl_comparison *c, int d)
+{
+	char text[CELL], other[CELL];
+	int n = 0;
+	figure(text, pj_per_memory_byte(&c->device[d]), "", false);
+	for (int k = 0; k < c->n_devices; k++) {
+		if (strcmp(text, figure(other, pj_per_memory_byte(&c->device[k]), "", false)) != 0)
+			continue;
+		if (k < d)
+			return 0;
+		n++;
+	}
+	return n;
+}
+
 /* Notes rows whose sources give a byte of memory very different energies: their difference is not the machines'
  * alone. */
 void npl_memory_note(struct npl_table *table, const struct npl_comparison *c)
@@ -155,11 +172,17 @@ void npl_memory_note(struct npl_table *table, const struct npl_comparison *c)
 	if (!most || pj_per_memory_byte(most) < MEMORIES_DIFFER * pj_per_memory_byte(least))
 		return;
 	size_t used = (size_t)snprintf(line, sizeof line, "a byte of main memory takes");
-	for (int d = 0; d < c->n_devices && used < sizeof line; d++)
-		if (!isnan(pj_per_memory_byte(&c->device[d])))
-			used += (size_t)snprintf(line + used, sizeof line - used, "%s %.3g pJ on %s",
-						 listed++ ? "," : "", pj_per_memory_byte(&c->device[d]),
-						 c->device[d].instance);
+	for (int d = 0; d < c->n_devices && used < sizeof line; d++) {
+		const double pj = pj_per_memory_byte(&c->device[d]);
+		const int alike = isnan(pj) ? 0 : alike_in_memory(c, d);
+		char others[40] = "";
+		if (!alike)
+			continue;
+		if (alike > 1)
+			snprintf(others, sizeof others, " and %d more", alike - 1);
+		used += (size_t)snprintf(line + used, sizeof line - used, "%s %.3g pJ on %s%s", listed++ ? "," : "", pj,
+					 c->device[d].instance, others);
+	}
 	if (used < sizeof line)
 		snprintf(line + used, sizeof line - used,
 			 ", because their sources differ; this is part of the difference between their energies");

@@ -40,14 +40,22 @@ struct reader {
 	int depth;                         /* open mappings */
 	const char *prefix[MAX_DEPTH];     /* dotted path of each open mapping, "" for the outermost */
 	enum npl_source source[MAX_DEPTH]; /* tag of each open mapping, or of the one around it */
+	int n_before[MAX_DEPTH];           /* scalars and mappings when each open mapping began */
 	const char *key; /* the pending key of the innermost mapping, with its prefix; NULL: expects a key */
 	int key_line;    /* its line */
 };
 
-/* Says whether there is a tag other than those of YAML's own, such as !!str. "!" alone is one of them. */
+/* Says whether there is a tag other than those of YAML's own that a key or value may have, such as !!str. "!" alone is
+ * one of them. */
 static bool is_own_tag(const char *tag)
 {
-	return tag && strcmp(tag, "!") != 0 && strncmp(tag, YAML_TAGS, strlen(YAML_TAGS)) != 0;
+	static const char *const yaml_tags[] = {"str", "int", "float", "bool", "null", "map"};
+	if (!tag || !strcmp(tag, "!"))
+		return false;
+	for (size_t i = 0; i < sizeof yaml_tags / sizeof *yaml_tags; i++)
+		if (!strncmp(tag, YAML_TAGS, strlen(YAML_TAGS)) && !strcmp(tag + strlen(YAML_TAGS), yaml_tags[i]))
+			return false;
+	return true;
 }
 
 /* Reads a tag. A tag of YAML's own gives no source. */
@@ -132,8 +140,21 @@ static int on_mapping(struct reader *r, const yaml_event_t *event, int line, str
 	if (read_tag(r, (const char *)event->data.mapping_start.tag, line, &source, err))
 		return err->code;
 	r->source[r->depth] = source;
-	r->prefix[r->depth++] = r->key ? r->key : "";
-	return r->key ? add(r, &r->mappings, NULL, r->key_line, source, err) : 0;
+	r->prefix[r->depth] = r->key ? r->key : "";
+	if (r->key && add(r, &r->mappings, NULL, r->key_line, source, err))
+		return err->code;
+	r->n_before[r->depth++] = r->scalars.n + r->mappings.n;
+	return 0;
+}
+
+/* Ends a mapping. One without keys would be lost without a word, as a value or as a key that no machine has. */
+static int on_mapping_end(struct reader *r, int line, struct npl_err *err)
+{
+	r->depth--;
+	if (r->depth && r->n_before[r->depth] == r->scalars.n + r->mappings.n)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: '%s' is an empty mapping, expected a value or keys", r->path,
+				line, r->prefix[r->depth]);
+	return 0;
 }
 
 static int on_event(struct reader *r, const yaml_event_t *event, struct npl_err *err)
@@ -145,8 +166,7 @@ static int on_event(struct reader *r, const yaml_event_t *event, struct npl_err 
 	case YAML_MAPPING_START_EVENT:
 		return on_mapping(r, event, line, err);
 	case YAML_MAPPING_END_EVENT:
-		r->depth--;
-		return 0;
+		return on_mapping_end(r, line, err);
 	case YAML_SEQUENCE_START_EVENT:
 		return npl_fail(err, NPL_EINPUT, "%s:%d: lists are not used here, expected `key: value`", r->path,
 				line);

@@ -311,9 +311,16 @@ int npl_host_open(const struct npl_compare_options *options, struct npl_device *
 		typed[device_options.n_sets] = npl_arena_printf(&arena, "--set %s", options->set[i]);
 		rc = typed[device_options.n_sets++] ? 0 : npl_no_memory(err);
 	}
+	/* A file that is wrong by itself is told as that, whatever is set. */
+	if (!rc && options->host && device_options.n_sets) {
+		rc = npl_device_open(name, NULL, host, err);
+		npl_device_close(*host);
+		*host = NULL;
+	}
+	const bool is_file = rc || !device_options.n_sets;
 	if (!rc)
 		rc = npl_device_open(name, &device_options, host, err);
-	if (rc && options->host)
+	if (rc && options->host && is_file)
 		npl_prefix(err, "--host %s", options->host);
 	if (!rc)
 		rc = check_host(name, *host, device_options.set, device_options.n_sets, err);

@@ -46,6 +46,10 @@ int layer_pattern_no_match(const struct layer_pattern *pattern, const struct npl
 			return BAD(pattern,
 				   "'%s' matches no operator of this model; for the node of that name write /%s/",
 				   pattern->text, pattern->text);
+	if (!pattern->matches_name && *pattern->text == '/')
+		return BAD(pattern,
+			   "'%s' matches no operator of this model; names of nodes are matched between slashes: %s/",
+			   pattern->text, pattern->text);
 	const char **names = calloc((size_t)graph->n_nodes + 1, sizeof *names);
 	if (!names)
 		return npl_no_memory(err);

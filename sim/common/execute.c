@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "npulab/budget.h"
 
 const char *const sim_engines[] = {"fast", "rtl", NULL};
 
@@ -99,6 +100,8 @@ int sim_keep_bytes(const uint8_t *memory, size_t first, size_t end, uint8_t **co
 {
 	if (!memory || first == end)
 		return 0;
+	if (npl_budget_check(end - first, "a copy of the bytes that the program has written", err))
+		return err->code;
 	*copy = malloc(end - first);
 	if (!*copy)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of output", end - first);

@@ -27,6 +27,8 @@ Test(cli_bad_machine, devices_and_parameters)
 	cli_write_text(folder, "list.yaml", "driver: systolic\narray: [1, 2]\n");
 	cli_write_text(folder, "twice.yaml", "driver: systolic\nclock_hz: 1000000\nclock_hz: 2000000\n");
 	cli_write_text(folder, "twice_open.yaml", "driver: systolic\narray: {rows: 8}\n\narray:\n  columns: 8\n");
+	cli_write_text(folder, "braces.yaml", "driver: systolic\nclock_hz: {}\n");
+	cli_write_text(folder, "yamltag.yaml", "driver: systolic\narray: {rows: !!foo 8}\n");
 	cli_write_text(folder, "tag.yaml", "driver: systolic\narray: {rows: !guessed 8}\n");
 	cli_write_text(folder, "uri.yaml", "driver: systolic\narray: !<tag:me> {rows: 8}\n");
 	cli_write_text(folder, "tagged.yaml", "driver: systolic\n!published clock_hz: 1 GHz\n");
@@ -121,6 +123,7 @@ Test(cli_bad_machine, devices_and_parameters)
 		 {"devices", "tpu_v1", "--set", "array.rows=16", "--set", "tpu_v1.array.rows=8"}},
 		{2, "cannot be set", SET("tpu_v1.name=mine")},
 		{2, "there is no parameter ''", SET("tpu_v1.=3")},
+		{2, "the name of a device is empty, expected one as tpu_v1", {"run", "digits", "--device", ""}},
 		{2, "the nearest is 'threads'", SET("cpu.thread=1")},
 		{2, "powercap is empty, expected a folder, as /sys/class/powercap", SET("cpu.powercap=")},
 		{3, "unknown.yaml:5: there is no parameter 'array.row'; the nearest is 'array.rows'",
@@ -130,6 +133,10 @@ Test(cli_bad_machine, devices_and_parameters)
 		{3, "list.yaml:2: lists are not used", MACHINE("@/list.yaml")},
 		{3, "twice.yaml:3: 'clock_hz' is set twice (first in line 2)", MACHINE("@/twice.yaml")},
 		{3, "twice_open.yaml:4: 'array' is set twice (first in line 2)", MACHINE("@/twice_open.yaml")},
+		{3, "braces.yaml:2: 'clock_hz' is an empty mapping, expected a value or keys",
+		 MACHINE("@/braces.yaml")},
+		{3, "yamltag.yaml:2: there is no tag 'tag:yaml.org,2002:foo'; expected published",
+		 MACHINE("@/yamltag.yaml")},
 		{3, "tag.yaml:2: there is no tag '!guessed'; expected published, modelled, fitted or assumed",
 		 MACHINE("@/tag.yaml")},
 		{3, "uri.yaml:2: there is no tag 'tag:me'; expected published", MACHINE("@/uri.yaml")},
@@ -274,6 +281,18 @@ Test(cli_bad_machine, parameters_that_contradict_each_other)
 		{2,
 		 "--set fits.array.rows=700: unified_buffer.bytes is 1000, expected two rows of 700",
 		 {"compare", "digits", "--devices", "@/fits.yaml", "--set", "fits.array.rows=700"}},
+		/* a file that is wrong by itself, whatever is set beside */
+		{3,
+		 "small.yaml:3: unified_buffer.bytes is 100,",
+		 {"devices", "@/small.yaml", "--set", "array.rows=16"}},
+		{2, "npulab: --set host.host_link.name=x: host_link.bytes_per_second is 0",
+		 SET("host.host_link.name=x")},
+		{2,
+		 "roofline: --batch, --dim, --input, --host and --set host.KEY are of a model",
+		 {"roofline", "--devices", "tpu_v1", "--host", "@/host.yaml"}},
+		{2,
+		 "roofline: --batch, --dim, --input, --host and --set host.KEY are of a model",
+		 {"roofline", "--devices", "tpu_v1", "--set", "host.cores=2"}},
 		{3, "rows.yaml:5: host_link.lanes is 3, expected 1, 2, 4, 8", MACHINE("@/rows.yaml")},
 		{3, "sums.yaml:3: nbout.sum_rows is 64 of nbout.rows = 64", MACHINE("@/sums.yaml")},
 		{3, "channels.yaml:3: memory.channels is 2, expected 0 with ideal", MACHINE("@/channels.yaml")},

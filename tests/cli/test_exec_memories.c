@@ -269,3 +269,18 @@ Test(cli_exec_memories, refusals)
 	CLI_CHECK(folder, options);
 	cli_remove_folder(folder);
 }
+
+/* A program may write two rows that lie gigabytes apart: what it has written is copied, and that is refused beforehand. */
+Test(cli_exec_memories, bytes_that_lie_far_apart_count_as_memory)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	cli_write_text(folder, "far.s",
+		       ".machine systolic_16x16\nset_config host_row_bytes 16\nset_config host_stride 2000000000\n"
+		       "set_config host_address 0\nwrite_host_memory ub=0 rows=2\nhalt\n");
+	const struct cli_refusal cases[] = {{5,
+					     "the bytes that the program has written: out of memory: about",
+					     {"exec", "@/far.s", "--max-memory", "100M"}}};
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+}

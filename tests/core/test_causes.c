@@ -57,7 +57,7 @@ Test(causes, bound_is_what_most_cycles_went_to)
 		  .seconds = 1e-7,
 		  .bytes = {[NPL_MEM_DRAM] = 76},
 		  .counter = {[BUSY] = 40, [LATE] = 60}}},
-		/* most cycles compute: a faster memory saves up to 25 or 23 of 100, anything else up to 24 */
+		/* most cycles compute: the memory is idle in 24 of 100 and waited for in 25, or in 23 */
 		{"memory",
 		 {.cycles = 100,
 		  .seconds = 1e-7,
