@@ -106,7 +106,8 @@ static int plain(const struct npl_link_config *c, const char *prefix, struct npl
 {
 	if (c->bytes_per_second < 1)
 		return npl_fail(err, NPL_EUSAGE,
-				"%s.bytes_per_second is %" PRId64 ", expected a bandwidth for a plain link (%s.kind, %s.name)",
+				"%s.bytes_per_second is %" PRId64
+				", expected a bandwidth for a plain link (%s.kind, %s.name)",
 				prefix, c->bytes_per_second, prefix, prefix);
 	model->line = (struct npl_ratio){c->bytes_per_second, 1};
 	return 0;
