@@ -26,7 +26,8 @@ warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prot
 base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC -fno-semantic-interposition -g -MMD -MP -Iinclude -I.
 flags_release := -O3
 flags_debug := -O0
-flags_asan := -O2 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# Sources compile in half of the time that -O2 -g takes with the sanitizers, those of vectors of 512 bits in a quarter.
+flags_asan := -O1 -g1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 flags_tsan := -O1 -fsanitize=thread
 flags_coverage := -O1 --coverage
 flags_lint-gcc := $(flags_release)
