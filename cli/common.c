@@ -13,12 +13,10 @@
 void cli_common_options(struct cli_common *c, struct cli_option *table)
 {
 	const struct cli_option shared[CLI_COMMON_OPTIONS] = {
-		{"input", CLI_LIST_OF_TEXT, &c->input, 0, 0, "[NAME=]FILE",
-		 "samples (.npy, .pb); else the model's own, else random"},
+		CLI_INPUT_OPTION(&c->input),
 		{"labels", CLI_TEXT, &c->labels, 0, 0, "FILE", "the samples' classes (.npy)"},
-		{"batch", CLI_INT, &c->batch, 1, 1 << 20, "N",
-		 "samples per batch; default: the model's own, else 1 (docs/batches.md)"},
-		{"dim", CLI_LIST_OF_TEXT, &c->dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
+		CLI_BATCH_OPTION(&c->batch),
+		CLI_DIM_OPTION(&c->dim),
 		{"layers", CLI_FLAG, &c->layers, 0, 0, NULL,
 		 "tables of the layers too: time, use, bytes, energy, what holds each up"},
 		{"match", CLI_LIST_OF_TEXT, &c->match, 0, 0, "PATTERN",
@@ -26,24 +24,21 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"sort", CLI_TEXT, &c->sort, 0, 0, "KEY",
 		 "layers by order, time, cycles, idle (cycles without work), macs, bytes or energy: the most on any device"},
 		{"top", CLI_INT, &c->top, 1, 1 << 24, "N", "only the first N layers (by time, unless --sort)"},
-		{"set", CLI_SETTINGS, &c->set, 0, 0, "DEVICE.KEY=VALUE",
-		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
-		{"host", CLI_TEXT, &c->host, 0, 0, "FILE",
-		 "the modelled host (default `npulab devices host --yaml`); --set host.KEY=VALUE"},
+		CLI_SET_OPTION(&c->set),
+		CLI_HOST_OPTION(&c->host),
 		{"calibrate", CLI_TEXT, &c->calibrate, 0, 0, "METHOD",
 		 "ranges for 8 bits: minmax (default), percentile[=99.99], mse"},
 		{"scale-q6.10", CLI_TEXT, &c->q16_scale, 0, 0, "on|off",
 		 "a power of two for each tensor (default on); off: 2^-10 for all"},
 		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles and energy without values: much faster"},
-		{"no-accuracy", CLI_FLAG, &c->no_accuracy, 0, 0, NULL, "skip the float reference"},
-		{"seed", CLI_INT, &c->seed, 0, INT64_MAX, "N", "of random samples (default 1)"},
-		{"engine", CLI_TEXT, &c->engine, 0, 0, "fast|rtl",
-		 "of the simulated machines that have both (default fast)"},
+		CLI_NO_ACCURACY_OPTION(&c->no_accuracy),
+		CLI_SEED_OPTION(&c->seed),
+		CLI_ENGINE_OPTION(&c->engine),
 		CLI_THREADS_OPTION(&c->threads),
 		CLI_MEMORY_OPTION(&c->max_memory),
-		{"json", CLI_OUTPUT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-		{"csv", CLI_OUTPUT, &c->csv, 0, 0, "FILE", "one line per layer and device"},
-		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress, no warnings"},
+		CLI_JSON_OPTION(&c->json),
+		CLI_CSV_OPTION(&c->csv),
+		CLI_QUIET_OPTION(&c->quiet, ", no warnings"),
 		{0}};
 	memcpy(table, shared, sizeof shared);
 }
@@ -185,6 +180,15 @@ void cli_inputs_free(struct cli_inputs *inputs)
 	npl_graph_free(inputs->graph);
 	npl_arena_free(&inputs->arena);
 	*inputs = (struct cli_inputs){0};
+}
+
+const char *cli_names_text(const char *const *names, int n, const char *last, char *buf, size_t size)
+{
+	size_t used = 0;
+	*buf = '\0';
+	for (int i = 0; i < n && used < size; i++)
+		used += (size_t)snprintf(buf + used, size - used, "%s%s", !i ? "" : i == n - 1 ? last : ", ", names[i]);
+	return buf;
 }
 
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err)

@@ -54,6 +54,9 @@ void cli_warn(const char *subject, const char *const *warning, int n);
 /* Prints npl_device_notes as warnings. */
 void cli_warn_of_machine(const struct npl_device *device);
 
+/* Writes "a, b or c", with `last` (here " or ") before the last name; returns buf. */
+const char *cli_names_text(const char *const *names, int n, const char *last, char *buf, size_t size);
+
 /* Splits "a,b,c" into names in the arena. Returns NPL_EUSAGE when it is empty or has a name twice. */
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err);
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/message.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 
 static void put_json(FILE *out, const void *data)
 {
@@ -58,8 +58,8 @@ static int conformance_main(int argc, char **argv, struct npl_err *err)
 		{"set", CLI_SETTINGS, &common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the device"},
 		CLI_THREADS_OPTION(&common.threads),
 		CLI_MEMORY_OPTION(&common.max_memory),
-		{"json", CLI_OUTPUT, &common.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-		{"quiet", CLI_FLAG, &common.quiet, 0, 0, NULL, "no table, no progress"},
+		CLI_JSON_OPTION(&common.json),
+		CLI_QUIET_OPTION(&common.quiet, ""),
 		{0}};
 	const char **dirs = calloc((size_t)argc + 1, sizeof *dirs);
 	int rc = dirs ? cli_parse(&cli_conformance, options, argc, argv, dirs, argc, &n_dirs, &help_printed, err)

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/message.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "npulab/device.h"
 #include "npulab/progress.h"
 #include "npulab/report.h"
@@ -314,7 +314,7 @@ static int devices_main(int argc, char **argv, struct npl_err *err)
 		{"verbose", CLI_FLAG, &verbose, 0, 0, NULL,
 		 "what was found of each: library, processor, clocks, energy"},
 		CLI_THREADS_OPTION(&threads),
-		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		CLI_JSON_OPTION(&json),
 		{0}};
 	if (cli_parse(&cli_devices, options, argc, argv, &name, 1, &n_words, &help_printed, err) || help_printed)
 		return help_printed ? 0 : err->code;

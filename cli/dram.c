@@ -174,8 +174,8 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 		{"yaml", CLI_FLAG, &o.yaml, 0, 0, NULL, "the memory's parameters as a file to edit and run"},
 		CLI_THREADS_OPTION(&o.threads),
 		CLI_MEMORY_OPTION(&o.max_memory),
-		{"json", CLI_OUTPUT, &o.json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-		{"quiet", CLI_FLAG, &o.quiet, 0, 0, NULL, "no table, no progress"},
+		CLI_JSON_OPTION(&o.json),
+		CLI_QUIET_OPTION(&o.quiet, ""),
 		{0}};
 	if (cli_parse(&cli_dram, options, argc, argv, &o.trace, 1, &n_words, &help_printed, err) || help_printed)
 		return help_printed ? 0 : err->code;

@@ -220,8 +220,8 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 		{"set", CLI_SETTINGS, &c->set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the machine"},
 		CLI_THREADS_OPTION(&c->threads),
 		CLI_MEMORY_OPTION(&c->max_memory),
-		{"json", CLI_OUTPUT, &c->json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-		{"quiet", CLI_FLAG, &c->quiet, 0, 0, NULL, "no table, no progress"},
+		CLI_JSON_OPTION(&c->json),
+		CLI_QUIET_OPTION(&c->quiet, ""),
 		{0}};
 	if (cli_parse(&cli_exec, options, argc, argv, &o.path, 1, &n_words, &help_printed, err) || help_printed)
 		return help_printed ? 0 : err->code;

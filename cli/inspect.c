@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/message.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "npulab/progress.h"
 #include "reports/json.h"
 #include "reports/table.h"
@@ -257,15 +257,13 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	const struct cli_option options[] = {
 		{"devices", CLI_TEXT, &devices, 0, 0, "A,B,...", "devices to ask (default: " CLI_SIMULATED_DEVICES ")"},
-		{"set", CLI_SETTINGS, &sets, 0, 0, "DEVICE.KEY=VALUE",
-		 "a parameter (`npulab devices DEVICE --yaml` lists them)"},
-		{"batch", CLI_INT, &batch, 1, 1 << 20, "N",
-		 "samples per batch; default: the model's own, else 1 (docs/batches.md)"},
-		{"dim", CLI_LIST_OF_TEXT, &dim, 0, 0, "NAME=N", "a dimension that the model leaves open"},
+		CLI_SET_OPTION(&sets),
+		CLI_BATCH_OPTION(&batch),
+		CLI_DIM_OPTION(&dim),
 		CLI_THREADS_OPTION(&threads),
 		CLI_MEMORY_OPTION(&max_memory),
-		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no table, no progress, no warnings"},
-		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
+		CLI_QUIET_OPTION(&quiet, ", no warnings"),
+		CLI_JSON_OPTION(&json),
 		{0}};
 	if (cli_parse(&cli_inspect, options, argc, argv, &model, 1, &n_words, &help_printed, err) || help_printed)
 		return help_printed ? 0 : err->code;

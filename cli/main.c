@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/nearest.h"
 #include "npulab/cpu_features.h"
 #include "npulab/version.h"
 #include "options.h"

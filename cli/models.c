@@ -113,10 +113,7 @@ static int models_main(int argc, char **argv, struct npl_err *err)
 	bool help_printed;
 	int n_words;
 	int64_t threads = 0; /* --threads, which cli_parse applies; nothing here reads it */
-	const struct cli_option options[] = {
-		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-		CLI_THREADS_OPTION(&threads),
-		{0}};
+	const struct cli_option options[] = {CLI_JSON_OPTION(&json), CLI_THREADS_OPTION(&threads), {0}};
 	if (cli_parse(&cli_models, options, argc, argv, &no_words, 0, &n_words, &help_printed, err) || help_printed)
 		return help_printed ? 0 : err->code;
 	return list_models(json, err);

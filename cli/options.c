@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/nearest.h"
 #include "core/files/file.h"
 #include "core/files/words.h"
 #include "npulab/budget.h"

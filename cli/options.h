@@ -37,7 +37,7 @@ struct cli_option {       /* a table ends with name NULL */
 #define CLI_SIMULATED_DEVICES "tpu_v1,diannao"
 #define CLI_DEVICES           CLI_SIMULATED_DEVICES ",cpu"
 
-/* These make options with the same meaning in every command that computes. */
+/* These make options that have the same meaning and the same help in several commands. */
 #define CLI_DEVICES_OPTION(target, default_list)                                                                       \
 	{                                                                                                              \
 		"devices", CLI_TEXT, (target), 0, 0, "A,B,...",                                                        \
@@ -52,6 +52,56 @@ struct cli_option {       /* a table ends with name NULL */
 	{                                                                                                                      \
 		"max-memory", CLI_BYTES, (target), 1, INT64_MAX, "SIZE",                                                       \
 			"refuse what takes more: bytes, or with K, M, G, T, Ki, Mi, Gi, Ti (default: 80 % of what can be had)" \
+	}
+#define CLI_INPUT_OPTION(target)                                                                                       \
+	{                                                                                                              \
+		"input", CLI_LIST_OF_TEXT, (target), 0, 0, "[NAME=]FILE",                                              \
+			"samples (.npy, .pb); else the model's own, else random"                                       \
+	}
+#define CLI_BATCH_OPTION(target)                                                                                       \
+	{                                                                                                              \
+		"batch", CLI_INT, (target), 1, 1 << 20, "N",                                                           \
+			"samples per batch; default: the model's own, else 1 (docs/batches.md)"                        \
+	}
+#define CLI_DIM_OPTION(target)                                                                                         \
+	{                                                                                                              \
+		"dim", CLI_LIST_OF_TEXT, (target), 0, 0, "NAME=N", "a dimension that the model leaves open"            \
+	}
+#define CLI_SEED_OPTION(target)                                                                                        \
+	{                                                                                                              \
+		"seed", CLI_INT, (target), 0, INT64_MAX, "N", "of random samples (default 1)"                          \
+	}
+#define CLI_SET_OPTION(target)                                                                                         \
+	{                                                                                                              \
+		"set", CLI_SETTINGS, (target), 0, 0, "DEVICE.KEY=VALUE",                                               \
+			"a parameter (`npulab devices DEVICE --yaml` lists them)"                                      \
+	}
+#define CLI_HOST_OPTION(target)                                                                                        \
+	{                                                                                                              \
+		"host", CLI_TEXT, (target), 0, 0, "FILE",                                                              \
+			"the modelled host (default `npulab devices host --yaml`); --set host.KEY=VALUE"               \
+	}
+#define CLI_ENGINE_OPTION(target)                                                                                      \
+	{                                                                                                              \
+		"engine", CLI_TEXT, (target), 0, 0, "fast|rtl",                                                        \
+			"of the simulated machines that have both (default fast)"                                      \
+	}
+#define CLI_NO_ACCURACY_OPTION(target)                                                                                 \
+	{                                                                                                              \
+		"no-accuracy", CLI_FLAG, (target), 0, 0, NULL, "skip the float reference"                              \
+	}
+#define CLI_JSON_OPTION(target)                                                                                        \
+	{                                                                                                              \
+		"json", CLI_OUTPUT, (target), 0, 0, "FILE", "the machine-readable form; - for standard output"         \
+	}
+#define CLI_CSV_OPTION(target)                                                                                         \
+	{                                                                                                              \
+		"csv", CLI_OUTPUT, (target), 0, 0, "FILE", "one line per layer and device"                             \
+	}
+/* also: the rest of the help, such as ", no warnings" in commands that load a model */
+#define CLI_QUIET_OPTION(target, also)                                                                                 \
+	{                                                                                                              \
+		"quiet", CLI_FLAG, (target), 0, 0, NULL, "no table, no progress" also                                  \
 	}
 
 /* Adds "KEY=VALUE" to the list. Returns NPL_EUSAGE, with a message that begins with `label`, when the list has the key

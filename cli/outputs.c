@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "common.h"
-#include "core/base/text.h"
+#include "core/base/printable.h"
 #include "core/files/file.h"
 #include "npulab/tensor_file.h"
 #include "waiting.h"

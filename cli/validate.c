@@ -58,8 +58,8 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 		{"set", CLI_SETTINGS, &sets, 0, 0, "DEVICE.KEY=VALUE", "a parameter, to see what it does"},
 		CLI_THREADS_OPTION(&threads),
 		CLI_MEMORY_OPTION(&max_memory),
-		{"json", CLI_OUTPUT, &json, 0, 0, "FILE", "the machine-readable form; - for standard output"},
-		{"quiet", CLI_FLAG, &quiet, 0, 0, NULL, "no table, no progress"},
+		CLI_JSON_OPTION(&json),
+		CLI_QUIET_OPTION(&quiet, ""),
 		{0}};
 	if (cli_parse(&cli_validate, options, argc, argv, &machine, 1, &n_words, &help_printed, err) || help_printed)
 		return help_printed ? 0 : err->code;

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "core/base/text.h"
+#include "core/base/printable.h"
 #include "core/computer/clock.h"
 #include "npulab/progress.h"
 #include "npulab/thread.h"

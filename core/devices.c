@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/nearest.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "core/files/data_names.h"
 #include "device_impl.h"
 #include "device_inside.h"

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/nearest.h"
 #include "core/ops/ops.h"
 
 const struct npl_op_def npl_op_defs[NPL_OPS] = {

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/nearest.h"
+#include "core/base/printable.h"
 #include "core/files/settings.h"
 #include "core/files/words.h"
 #include "npulab/result.h"

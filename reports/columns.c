@@ -9,32 +9,9 @@
 #include <string.h>
 
 #include "cells.h"
-#include "csv_fields.h"
+#include "column_value.h"
 #include "energy_table.h"
 #include "value_notes.h"
-
-/* A value as columns.def gives it. A ratio may be infinite, which only CSV shows. */
-struct value {
-	enum { ABSENT, A_REAL, A_RATIO, A_COUNT, A_NUMBER, A_TEXT, A_BOOLEAN, AN_ENTRY, A_LAYER } kind;
-	union {
-		double real;
-		uint64_t count;
-		int64_t number;
-		const char *text;
-		bool boolean;
-		void (*of_entry)(struct npl_json *json, const struct npl_entry *entry);
-		void (*of_layer)(struct npl_json *json, const struct npl_layer_entry *layer);
-	};
-};
-#define REAL(x)          ((struct value){.kind = A_REAL, .real = (x)})
-#define RATIO(x)         ((struct value){.kind = A_RATIO, .real = (x)})
-#define COUNT(n)         ((struct value){.kind = A_COUNT, .count = (n)})
-#define NUMBER(n)        ((struct value){.kind = A_NUMBER, .number = (n)})
-#define TEXT(s)          ((struct value){.kind = A_TEXT, .text = (s)})
-#define BOOLEAN(b)       ((struct value){.kind = A_BOOLEAN, .boolean = (b)})
-#define NESTED(f)        ((struct value){.kind = AN_ENTRY, .of_entry = (f)})
-#define LAYER_NESTED(f)  ((struct value){.kind = A_LAYER, .of_layer = (f)})
-#define KNOWN(known, of) ((known) ? (of) : (struct value){.kind = ABSENT})
 
 /* The figures that "~" marks as modelled. */
 enum mark { UNMARKED, MARK_TIME, MARK_ENERGY };
@@ -45,16 +22,16 @@ struct column {
 	/* in the table of networks, in that of one layer; NULL: the column is not in this table */
 	const char *heading[2];
 	char align;
-	const char *(*show)(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
-			    bool is_model);
+	const char *(*show)(char buf[CELL], const struct npl_entry *e, const struct npl_column_value *v,
+			    const char *unit, bool is_model);
 	const char *unit;
 	enum mark mark;
-	struct value (*value)(struct npl_entry *e);
+	struct npl_column_value (*value)(struct npl_entry *e);
 };
 
 struct layer_column {
 	const char *key, *name; /* the name in JSON, and in CSV; NULL: it is not there */
-	struct value (*value)(struct npl_layer_entry *l);
+	struct npl_column_value (*value)(struct npl_layer_entry *l);
 };
 
 /* Returns `seconds`, a time of the host or a link in an entry or one of its rows. NAN: no such time was measured, since a
@@ -71,45 +48,40 @@ static bool has_clock(const struct npl_device_info *info)
 	return info && info->kind == NPL_KIND_SIMULATED && info->clock_hz > 0;
 }
 
-static const char *filled(const char *text)
-{
-	return *text ? text : NULL;
-}
-
 /* Cells of the tables. */
 
-static const char *show_text(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
-			     bool is_model)
+static const char *show_text(char buf[CELL], const struct npl_entry *e, const struct npl_column_value *v,
+			     const char *unit, bool is_model)
 {
 	(void)buf, (void)e, (void)unit, (void)is_model;
 	return v->text;
 }
 
-static const char *show_figure(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
-			       bool is_model)
+static const char *show_figure(char buf[CELL], const struct npl_entry *e, const struct npl_column_value *v,
+			       const char *unit, bool is_model)
 {
 	(void)e;
 	return figure(buf, v->real, unit, is_model);
 }
 
 /* Writes the energy of a sample; ">" and the known part where a component is absent. */
-static const char *show_least_figure(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
-				     bool is_model)
+static const char *show_least_figure(char buf[CELL], const struct npl_entry *e, const struct npl_column_value *v,
+				     const char *unit, bool is_model)
 {
 	if (isfinite(v->real) || e->f.known_joules_per_sample == 0)
 		return figure(buf, v->real, unit, is_model);
 	return least_figure(buf, e->f.known_joules_per_sample, unit, is_model);
 }
 
-static const char *show_share(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
-			      bool is_model)
+static const char *show_share(char buf[CELL], const struct npl_entry *e, const struct npl_column_value *v,
+			      const char *unit, bool is_model)
 {
 	(void)e, (void)unit;
 	return percent(buf, v->real, is_model ? "~" : "");
 }
 
-static const char *show_hundredths(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
-				   bool is_model)
+static const char *show_hundredths(char buf[CELL], const struct npl_entry *e, const struct npl_column_value *v,
+				   const char *unit, bool is_model)
 {
 	(void)e, (void)unit, (void)is_model;
 	if (!isfinite(v->real))
@@ -118,16 +90,16 @@ static const char *show_hundredths(char buf[CELL], const struct npl_entry *e, co
 	return buf;
 }
 
-static const char *show_count(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
-			      bool is_model)
+static const char *show_count(char buf[CELL], const struct npl_entry *e, const struct npl_column_value *v,
+			      const char *unit, bool is_model)
 {
 	(void)e, (void)unit;
 	snprintf(buf, CELL, "%s%" PRIu64, is_model ? "~" : "", v->count);
 	return buf;
 }
 
-static const char *show_error(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
-			      bool is_model)
+static const char *show_error(char buf[CELL], const struct npl_entry *e, const struct npl_column_value *v,
+			      const char *unit, bool is_model)
 {
 	(void)e, (void)unit, (void)is_model;
 	if (isnan(v->real))
@@ -136,8 +108,8 @@ static const char *show_error(char buf[CELL], const struct npl_entry *e, const s
 	return buf;
 }
 
-static const char *show_decibels(char buf[CELL], const struct npl_entry *e, const struct value *v, const char *unit,
-				 bool is_model)
+static const char *show_decibels(char buf[CELL], const struct npl_entry *e, const struct npl_column_value *v,
+				 const char *unit, bool is_model)
 {
 	(void)is_model;
 	if (isnan(v->real))
@@ -148,7 +120,7 @@ static const char *show_decibels(char buf[CELL], const struct npl_entry *e, cons
 
 /* The rows of columns.def as functions that compute their values: of_GROUP_NAME, both_NAME, field_NAME and key_NAME. */
 #define NPL_SHOWN(group, name, heading, layer_heading, align, show, unit, mark, of)                                    \
-	static struct value of_##group##_##name(struct npl_entry *e)                                                   \
+	static struct npl_column_value of_##group##_##name(struct npl_entry *e)                                        \
 	{                                                                                                              \
 		(void)e;                                                                                               \
 		return of;                                                                                             \
@@ -156,7 +128,7 @@ static const char *show_decibels(char buf[CELL], const struct npl_entry *e, cons
 #define NPL_COLUMN           NPL_SHOWN
 #define NPL_KEY(group, k, v) NPL_SHOWN(group, k, NULL, NULL, 0, NULL, NULL, UNMARKED, v)
 #define NPL_OF_LAYER(how, name, of)                                                                                    \
-	static struct value how##_##name(struct npl_layer_entry *l)                                                    \
+	static struct npl_column_value how##_##name(struct npl_layer_entry *l)                                         \
 	{                                                                                                              \
 		(void)l;                                                                                               \
 		return of;                                                                                             \
@@ -248,7 +220,7 @@ void npl_columns_row(struct npl_table *table, enum npl_column_group group, struc
 		const struct column *column = &columns[i];
 		if (!is_shown(column, group, e->context->single_layer))
 			continue;
-		const struct value value = column->value(e);
+		const struct npl_column_value value = column->value(e);
 		cells[n] = value.kind == ABSENT
 				   ? "-"
 				   : column->show(text[n], e, &value, column->unit, is_model[column->mark]);
@@ -257,41 +229,16 @@ void npl_columns_row(struct npl_table *table, enum npl_column_group group, struc
 	npl_table_row(table, cells);
 }
 
-/* Writes a value that is a number, a text or absent. */
-static void put_json(struct npl_json *json, const char *key, const struct value *v)
-{
-	switch (v->kind) {
-	case A_REAL:
-	case A_RATIO:
-		npl_json_double(json, key, v->real);
-		break;
-	case A_COUNT:
-		npl_json_u64(json, key, v->count);
-		break;
-	case A_NUMBER:
-		npl_json_i64(json, key, v->number);
-		break;
-	case A_TEXT:
-		npl_json_string(json, key, v->text);
-		break;
-	case A_BOOLEAN:
-		npl_json_number(json, key, v->boolean ? "true" : "false");
-		break;
-	default:
-		npl_json_null(json, key);
-	}
-}
-
 void npl_columns_json(struct npl_json *json, enum npl_column_group group, struct npl_entry *e)
 {
 	for (size_t i = 0; i < COLUMNS; i++) {
 		if (columns[i].group != group || !columns[i].key)
 			continue;
-		const struct value value = columns[i].value(e);
+		const struct npl_column_value value = columns[i].value(e);
 		if (value.kind == AN_ENTRY)
 			value.of_entry(json, e);
 		else
-			put_json(json, columns[i].key, &value);
+			npl_column_value_json(json, columns[i].key, &value);
 	}
 }
 
@@ -300,27 +247,12 @@ void npl_layer_columns_json(struct npl_json *json, struct npl_layer_entry *l)
 	for (size_t i = 0; i < LAYER_COLUMNS; i++) {
 		if (!layer_columns[i].key)
 			continue;
-		const struct value value = layer_columns[i].value(l);
+		const struct npl_column_value value = layer_columns[i].value(l);
 		if (value.kind == A_LAYER)
 			value.of_layer(json, l);
 		else
-			put_json(json, layer_columns[i].key, &value);
+			npl_column_value_json(json, layer_columns[i].key, &value);
 	}
-}
-
-/* Writes a value. "inf" is an exact one, without any noise; "-inf" is infinite or NaN where float32 is not. */
-static void put_csv(FILE *out, const struct value *v)
-{
-	if (v->kind == A_RATIO && isinf(v->real))
-		fputs(v->real > 0 ? "inf" : "-inf", out);
-	else if (v->kind == A_REAL || v->kind == A_RATIO)
-		npl_csv_put_double(out, v->real);
-	else if (v->kind == A_COUNT)
-		fprintf(out, "%" PRIu64, v->count);
-	else if (v->kind == A_NUMBER)
-		fprintf(out, "%" PRId64, v->number);
-	else if (v->kind == A_TEXT)
-		npl_csv_put_text(out, v->text);
 }
 
 void npl_layer_columns_csv_names(FILE *out)
@@ -339,9 +271,9 @@ void npl_layer_columns_csv(FILE *out, struct npl_layer_entry *l)
 	for (size_t i = 0; i < LAYER_COLUMNS; i++) {
 		if (!layer_columns[i].name)
 			continue;
-		const struct value value = layer_columns[i].value(l);
+		const struct npl_column_value value = layer_columns[i].value(l);
 		fputs(comma, out);
-		put_csv(out, &value);
+		npl_column_value_csv(out, &value);
 		comma = ",";
 	}
 }

@@ -9,7 +9,7 @@
 
 #include "cells.h"
 #include "columns.h"
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "energy_table.h"
 #include "frontend/session/host_reasons.h"
 #include "layer_table.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A conformance run as a person reads it: every case, then the counts and what is missing. */
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "npulab/report.h"
 #include "table.h"
 

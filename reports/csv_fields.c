@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/printable.h"
 #include "core/files/settings.h"
 
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD, for a byte that is not UTF-8, as in the JSON of the same run */

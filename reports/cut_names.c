@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/printable.h"
 
 /* Returns the bytes of the text's first characters that fit in so many columns. */
 static size_t head_bytes(const char *text, int columns)

@@ -5,11 +5,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "cells.h"
+#include "core/base/message.h"
 #include "npulab/report.h"
 #include "table.h"
-
-enum { CELL = 40 };
 
 static void put_row(struct npl_table *table, const char *name, const char *value, const char *remark)
 {

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/printable.h"
 #include "core/files/settings.h"
 #include "npulab/cpu_features.h"
 #include "npulab/version.h"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "npulab/causes.h"
 
 const struct npl_device_info *npl_layer_machine(const struct npl_device_report *report, const struct npl_layer_run *row)
@@ -15,12 +15,6 @@ const struct npl_device_info *npl_layer_machine(const struct npl_device_report *
 	if (row->device == NPL_ON_HOST)
 		return NULL;
 	return report->n_parts ? &report->part[row->device].info : &report->info;
-}
-
-const char *npl_role_name(enum npl_role role)
-{
-	static const char *const names[] = {[NPL_RAN] = "ran", [NPL_FUSED] = "fused", [NPL_VIEW] = "view"};
-	return names[role];
 }
 
 static void take_energy(const struct npl_energy *energy, int n, struct npl_layer_figures *f)

@@ -45,9 +45,6 @@ void npl_layer_figures_all(const struct npl_device_report *report, const struct 
 /* Writes "538 more layers"; returns buf. */
 const char *npl_layers_left_text(const struct npl_report_context *context, char *buf, size_t n);
 
-/* Returns "ran", "fused" or "view". */
-const char *npl_role_name(enum npl_role role);
-
 /* Returns the machine that ran the row; for a placement, one of its parts. NULL: the host. */
 const struct npl_device_info *npl_layer_machine(const struct npl_device_report *report,
 						const struct npl_layer_run *row);

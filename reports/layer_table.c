@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cells.h"
-#include "core/base/text.h"
+#include "core/base/printable.h"
 #include "layer_figures.h"
 #include "layer_table_impl.h"
 

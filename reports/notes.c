@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "energy_table.h"
 #include "layer_table.h"
 #include "npulab/cpu_features.h"

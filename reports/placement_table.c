@@ -6,10 +6,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "cells.h"
 #include "npulab/report.h"
 #include "table.h"
 
-#define CELL     48
 #define LINE     80 /* columns of the chart of time */
 #define LABEL    24
 #define BAR      (LINE - LABEL - 8) /* without the borders and the share of time that it works */

@@ -6,6 +6,7 @@
 
 #include "json.h"
 #include "npulab/report.h"
+#include "roofline_columns.h"
 #include "unavailable.h"
 
 static const char *from_name(const struct npl_roofline_device *d)
@@ -17,49 +18,28 @@ static void put_roofs(struct npl_json *json, const struct npl_roofline_device *d
 {
 	npl_json_open(json, "roofs", '[');
 	for (int i = 0; i < d->n_roofs; i++) {
+		const struct npl_roofline_row row = npl_roof_row(d, i);
 		npl_json_open(json, NULL, '{');
-		npl_json_string(json, "precision", npl_roofline_precision(d, i));
-		npl_json_double(json, "peak_ops_per_second", 2 * d->roof[i].macs_per_second);
-		npl_json_double(json, "ridge_macs_per_byte", npl_roofline_ridge(d, i));
-		npl_json_text(json, "how", d->roof[i].explanation);
+		npl_roofline_columns_json(json, &row);
 		npl_json_close(json, '}');
 	}
 	npl_json_close(json, ']');
-}
-
-static void put_figures(struct npl_json *json, const struct npl_roofline_device *d, const struct npl_roofline_point *p)
-{
-	npl_json_string(json, "precision", npl_roofline_precision(d, p->roof));
-	npl_json_u64(json, "macs", p->macs);
-	npl_json_u64(json, "weight_bytes", p->weight_bytes);
-	npl_json_u64(json, "input_bytes", p->input_bytes);
-	npl_json_u64(json, "output_bytes", p->output_bytes);
-	npl_json_double(json, "bytes", p->bytes);
-	npl_json_double(json, "crossed_bytes", p->crossed_bytes);
-	npl_json_double(json, "seconds", p->seconds);
-	npl_json_double(json, "macs_per_byte", p->macs_per_byte);
-	npl_json_double(json, "ops_per_second", p->ops_per_second);
-	npl_json_double(json, "roof_ops_per_second", p->roof_ops_per_second);
-	npl_json_double(json, "share", p->share);
-	npl_json_string(json, "lower_roof", isfinite(p->share) ? p->memory_bound ? "memory" : "peak" : NULL);
-	npl_json_string(json, "bound", p->bound);
 }
 
 static void put_points(struct npl_json *json, const struct npl_roofline *r, const struct npl_roofline_device *d)
 {
 	npl_json_i64(json, "batches", d->batches);
 	npl_json_open(json, "network", '{');
-	if (d->n_points)
-		put_figures(json, d, &d->network);
+	if (d->n_points) {
+		const struct npl_roofline_row network = npl_point_row(r, d, &d->network);
+		npl_roofline_columns_json(json, &network);
+	}
 	npl_json_close(json, '}');
 	npl_json_open(json, "layers", '[');
 	for (int i = 0; i < d->n_points; i++) {
-		const struct npl_node *node = &r->graph->node[d->point[i].node];
+		const struct npl_roofline_row row = npl_point_row(r, d, &d->point[i]);
 		npl_json_open(json, NULL, '{');
-		npl_json_i64(json, "index", d->point[i].node);
-		npl_json_string(json, "name", node->name);
-		npl_json_string(json, "op", npl_op_defs[node->op].name);
-		put_figures(json, d, &d->point[i]);
+		npl_roofline_columns_json(json, &row);
 		npl_json_close(json, '}');
 	}
 	npl_json_close(json, ']');

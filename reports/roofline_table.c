@@ -3,102 +3,37 @@
  * Rooflines as a person reads them: the roofs of all devices, then each device's layers below its roof. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "npulab/report.h"
+#include "roofline_columns.h"
 #include "table.h"
 #include "unavailable.h"
 
-#define CELL 48
-
-static const char *mark(const struct npl_roofline_device *d)
-{
-	return d->roofs_origin == NPL_TIME_MODELLED ? "~" : "";
-}
-
-static const char *figure(char *buf, double value, const char *unit, const char *mark)
-{
-	char text[32];
-	npl_si_text(value, unit, text, sizeof text);
-	snprintf(buf, CELL, "%s%s", isfinite(value) ? mark : "", text);
-	return buf;
-}
-
-/* Writes MACs per byte with three digits and no prefix. */
-static const char *intensity(char *buf, double value)
-{
-	if (!isfinite(value))
-		snprintf(buf, CELL, "-");
-	else if (value >= 99.95)
-		snprintf(buf, CELL, "%.0f", value);
-	else
-		snprintf(buf, CELL, "%.*f", value >= 9.995 ? 1 : 2, value);
-	return buf;
-}
-
-static const char *share(char *buf, const struct npl_roofline_point *p, const char *mark)
-{
-	if (!isfinite(p->share))
-		snprintf(buf, CELL, "-");
-	else
-		snprintf(buf, CELL, p->share < 0.0995 ? "%s%.2g %%" : "%s%.1f %%", mark, 100 * p->share);
-	return buf;
-}
-
 static void put_roofs(FILE *out, const struct npl_roofline *r)
 {
-	enum { COLUMNS = 5 };
-	static const char *const header[COLUMNS] = {"DEVICE", "FORMAT", "PEAK", "MEMORY", "RIDGE MAC/B"};
 	struct npl_table table;
-	npl_table_open(&table, "llrrr", header);
+	const int columns = npl_roofs_open(&table);
 	for (int d = 0; d < r->n_devices; d++) {
-		npl_table_unavailable(&table, &r->unavailable, d, COLUMNS);
-		const struct npl_roofline_device *device = &r->device[d];
-		for (int i = 0; i < device->n_roofs; i++) {
-			char p[CELL], m[CELL], g[CELL];
-			const char *cells[] = {
-				device->instance, npl_roofline_precision(device, i),
-				figure(p, 2 * device->roof[i].macs_per_second, "OP/s", mark(device)),
-				isinf(device->memory_bytes_per_second)
-					? "no limit"
-					: figure(m, device->memory_bytes_per_second, "B/s", mark(device)),
-				intensity(g, npl_roofline_ridge(device, i))};
-			npl_table_row(&table, cells);
+		npl_table_unavailable(&table, &r->unavailable, d, columns);
+		for (int i = 0; i < r->device[d].n_roofs; i++) {
+			const struct npl_roofline_row row = npl_roof_row(&r->device[d], i);
+			npl_roofline_columns_row(&table, &row);
 		}
 	}
-	npl_table_unavailable(&table, &r->unavailable, r->n_devices, COLUMNS);
+	npl_table_unavailable(&table, &r->unavailable, r->n_devices, columns);
 	npl_table_print(&table, out);
 	npl_table_close(&table);
-}
-
-static void put_point(struct npl_table *table, const struct npl_roofline *r, const struct npl_roofline_device *d,
-		      const struct npl_roofline_point *p)
-{
-	const struct npl_node *node = p->node < 0 ? NULL : &r->graph->node[p->node];
-	const double n = (double)d->batches;
-	char b[CELL], i[CELL], t[CELL], o[CELL], f[CELL], s[CELL];
-	const char *cells[] = {node ? node->name : "network",
-			       node ? npl_op_defs[node->op].name : "",
-			       figure(b, p->bytes / n, "B", ""),
-			       intensity(i, p->macs ? p->macs_per_byte : NAN),
-			       figure(t, p->seconds / n, "s", mark(d)),
-			       figure(o, p->macs ? p->ops_per_second : NAN, "", mark(d)),
-			       figure(f, p->macs ? p->roof_ops_per_second : NAN, "", mark(d)),
-			       share(s, p, mark(d)),
-			       p->bound ? p->bound : "-"};
-	npl_table_row(table, cells);
 }
 
 static void put_points(FILE *out, const struct npl_roofline *r, const struct npl_roofline_device *d)
 {
 	struct npl_table table;
-	const char *header[] = {d->instance, "OPERATOR", "BYTES", "MAC/B", "TIME", "OP/S", "ROOF", "OF ROOF", "BOUND"};
-	npl_table_open(&table, "lkrrrrrrl", header);
-	for (int i = 0; i < d->n_points; i++)
-		put_point(&table, r, d, &d->point[i]);
-	if (d->n_points)
-		put_point(&table, r, d, &d->network);
+	npl_points_open(&table, d);
+	for (int i = 0; i <= d->n_points && d->n_points; i++) {
+		const struct npl_roofline_row row = npl_point_row(r, d, i < d->n_points ? &d->point[i] : &d->network);
+		npl_roofline_columns_row(&table, &row);
+	}
 	fputc('\n', out);
 	npl_table_print(&table, out);
 	npl_table_close(&table);

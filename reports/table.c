@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
-#include "core/base/text.h"
+#include "core/base/printable.h"
 #include "cut_names.h"
 
 /* Returns a copy that cannot break a line or control a terminal; NULL when memory is short. */

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "cells.h"
+#include "core/base/message.h"
 #include "npulab/report.h"
 #include "table.h"
 
-#define CELL    40
 #define COLUMNS 7
 
 /* A row's figures are in one unit: its own, a share in percent, or one with a prefix that suits what is published. */

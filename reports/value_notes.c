@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 
 #define LAYERS_NAMED 3 /* layers named of those whose sums wrapped: the JSON has all */
 

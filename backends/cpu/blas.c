@@ -10,7 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "core/computer/library_env.h"
 
 /* Threads of OpenBLAS wait for more work by spinning for 2^N ticks: 30 ms at its own choice of 26, in which they take

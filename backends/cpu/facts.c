@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "core/int8/int8.h"
 #include "cpu.h"
 #include "npulab/cpu_features.h"

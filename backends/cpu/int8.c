@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 #include "core/base/dtype.h"
+#include "core/base/message.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "core/computer/clock.h"
 #include "core/int8/layer.h"
 #include "core/integer.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "core/computer/clock.h"
 #include "cpu.h"
 

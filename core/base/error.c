@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "text.h"
+#include "printable.h"
 
 int npl_fail(struct npl_err *err, int code, const char *format, ...)
 {

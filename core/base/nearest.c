@@ -3,14 +3,15 @@
  * The nearest known word to a misspelt one: Levenshtein's edit distance, where replacing a letter by the same letter in
  * the other case costs a quarter of an edit. A shortened word means the name that it begins: "tpu" means "tpu_v1",
  * though "cpu" is fewer edits away. A name whose distance is more than a third of the letters is not near. */
-#include "core/base/arith.h"
-#include "text.h"
+#include "nearest.h"
 
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+#include "core/base/arith.h"
 
 #define LONGEST         128 /* the most letters that are compared; keys and operator names are shorter */
 #define LEAST_BEGINNING 4   /* the fewest letters of a name that another word may begin with */

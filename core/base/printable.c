@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * A user's text on terminals (core/base/text.h): well-formed UTF-8 by the table of RFC 3629, characters that control a
+ * A user's text on terminals (printable.h): well-formed UTF-8 by the table of RFC 3629, characters that control a
  * terminal or turn the direction of what follows them, and the columns that characters take, by Unicode 15's East Asian
  * Width. */
 #include <stdbool.h>
 #include <string.h>
 
-#include "text.h"
+#include "printable.h"
 
 struct range {
 	uint32_t first, last;

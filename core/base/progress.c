@@ -8,7 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "text.h"
+#include "printable.h"
 
 enum { NAME_BYTES = 80, UNIT_BYTES = 24 };
 

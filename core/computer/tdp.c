@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "core/files/csv.h"
 #include "core/files/data_names.h"
 #include "npulab/device.h"

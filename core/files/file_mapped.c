@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
-#include "core/base/text.h"
+#include "core/base/printable.h"
 #include "file_impl.h"
 
 struct npl_mapping {

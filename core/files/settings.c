@@ -9,7 +9,7 @@
 #include <string.h>
 #include <yaml.h>
 
-#include "core/base/text.h"
+#include "core/base/nearest.h"
 #include "file.h"
 #include "words.h"
 

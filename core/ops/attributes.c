@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "ops.h"
 
 static const char *attr_type_name(enum npl_attr_type type)

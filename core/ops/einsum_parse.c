@@ -4,7 +4,7 @@
  * that occur once, in alphabetical order, after the dimensions of "...". */
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "einsum.h"
 
 static int label_of(char c)

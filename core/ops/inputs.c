@@ -3,7 +3,7 @@
  * Checks that every shape rule begins or ends with. */
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "ops.h"
 
 int op_inputs(const struct npl_tensor *const *in, int n_in, int required, enum npl_dtype dtype, struct npl_err *err)

@@ -4,7 +4,7 @@
  * around a tensor; a negative pad cuts elements off, before anything is mirrored or repeated. Pads and value are
  * attributes before opset 11, inputs from then on; opset 18 brought the axes that are padded. Numbers and bool. */
 #include "cast.h"
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "elements.h"
 #include "ops.h"
 

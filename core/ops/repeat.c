@@ -2,7 +2,7 @@
  *
  * Expand (broadcasts to a shape, both ways: the shape may have dimensions of 1 where the input has more) and Tile (the
  * whole tensor again and again along each dimension). Any type; the shape and the repeats are constant inputs. */
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "ops.h"
 
 OP_ATTRS(op_repeat_attrs)

@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "cast.h"
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "elements.h"
 #include "ops.h"
 

@@ -5,7 +5,7 @@
  * a negative step the start to [0, size - 1] and the end to [-1, size - 1]. Lists are attributes before opset 10,
  * constant inputs from then on; steps, which may be negative, came with opset 10. */
 #include "core/base/arith.h"
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "ops.h"
 #include "strided.h"
 

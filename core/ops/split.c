@@ -5,7 +5,7 @@
  * may be smaller. */
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "ops.h"
 
 OP_ATTRS(op_split_attrs)

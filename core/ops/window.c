@@ -5,7 +5,7 @@
  * kernels over three dimensions. */
 #include "window.h"
 #include "core/base/arith.h"
-#include "core/base/text.h"
+#include "core/base/message.h"
 
 #include <string.h>
 

@@ -17,6 +17,7 @@
 #include "npulab/progress.h"
 #include "npulab/sha256.h"
 #include "passes.h"
+#include "report_copy.h"
 
 #define NOISE_BYTES ((size_t)1 << 30) /* most bytes of values that are kept to judge layers by */
 

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/message.h"
+#include "core/base/nearest.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "core/device_inside.h"
 #include "core/files/data_names.h"
 #include "instance.h"
@@ -330,67 +331,4 @@ int npl_host_open(const struct npl_compare_options *options, struct npl_device *
 	}
 	npl_arena_free(&arena);
 	return rc;
-}
-
-/* Copies into the comparison what must outlive the device. */
-int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report,
-			struct npl_err *err)
-{
-	int n;
-	const struct npl_param_value *from = npl_device_settings(device, &n);
-	struct npl_param_value *settings = npl_arena_array(&c->arena, (size_t)n + 1, sizeof *settings);
-	report->info = *npl_device_get_info(device);
-	report->name = npl_arena_strdup(&c->arena, npl_device_name(device));
-	report->instance = npl_arena_strdup(&c->arena, npl_device_instance(device));
-	report->note = npl_device_keep_notes(device, &c->arena, &report->n_notes);
-	bool ok = settings && report->name && report->instance && report->note;
-	for (int i = 0; i < n && ok; i++) {
-		settings[i] = from[i];
-		settings[i].value = npl_arena_strdup(&c->arena, from[i].value);
-		ok = settings[i].value != NULL;
-	}
-	if (!ok)
-		return npl_no_memory(err);
-	report->setting = settings;
-	report->n_settings = n;
-	if (npl_device_sha256(device))
-		snprintf(report->machine_sha256, sizeof report->machine_sha256, "%s", npl_device_sha256(device));
-	return 0;
-}
-
-/* Copies a string into the comparison's arena. False: out of memory, or there is no string. */
-static bool keep(struct npl_comparison *c, const char **text)
-{
-	if (*text)
-		*text = npl_arena_strdup(&c->arena, *text);
-	return *text != NULL;
-}
-
-static bool keep_energies(struct npl_comparison *c, struct npl_energy *energy, int n)
-{
-	bool ok = true;
-	for (int e = 0; e < n; e++)
-		ok = keep(c, &energy[e].component) && keep(c, &energy[e].origin) && ok;
-	return ok;
-}
-
-/* Copies the strings that belong to devices and sessions, which are about to close. */
-int npl_report_keep_strings(struct npl_comparison *c, struct npl_run *run, struct npl_err *err)
-{
-	bool ok = keep_energies(c, run->energy, run->n_energy);
-	for (int i = 0; i < run->n_layers; i++) {
-		struct npl_layer_run *row = &run->layer[i];
-		ok = keep(c, &row->ran_on) && ok;
-		ok = (!row->note || keep(c, &row->note)) && ok;
-		ok = (!row->placed_by || keep(c, &row->placed_by)) && ok;
-		ok = keep_energies(c, row->result.energy, row->result.n_energy) && ok;
-	}
-	for (int r = 0; r < run->n_resources; r++) {
-		struct npl_resource *resource = &run->resource[r];
-		ok = keep(c, &resource->name) && ok;
-		ok = (!resource->device_name || keep(c, &resource->device_name)) && ok;
-		ok = (!resource->energy_origin || keep(c, &resource->energy_origin)) && ok;
-		ok = (!resource->energy_within || keep(c, &resource->energy_within)) && ok;
-	}
-	return ok ? 0 : npl_no_memory(err);
 }

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/nearest.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "frontend/session/layer_pattern.h"
 
 static double cycles_of(const struct npl_layer_run *row)

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/message.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "core/computer/clock.h"
 #include "core/op_functions.h"
 #include "devices_open.h"
@@ -20,6 +20,7 @@
 #include "npulab/progress.h"
 #include "npulab/sha256.h"
 #include "repeats.h"
+#include "report_copy.h"
 
 #define MOST_REPEATS 1000
 static const struct npl_repeats_rule measured_runs = {
@@ -397,19 +398,22 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 	int rc = device && c->device ? one_node_graph(c, spec, &w, &y, err) : npl_no_memory(err);
 	if (!rc)
 		rc = npl_devices_open(&open_options, device, &c->unavailable, err);
+	for (int d = 0; d < options->n_devices && !rc; d++)
+		if (device[d])
+			rc = npl_report_describe(c, device[d], &c->device[c->n_devices++], err);
+	if (!rc && spec->check_devices)
+		rc = spec->check_devices(spec->check_data, c, err);
 	if (!rc && options->programs && device[0])
 		rc = npl_device_dump_programs(device[0], options->programs, err);
+	struct npl_device_report *report = c->device;
 	for (int d = 0; d < options->n_devices && !rc; d++) {
 		if (!device[d])
 			continue;
-		struct npl_device_report *report = &c->device[c->n_devices++];
 		npl_progress_part(npl_device_instance(device[d]), "device", d + 1, options->n_devices);
-		rc = npl_report_describe(c, device[d], report, err);
-		if (!rc)
-			rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d], report,
-					output, err);
+		rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d], report, output, err);
 		if (!rc)
 			rc = npl_report_keep_strings(c, &report->run, err);
+		report++;
 	}
 	for (int d = 0; device && d < options->n_devices; d++)
 		npl_device_close(device[d]);

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/message.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "core/files/file.h"
 #include "frontend/import/onnx_survey.h"
 #include "impl.h"

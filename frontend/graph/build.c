@@ -5,7 +5,7 @@
 #include "build.h"
 
 #include "core/base/grow.h"
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include <stdlib.h>
 
 #include "core/base/refuse.h"

@@ -4,7 +4,6 @@
 #include "build.h"
 #include "core/base/grow.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include <stdlib.h>
 
 /* Turns the names of the nodes' inputs into value indices, and makes scratch for the widest node. */

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "build.h"
+#include "core/base/message.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 
 #define MOST 100 /* the most warnings, so that a network with many faults does not fill the screen */
 

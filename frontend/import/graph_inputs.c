@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/nearest.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "frontend/graph/values.h"
 #include "npulab/tensor_file.h"
 

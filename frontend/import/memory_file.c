@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/dtype.h"
-#include "core/base/text.h"
+#include "core/base/nearest.h"
 #include "core/files/file.h"
 #include "core/files/words.h"
 #include "npulab/graph.h"

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/nearest.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "core/files/data_names.h"
 #include "core/files/settings.h"
 #include "core/param_rows.h"

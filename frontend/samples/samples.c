@@ -6,8 +6,9 @@
 #include <unistd.h>
 
 #include "core/base/arith.h"
+#include "core/base/message.h"
+#include "core/base/nearest.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "frontend/graph/follow.h"
 #include "frontend/graph/values.h"
 #include "npulab/model.h"

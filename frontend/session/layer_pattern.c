@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/nearest.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "expression.h"
 
 #define SHOWN_BYTES ((size_t)60) /* the bytes of an expression that a message about it shows */

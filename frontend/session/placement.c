@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "core/files/file.h"
 #include "core/files/words.h"
 #include "layer_pattern.h"

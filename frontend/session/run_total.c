@@ -98,6 +98,12 @@ void npl_run_free(struct npl_run *run)
 	*run = (struct npl_run){0};
 }
 
+const char *npl_role_name(enum npl_role role)
+{
+	static const char *const names[] = {[NPL_RAN] = "ran", [NPL_FUSED] = "fused", [NPL_VIEW] = "view"};
+	return names[role];
+}
+
 bool npl_row_on_host(const struct npl_layer_run *row)
 {
 	return row->role == NPL_RAN && row->device == NPL_ON_HOST;

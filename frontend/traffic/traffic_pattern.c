@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
-#include "core/base/text.h"
+#include "core/base/nearest.h"
 #include "traffic_impl.h"
 
 #define SPAN_BYTES   (UINT64_C(1) << 32)

@@ -6,14 +6,16 @@
  * that made them.
  *
  *     struct npl_range *ranges = calloc(graph->n_values, sizeof *ranges);
+ *     if (!ranges) ...
  *     for (int v = 0; v < graph->n_values; v++)
  *             ranges[v] = NPL_RANGE_EMPTY;
- *     npl_evaluate(graph, inputs, reference_outputs, ranges, &err); // the float oracle, and calibration
+ *     if (npl_evaluate(graph, inputs, reference_outputs, ranges, &err)) ... // the float oracle, and calibration
  *     struct npl_session_options options = {.n_devices = 1, .device = &dev, .ranges = ranges};
- *     npl_session_open(graph, &options, &s, &err);
- *     npl_session_run(s, inputs, outputs, &run, &err);
+ *     if (npl_session_open(graph, &options, &s, &err)) ...
+ *     if (npl_session_run(s, inputs, outputs, &run, &err)) ...
  *     npl_run_free(&run);
  *     npl_session_close(s);
+ *     free(ranges);
  *
  * Ownership: inputs are borrowed for the call; outputs are allocated by the call and freed by the caller
  * (npl_tensor_free). The graph and the devices must outlive the session. One thread at a time.
@@ -68,7 +70,8 @@ void npl_session_close(struct npl_session *session); /* accepts NULL */
  * a scale stands for scale * (q - zero_point). Results that stay inside a pass are not seen. NULL: no observer. */
 void npl_session_observe(struct npl_session *session, const struct npl_value_observer *observer);
 
-/* Says whether any layer runs on the device with this index. A view, or a layer of the host, does not count. */
+/* Says whether any layer runs on the device with this index, or a layer group converts values there. A view, or a layer
+ * of the host, does not count. */
 bool npl_session_uses(const struct npl_session *session, int device);
 /* Says whether any scale of the session comes from calibration. False: the model has all scales itself, or float32
  * needs none. */
@@ -82,6 +85,7 @@ enum npl_role {
 	NPL_FUSED, /* in the same pass as a layer before it */
 	NPL_VIEW,  /* a new shape for the same data: nothing moves */
 };
+const char *npl_role_name(enum npl_role role); /* "ran", "fused", "view" */
 
 /* One node's share of a run. */
 struct npl_layer_run {

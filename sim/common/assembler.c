@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/nearest.h"
 #include "core/files/words.h"
 #include "program.h"
 

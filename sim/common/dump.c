@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/printable.h"
 
 int sim_take_memory(const uint8_t *memory, size_t memory_bytes, size_t bytes, struct npl_memory_image *image,
 		    struct npl_err *err)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "container.h"
-#include "core/base/text.h"
+#include "core/base/printable.h"
 #include "core/device_inside.h"
 #include "core/files/file.h"
 #include "core/program.h"

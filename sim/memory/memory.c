@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/nearest.h"
 #include "core/files/data_names.h"
 #include "core/params_impl.h"
 #include "core/setting_location.h"

@@ -347,7 +347,10 @@ Test(cli_bad_input, impossible_layers_are_refused)
 		{2, "--type is max or average", LAYER("pool", "--input", "1x3x8x8", "--kernel", "2", "--type", "min")},
 		{2, "tpu_v1 computes in int8",
 		 LAYER("gemm", "-m", "2", "-n", "2", "-k", "2", "--precision", "float32")},
-		{2, "--precision int4", LAYER("gemm", "-m", "2", "-n", "2", "-k", "2", "--precision", "int4")},
+		{2,
+		 "--precision int4: there is no such number format, expected int8, int8x16, Q6.10, float32, tf32, "
+		 "float16 or bfloat16",
+		 LAYER("gemm", "-m", "2", "-n", "2", "-k", "2", "--precision", "int4")},
 		{2, "computes no values for --output",
 		 LAYER("gemm", "-m", "2", "-n", "2", "-k", "2", "--timing-only", "--output", "@/y.npy")},
 	};

@@ -508,3 +508,15 @@ Test(cli_layer, options_of_integers)
 		cli_free(&r);
 	}
 }
+
+/* The usage line, which is a text of its own, names the kinds of layers that there are. */
+Test(cli_layer, usage_names_the_kinds)
+{
+	static const char expected[] = "none of gemm, conv, pool\n";
+	struct cli_result unknown = cli_run(&(struct cli_run_options){0}, "layer", "softmax");
+	struct cli_result help = cli_run(&(struct cli_run_options){0}, "layer", "--help");
+	cr_assert(unknown.status == 2 && strstr(unknown.err, expected), "%d %s", unknown.status, unknown.err);
+	cr_assert(!help.status && strstr(help.out, "layer gemm|conv|pool OPTIONS"), "%d %s", help.status, help.out);
+	cli_free(&unknown);
+	cli_free(&help);
+}

@@ -5,9 +5,10 @@
  * on standard output. The clock is the test's, except runs of the program that wait for a trace which comes late. */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <string.h>
 
 #include "cli/waiting.h"
-#include "core/base/text.h"
+#include "core/base/printable.h"
 #include "npulab/layer_group.h"
 #include "npulab/progress.h"
 #include "tests/kit/cli_run.h"

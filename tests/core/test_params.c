@@ -6,8 +6,9 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/nearest.h"
 #include "core/files/settings.h"
 #include "npulab/device.h"
 #include "tests/kit/cli_run.h"

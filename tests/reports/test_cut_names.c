@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/printable.h"
 
 static void cut_all(char **text, const char *const *name, int n, int width)
 {

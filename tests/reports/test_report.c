@@ -5,8 +5,10 @@
 #include <criterion/criterion.h>
 #include <jansson.h>
 #include <math.h>
+#include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
+#include "core/base/printable.h"
 #include "npulab/report.h"
 #include "npulab/single_layer.h"
 #include "reports/json.h"

@@ -15,8 +15,8 @@
 #include "backends/cuda/products/channels_last.h"
 #include "core/base/half.h"
 #include "core/base/memory_plan.h"
+#include "core/base/message.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "layout.h"
 
 /* Pinned memory is taken from the whole computer; above this limit transfers use the tensors' own memory. */

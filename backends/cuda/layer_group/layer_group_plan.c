@@ -9,7 +9,7 @@
 #include "backends/cuda/load/alignment.h"
 #include "backends/cuda/products/channels_last.h"
 #include "core/base/memory_plan.h"
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "layer_group.h"
 #include "layout.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/base/message.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "core/computer/clock.h"
 #include "npulab/thread.h"
 #include "nvml.h"

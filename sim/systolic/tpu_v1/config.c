@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "core/base/arith.h"
+#include "core/base/message.h"
 #include "core/base/refuse.h"
-#include "core/base/text.h"
 #include "core/param_rows.h"
 #include "tpu.h"
 

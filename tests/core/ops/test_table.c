@@ -8,8 +8,9 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/nearest.h"
 #include "core/op_functions.h"
 #include "core/ops/ops.h"
 

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "frontend/compare/draw.h"
 #include "npulab/single_layer.h"
 #include "tests/kit/support.h"
@@ -52,6 +53,36 @@ static double joules_of(const struct npl_layer_run *row, const char *component)
 		if (!strcmp(row->result.energy[i].component, component))
 			return row->result.energy[i].joules;
 	return -1;
+}
+
+static int refuse_all(void *check_data, const struct npl_comparison *c, struct npl_err *err)
+{
+	int *n_described = check_data;
+	cr_assert_eq(c->n_devices, 2);
+	for (int d = 0; d < c->n_devices; d++) {
+		*n_described += c->device[d].name && c->device[d].info.kind == NPL_KIND_SIMULATED;
+		cr_assert_null(c->device[d].run.layer, "%s ran before the check", c->device[d].name);
+	}
+	return npl_fail(err, NPL_EUSAGE, "not these devices");
+}
+
+/* A caller's check sees the devices before any of them has run, and its refusal is that of the call. */
+Test(single_layer, a_check_comes_before_any_run)
+{
+	static const char *const devices[] = {"tpu_v1", "diannao"};
+	int n_described = 0;
+	const struct npl_layer_spec spec = {.op = NPL_OP_GEMM,
+					    .x = npl_shape_of(2, 4, 4),
+					    .outputs = 4,
+					    .attrs = {.opset = 13, .gemm = {.alpha = 1, .beta = 1, .trans_b = true}},
+					    .check_devices = refuse_all,
+					    .check_data = &n_described};
+	const struct npl_compare_options options = {.device_names = devices, .n_devices = 2};
+	struct npl_comparison c;
+	struct npl_err err;
+	cr_assert_eq(npl_single_layer(&spec, &options, &c, NULL, &err), NPL_EUSAGE);
+	cr_assert_str_eq(err.msg, "not these devices");
+	cr_assert_eq(n_described, 2);
 }
 
 /* Gemms of more and more rows: at first all is in the unified buffer, then the larger result comes and goes, in the end

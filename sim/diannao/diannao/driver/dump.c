@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "driver_impl.h"
 #include "sim/common/dump.h"
 

@@ -4,7 +4,7 @@
  * locations of tensors. */
 #include <inttypes.h>
 
-#include "core/base/text.h"
+#include "core/base/message.h"
 #include "driver_impl.h"
 #include "sim/common/dump.h"
 
