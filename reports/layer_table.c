@@ -13,19 +13,6 @@
 
 #define DEVICES_A_TABLE 4 /* devices whose columns fit beside names and operators, at most */
 
-void npl_layer_table_print(struct npl_table *table, FILE *out)
-{
-	fputc('\n', out);
-	npl_table_print(table, out);
-	npl_table_close(table);
-}
-
-const char *npl_layer_timeless_role(const struct npl_layer_run *row)
-{
-	return row->role == NPL_FUSED || (row->role == NPL_VIEW && npl_row_seconds(row) <= 0) ? npl_role_name(row->role)
-											      : NULL;
-}
-
 /* Writes the cell of node i on a device; false: there is nothing to show. */
 typedef bool layer_cell(const struct npl_device_report *r, int i, char text[CELL]);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parts of the tables of layers (layer_table.h). Each part prints its table after an empty line. */
+ * The parts of the tables of layers (layer_table.h). */
 #ifndef NPULAB_REPORTS_LAYER_TABLE_IMPL_H
 #define NPULAB_REPORTS_LAYER_TABLE_IMPL_H
 
@@ -13,11 +13,20 @@
 /* The columns that names of layers keep at least, which are also enough for sums such as "all 100 layers". */
 #define LEAST_LABEL 16
 
-/* Prints the table and closes it. */
-void npl_layer_table_print(struct npl_table *table, FILE *out);
+/* Prints the table after an empty line and closes it. */
+static inline void npl_layer_table_print(struct npl_table *table, FILE *out)
+{
+	fputc('\n', out);
+	npl_table_print(table, out);
+	npl_table_close(table);
+}
 
 /* Returns what stands for the time of a layer that takes none of its own: its role. NULL: it takes time. */
-const char *npl_layer_timeless_role(const struct npl_layer_run *row);
+static inline const char *npl_layer_timeless_role(const struct npl_layer_run *row)
+{
+	return row->role == NPL_FUSED || (row->role == NPL_VIEW && npl_row_seconds(row) <= 0) ? npl_role_name(row->role)
+											      : NULL;
+}
 
 /* Prints all that is known of a device's layers, one in a line, and their sums (device_layers.c). */
 void npl_device_layers(FILE *out, const struct npl_comparison *comparison, const struct npl_device_report *report,
