@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "npulab/cpu_features.h"
 #include "npulab/random.h"
 #include "sim/systolic/array/matrix_unit.h"
 
@@ -63,7 +64,7 @@ static void bench_stream(const struct tpu_matrix_kernel *kernel, int64_t rows_pe
 int main(void)
 {
 	for (const struct tpu_matrix_kernel *k = tpu_matrix_kernel_list; k->name; k++) {
-		if (!k->usable())
+		if (!npl_cpu_has(k->required_features))
 			continue;
 		bench_stream(k, 0, "weights in place");
 		bench_stream(k, SIZE, "tile every 256 rows");

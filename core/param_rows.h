@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows of a table of parameters (npulab/params.h). `config` is the struct that holds them. A table defines short names
- * for its own struct: #define NUMBER(...) NPL_NUMBER_ROW(struct dn_config, __VA_ARGS__). */
+ * Rows of a table of parameters (npulab/params.h). The file with the table says which struct holds the values:
+ *
+ *     #define PARAM_CONFIG struct dn_config
+ *     const struct npl_param dn_params[] = {NUMBER("nfu.tn", INT, tn, "16", 2, 256, "neurons", "inputs per step"), {0}};
+ */
 #ifndef NPULAB_CORE_PARAM_ROWS_H
 #define NPULAB_CORE_PARAM_ROWS_H
 
@@ -10,23 +13,24 @@
 #include "npulab/params.h"
 
 /* Makes the row of a number of type NPL_PARAM_..., with its default. */
-#define NPL_NUMBER_ROW(config, key, type, member, value, min, max, unit, help)                                         \
+#define NUMBER(key, type, member, value, min, max, unit, help)                                                         \
 	{                                                                                                              \
-		key, NPL_PARAM_##type, offsetof(config, member), value, min, max, unit, help, NULL                     \
+		key, NPL_PARAM_##type, offsetof(PARAM_CONFIG, member), value, min, max, unit, help, NULL               \
 	}
-#define NPL_TEXT_ROW(config, key, member, value, help)                                                                 \
+#define TEXT(key, member, value, help)                                                                                 \
 	{                                                                                                              \
-		key, NPL_PARAM_STRING, offsetof(config, member), value, 0, 0, "", help, NULL                           \
+		key, NPL_PARAM_STRING, offsetof(PARAM_CONFIG, member), value, 0, 0, "", help, NULL                     \
 	}
 /* Makes the row of a choice of several words. `words` has them with blanks between them. */
-#define NPL_CHOICE_ROW(config, key, member, value, help, words)                                                        \
+#define CHOICE(key, member, value, help, words)                                                                        \
 	{                                                                                                              \
-		key, NPL_PARAM_CHOICE, offsetof(config, member), value, 0, 0, "", help, words                          \
+		key, NPL_PARAM_CHOICE, offsetof(PARAM_CONFIG, member), value, 0, 0, "", help, words                    \
 	}
 /* Makes the row of the origin of energy figures. `of` has the figures' keys. */
-#define NPL_ORIGIN_ROW(config, key, member, help, of)                                                                  \
+#define ORIGIN(key, member, help, of)                                                                                  \
 	{                                                                                                              \
-		key, NPL_PARAM_ORIGIN, offsetof(config, member), "absent", 0, 0, "", help "; absent: not known", of    \
+		key, NPL_PARAM_ORIGIN, offsetof(PARAM_CONFIG, member), "absent", 0, 0, "", help "; absent: not known", \
+			of                                                                                             \
 	}
 
 #endif

@@ -17,8 +17,7 @@
 #include "quantity.h"
 #include "setting_location.h"
 
-/* Returns the word of a choice; of several words for the same choice, the first. */
-static const char *choice_word(const char *words, int index, char *buf, size_t n)
+const char *params_choice_word(const char *words, int index, char *buf, size_t n)
 {
 	size_t length;
 	const char *word = npl_next_word(&words, &length);
@@ -373,7 +372,7 @@ const char *params_text(const struct npl_param *p, const void *config, char *buf
 	case NPL_PARAM_DOUBLE:
 		return npl_double_text(*(const double *)field, buf, n);
 	case NPL_PARAM_CHOICE:
-		return choice_word(p->words, *(const int *)field, buf, n);
+		return params_choice_word(p->words, *(const int *)field, buf, n);
 	default:
 		return *(const char *const *)field;
 	}

@@ -15,6 +15,8 @@ int params_set(struct npl_description *machine, struct npl_arena *arena, const c
 	       const char *typed, struct npl_err *err);
 /* Returns the value in config as text; buf holds numbers. */
 const char *params_text(const struct npl_param *param, const void *config, char *buf, size_t n);
+/* Writes the word of a choice, the first of its spellings, into buf. Returns buf. */
+const char *params_choice_word(const char *words, int choice, char *buf, size_t n);
 
 /* Returns a note on parameters that the machine does not give and whose defaults have become neutral; NULL: there is
  * none, or memory is short. */

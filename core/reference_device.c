@@ -17,7 +17,7 @@ struct reference {
 	int precision; /* index of the choice in `params`: f32, int8, 8x16 */
 };
 
-#define CHOICE(...) NPL_CHOICE_ROW(struct reference, __VA_ARGS__)
+#define PARAM_CONFIG struct reference
 
 static const struct npl_param params[] = {CHOICE("precision", precision, "f32",
 						 "number format: float32, or integers by the rules of docs/integers.md",

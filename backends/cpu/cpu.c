@@ -31,9 +31,7 @@
 #include "room.h"
 #include "widened.h"
 
-#define NUMBER(...) NPL_NUMBER_ROW(struct cpu_config, __VA_ARGS__)
-#define TEXT(...)   NPL_TEXT_ROW(struct cpu_config, __VA_ARGS__)
-#define CHOICE(...) NPL_CHOICE_ROW(struct cpu_config, __VA_ARGS__)
+#define PARAM_CONFIG struct cpu_config
 
 static const struct npl_param params[] = {
 	NUMBER("threads", INT, threads, "0", 0, 1024, "threads",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Reasons of refusals, and the failure for want of memory (refuse.h). */
+ * Reasons of refusals, and the failures that many functions have (refuse.h). */
 #include "refuse.h"
 
 #include <stdarg.h>
@@ -18,4 +18,9 @@ bool npl_refuse(char *reason, size_t n, const char *format, ...)
 int npl_no_memory(struct npl_err *err)
 {
 	return npl_fail(err, NPL_ENOMEM, "out of memory");
+}
+
+int npl_unsupported(const char *reason, struct npl_err *err)
+{
+	return npl_fail(err, NPL_EINTERNAL, "it does not take the layer: %s", reason);
 }

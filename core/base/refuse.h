@@ -19,6 +19,10 @@ extern "C" {
  * `return npl_refuse(...)` or `return fits || npl_refuse(...)`. */
 bool npl_refuse(char *reason, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* Fails a run of a layer that supports() refuses with this reason; returns NPL_EINTERNAL, since core asks supports()
+ * before. */
+int npl_unsupported(const char *reason, struct npl_err *err);
+
 /* Fails with NPL_ENOMEM and the message "out of memory"; returns NPL_ENOMEM. */
 int npl_no_memory(struct npl_err *err);
 

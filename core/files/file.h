@@ -45,7 +45,7 @@ void npl_file_unmap(struct npl_file *file); /* accepts a zeroed one; leaves it z
  * that was removed, or replaced by another, is unchanged. */
 int npl_file_unchanged(const struct npl_file *file, struct npl_err *err);
 /* For readers that do not map: notes that the open file fd, which messages call path, is read. Returns NPL_EUSAGE when
- * it is a declared output. */
+ * it is a declared output, and NPL_EINPUT when it cannot be examined. */
 int npl_file_reads(int fd, const char *path, struct npl_err *err);
 /* Returns the path, as printable text, of the mapped file that contains the address; NULL: none does. May be called in
  * a signal handler. The text is valid until the file is unmapped. */

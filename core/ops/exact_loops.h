@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The loops of exact_many.h for one set of instructions: the file that includes this says which (TARGET) and how the
- * table is called (KERNELS, NAME), and has usable(). */
+ * The loops of exact_many.h for one set of instructions: the file that includes this says which (TARGET,
+ * REQUIRED_FEATURES) and how the table is called (KERNELS, NAME). */
 #include "exact_lanes.h"
 #include "exact_many.h"
+#include "npulab/cpu_features.h"
 
 #define LOOP(function)                                                                                                 \
 	TARGET static void many_##function(const double *x, double *y, int64_t n)                                      \
@@ -20,7 +21,7 @@ LOOP(tanh)
 LOOP(erf)
 
 const struct op_exact_kernels KERNELS = {.name = NAME,
-					 .usable = usable,
+					 .required_features = REQUIRED_FEATURES,
 					 .run = {[OP_MANY_EXP] = many_exp,
 						 [OP_MANY_EXPM1] = many_expm1,
 						 [OP_MANY_LOG] = many_log,

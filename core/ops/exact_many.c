@@ -2,15 +2,9 @@
  *
  * Functions over arrays (exact_many.h) in the instructions that every computer has, and which kernels to use. */
 #define TARGET
-#define KERNELS op_exact_plain
-#define NAME    "plain"
-
-#include <stdbool.h>
-
-static bool usable(void)
-{
-	return true;
-}
+#define KERNELS           op_exact_plain
+#define NAME              "plain"
+#define REQUIRED_FEATURES 0
 
 #include "exact_loops.h"
 
@@ -22,7 +16,7 @@ const struct op_exact_kernels *const op_exact_all[OP_EXACT_KERNELS] = {&op_exact
 void op_exact_many(enum op_many function, const double *x, double *y, int64_t n)
 {
 	int i = 0;
-	while (i < OP_EXACT_KERNELS - 1 && !op_exact_all[i]->usable())
+	while (i < OP_EXACT_KERNELS - 1 && !npl_cpu_has(op_exact_all[i]->required_features))
 		i++;
 	op_exact_all[i]->run[function](x, y, n);
 }

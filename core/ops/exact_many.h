@@ -6,7 +6,6 @@
 #ifndef NPULAB_CORE_OPS_EXACT_MANY_H
 #define NPULAB_CORE_OPS_EXACT_MANY_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
 enum op_many {
@@ -23,11 +22,11 @@ enum op_many {
 
 struct op_exact_kernels {
 	const char *name;
-	bool (*usable)(void); /* says whether this computer has the instructions */
+	unsigned required_features; /* the processor's features (npl_cpu_has) */
 	void (*run[OP_MANY_FUNCTIONS])(const double *x, double *y, int64_t n);
 };
 
-/* All kernels, the best first; the last is usable on every computer. */
+/* All kernels, the best first; the last one runs on every processor. */
 extern const struct op_exact_kernels *const op_exact_all[];
 #define OP_EXACT_KERNELS 3
 

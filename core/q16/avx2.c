@@ -12,14 +12,9 @@
 #include "npulab/cpu_features.h"
 #include "tile.h"
 
-static bool usable(void)
-{
-	return npl_cpu_has(NPL_CPU_AVX2);
-}
-
 const struct npl_q16_kernel npl_q16_avx2 = {
 	.name = "avx2",
-	.usable = usable,
+	.required_features = NPL_CPU_AVX2,
 	.tile = tile,
 	.limits = limits,
 	.count = count,

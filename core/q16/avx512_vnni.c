@@ -12,14 +12,9 @@
 #include "npulab/cpu_features.h"
 #include "tile.h"
 
-static bool usable(void)
-{
-	return npl_cpu_has(NPL_CPU_AVX512BW | NPL_CPU_AVX512VNNI);
-}
-
 const struct npl_q16_kernel npl_q16_avx512_vnni = {
 	.name = "avx512vnni",
-	.usable = usable,
+	.required_features = NPL_CPU_AVX512BW | NPL_CPU_AVX512VNNI,
 	.tile = tile,
 	.limits = limits,
 	.count = count,

@@ -50,7 +50,7 @@ struct npl_q16_count {
 
 struct npl_q16_kernel {
 	const char *name;
-	bool (*usable)(void); /* says whether this computer has its instructions */
+	unsigned required_features; /* the processor's features (npl_cpu_has) */
 	void (*tile)(const struct npl_q16_tile *tile);
 	/* Writes the limits of a block's packed weights for a pair of k: for x >= 0 and for x < 0. */
 	void (*limits)(const int16_t *w, int16_t limits[2][2 * NPL_Q16_BLOCK]);

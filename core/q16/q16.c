@@ -10,6 +10,7 @@
 
 #include "core/base/arith.h"
 #include "kernel.h"
+#include "npulab/cpu_features.h"
 #include "npulab/tensor.h"
 
 static const struct npl_q16_kernel *const kernels[] = {&npl_q16_sse2, &npl_q16_avx2, &npl_q16_avx512,
@@ -20,7 +21,7 @@ int npl_q16_kernels(void)
 {
 	int n = 0;
 	for (int i = 0; i < N_KERNELS; i++)
-		n += kernels[i]->usable();
+		n += npl_cpu_has(kernels[i]->required_features);
 	return n;
 }
 
@@ -29,7 +30,7 @@ static const struct npl_q16_kernel *choose(int kernel)
 {
 	int wanted = kernel ? kernel : npl_q16_kernels();
 	for (int i = 0; i < N_KERNELS; i++)
-		if (kernels[i]->usable() && --wanted == 0)
+		if (npl_cpu_has(kernels[i]->required_features) && --wanted == 0)
 			return kernels[i];
 	return kernels[0];
 }

@@ -11,14 +11,8 @@
 #define COUNT_GREATER(n, a, b) V(sub_epi16)(n, V(cmpgt_epi16)(a, b))
 #include "tile.h"
 
-static bool usable(void)
-{
-	return true;
-}
-
 const struct npl_q16_kernel npl_q16_sse2 = {
 	.name = "sse2",
-	.usable = usable,
 	.tile = tile,
 	.limits = limits,
 	.count = count,

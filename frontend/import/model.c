@@ -41,8 +41,7 @@ struct settings { /* the keys of a NAME.yaml */
 	int64_t batch;
 };
 
-#define NUMBER(...) NPL_NUMBER_ROW(struct settings, __VA_ARGS__)
-#define TEXT(...)   NPL_TEXT_ROW(struct settings, __VA_ARGS__)
+#define PARAM_CONFIG struct settings
 
 static const struct npl_param schema[] = {
 	TEXT("input", input, "", "samples to run (.npy)"),

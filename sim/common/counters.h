@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rows of a machine's table of counters (npulab/counters.h). `type` is the struct that holds them, `member` the
- * counter. */
+ * counter. A machine's counters.def names the forms by their last word. */
 #ifndef NPULAB_SIM_COMMON_COUNTERS_H
 #define NPULAB_SIM_COMMON_COUNTERS_H
 
@@ -9,9 +9,9 @@
 
 #include "npulab/counters.h"
 
-/* Makes the row of a counter that is part of no sum. SIM_COUNTER_OF_VALUES is for counters of what happens to values,
- * such as saturations. */
-#define SIM_COUNTER(type, member, unit, help)                                                                          \
+/* Makes the row of a counter that is part of no sum, of events, rows or bytes. SIM_COUNTER_OF_VALUES is for counters of
+ * what happens to values, such as saturations. */
+#define SIM_COUNTER_EVENTS(type, member, unit, help)                                                                   \
 	{                                                                                                              \
 		.name = #member, unit, help, offsetof(type, member)                                                    \
 	}

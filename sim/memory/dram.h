@@ -78,14 +78,12 @@ void dram_add_counts(struct npl_memory_counters *counters, const struct dram_cou
 uint64_t dram_access_bytes(const struct dram_config *config);
 uint64_t dram_burst_cycles(const struct dram_config *config); /* cycles for which a burst keeps the data bus */
 uint64_t dram_capacity_bytes(const struct dram_config *config);
-/* Begins the opening of an engine: applies the options' changes to *config, checks it and fills *info. NPL_EINPUT. */
+/* Begins the opening of an engine: applies the options' changes to *config, checks it and fills *info.
+ * NPL_EUSAGE: parameters that are valid alone contradict each other. */
 int dram_open_config(struct dram_config *config, const struct npl_memory_options *options, struct npl_memory_info *info,
 		     struct npl_err *err);
-/* Checks what the ranges of single parameters cannot say. NPL_EINPUT. */
-int dram_config_check(const struct dram_config *config, const char *name, struct npl_err *err);
-/* Reads the mapping. NPL_EINPUT: a field is unknown, doubled or missing. */
-int dram_mapping_of(const struct dram_config *config, const char *name, struct dram_mapping *mapping,
-		    struct npl_err *err);
+/* Reads the mapping. NPL_EUSAGE: a field is unknown, doubled or missing. */
+int dram_mapping_of(const struct dram_config *config, struct dram_mapping *mapping, struct npl_err *err);
 extern const struct npl_param dram_params[];
 int dram_energy(const void *config, const struct npl_memory_counters *counters,
 		struct npl_memory_energy energy[NPL_MEMORY_ENERGIES]);

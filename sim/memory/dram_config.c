@@ -10,9 +10,7 @@
 #include "dram.h"
 #include "npulab/result.h"
 
-#define NUMBER(...)                              NPL_NUMBER_ROW(struct dram_config, __VA_ARGS__)
-#define TEXT(...)                                NPL_TEXT_ROW(struct dram_config, __VA_ARGS__)
-#define ORIGIN(...)                              NPL_ORIGIN_ROW(struct dram_config, __VA_ARGS__)
+#define PARAM_CONFIG                             struct dram_config
 #define COUNT(key, member, fallback, most, help) NUMBER(key, INT, member, fallback, 1, most, "", help)
 #define CLOCKS(key, member, fallback, help)      NUMBER("timing." key, INT, member, fallback, 0, 1e6, "clocks", help)
 #define CURRENT(key, member, help)               NUMBER("currents." key, DOUBLE, member, "0", 0, 1e5, "mA", help)
@@ -94,17 +92,17 @@ struct rule {
 	int64_t left, right;
 };
 
-static int check_rules(const struct rule *rules, size_t n, const char *name, const char *subject, struct npl_err *err)
+static int check_rules(const struct rule *rules, size_t n, const char *subject, struct npl_err *err)
 {
 	for (size_t i = 0; i < n; i++)
 		if (rules[i].left < rules[i].right)
 			return npl_fail(err, NPL_EUSAGE,
-					"%s: %s contradict each other: expected that %s, got %lld and %lld", name,
-					subject, rules[i].text, (long long)rules[i].left, (long long)rules[i].right);
+					"%s contradict each other: expected that %s, got %lld and %lld", subject,
+					rules[i].text, (long long)rules[i].left, (long long)rules[i].right);
 	return 0;
 }
 
-static int check_timing(const struct dram_config *c, const char *name, struct npl_err *err)
+static int check_timing(const struct dram_config *c, struct npl_err *err)
 {
 	/* Between two refreshes there must be time to open a row and to write to it, whatever the other banks do.
 	 * Otherwise a request may never end. */
@@ -133,10 +131,9 @@ static int check_timing(const struct dram_config *c, const char *name, struct np
 		{"write_high is at least write_low", c->write_high, c->write_low},
 		{"write_queue is more than write_high", c->write_queue, c->write_high + 1},
 	};
-	return check_rules(rules, sizeof rules / sizeof *rules, name, "the timings", err) ||
-			       check_rules(clock, sizeof clock / sizeof *clock, name, "the clock's numbers", err) ||
-			       check_rules(queues, sizeof queues / sizeof *queues, name, "the controller's numbers",
-					   err)
+	return check_rules(rules, sizeof rules / sizeof *rules, "the timings", err) ||
+			       check_rules(clock, sizeof clock / sizeof *clock, "the clock's numbers", err) ||
+			       check_rules(queues, sizeof queues / sizeof *queues, "the controller's numbers", err)
 		       ? err->code
 		       : 0;
 }
@@ -147,7 +144,7 @@ static double row_current(const struct dram_config *c)
 	return c->idd0 * (double)c->trc - c->idd3n * (double)c->tras - c->idd2n * (double)(c->trc - c->tras);
 }
 
-static int check_currents(const struct dram_config *c, const char *name, struct npl_err *err)
+static int check_currents(const struct dram_config *c, struct npl_err *err)
 {
 	const struct {
 		bool holds;
@@ -163,33 +160,32 @@ static int check_currents(const struct dram_config *c, const char *name, struct 
 	};
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (!rules[i].holds)
-			return npl_fail(err, NPL_EUSAGE, "%s: the currents contradict each other: expected that %s",
-					name, rules[i].text);
+			return npl_fail(err, NPL_EUSAGE, "the currents contradict each other: expected that %s",
+					rules[i].text);
 	return 0;
 }
 
-int dram_config_check(const struct dram_config *c, const char *name, struct npl_err *err)
+static int check(const struct dram_config *c, struct npl_err *err)
 {
 	const int64_t banks = c->ranks * c->bank_groups * c->banks, row_bytes = c->columns * c->bus_bits / 8;
 	if (banks > DRAM_MAX_BANKS)
-		return npl_fail(err, NPL_EUSAGE, "%s: a channel has %lld banks, expected %d at most", name,
-				(long long)banks, DRAM_MAX_BANKS);
+		return npl_fail(err, NPL_EUSAGE, "a channel has %lld banks, expected %d at most", (long long)banks,
+				DRAM_MAX_BANKS);
 	if (!is_power_of_two(c->bus_bits) || c->bus_bits < 8 || !is_power_of_two(c->burst_length))
-		return npl_fail(
-			err, NPL_EUSAGE,
-			"%s: bus_bits is %lld and burst_length %lld, expected powers of two, bus_bits at least 8", name,
-			(long long)c->bus_bits, (long long)c->burst_length);
+		return npl_fail(err, NPL_EUSAGE,
+				"bus_bits is %lld and burst_length %lld, expected powers of two, bus_bits at least 8",
+				(long long)c->bus_bits, (long long)c->burst_length);
 	if (c->bus_bits % c->device_bits)
-		return npl_fail(err, NPL_EUSAGE, "%s: bus_bits is %lld, expected a multiple of device_bits (%lld)",
-				name, (long long)c->bus_bits, (long long)c->device_bits);
+		return npl_fail(err, NPL_EUSAGE, "bus_bits is %lld, expected a multiple of device_bits (%lld)",
+				(long long)c->bus_bits, (long long)c->device_bits);
 	if (c->columns % c->burst_length)
-		return npl_fail(err, NPL_EUSAGE, "%s: columns is %lld, expected a multiple of burst_length (%lld)",
-				name, (long long)c->columns, (long long)c->burst_length);
+		return npl_fail(err, NPL_EUSAGE, "columns is %lld, expected a multiple of burst_length (%lld)",
+				(long long)c->columns, (long long)c->burst_length);
 	if ((double)(c->channels * banks) * (double)c->rows * (double)row_bytes > 0x1p62)
-		return npl_fail(err, NPL_EUSAGE, "%s: the memory is larger than 2^62 bytes", name);
-	if (check_timing(c, name, err))
+		return npl_fail(err, NPL_EUSAGE, "the memory is larger than 2^62 bytes");
+	if (check_timing(c, err))
 		return err->code;
-	return !npl_origin_is_absent(c->energy_origin) ? check_currents(c, name, err) : 0;
+	return !npl_origin_is_absent(c->energy_origin) ? check_currents(c, err) : 0;
 }
 
 int dram_open_config(struct dram_config *c, const struct npl_memory_options *options, struct npl_memory_info *info,
@@ -197,9 +193,9 @@ int dram_open_config(struct dram_config *c, const struct npl_memory_options *opt
 {
 	c->channels = options->dram_channels ? options->dram_channels : c->channels;
 	if (c->channels < 1 || c->channels > DRAM_MAX_CHANNELS)
-		return npl_fail(err, NPL_EUSAGE, "%s: %lld channels, expected 1 to %d", info->name,
-				(long long)c->channels, DRAM_MAX_CHANNELS);
-	if (dram_config_check(c, info->name, err))
+		return npl_fail(err, NPL_EUSAGE, "%lld channels, expected 1 to %d", (long long)c->channels,
+				DRAM_MAX_CHANNELS);
+	if (check(c, err))
 		return err->code;
 	info->clock = (struct npl_hz){c->hz_numerator, c->hz_denominator};
 	info->access_bytes = dram_access_bytes(c);

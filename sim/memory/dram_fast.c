@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "dram_fast.h"
 
 struct fast {
@@ -43,10 +44,10 @@ static int fast_open(void *config, const struct npl_memory_options *options, str
 		return err->code;
 	struct fast *m = calloc(1, sizeof *m + (size_t)c->channels * sizeof *m->channel);
 	if (!m)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", info->name);
+		return npl_no_memory(err);
 	m->config = c;
 	*state = m;
-	if (dram_mapping_of(c, info->name, &m->mapping, err))
+	if (dram_mapping_of(c, &m->mapping, err))
 		return err->code;
 	m->location = dram_locate(&m->mapping, m->location_address);
 	for (; m->channels < c->channels; m->channels++)

@@ -21,19 +21,19 @@ static int field_of(const char *word, size_t length)
 	return -1;
 }
 
-static int refuse(const char *name, const struct dram_config *config, const char *reason, const char *field,
-		  size_t length, struct npl_err *err)
+static int refuse(const struct dram_config *config, const char *reason, const char *field, size_t length,
+		  struct npl_err *err)
 {
 	return npl_fail(
 		err, NPL_EUSAGE,
-		"%s: the mapping '%s' %s '%.*s', expected row, rank, bankgroup, bank, column and channel in some order, joined by "
+		"the mapping '%s' %s '%.*s', expected row, rank, bankgroup, bank, column and channel in some order, joined by "
 		"colons",
-		name, config->mapping, reason, (int)length, field);
+		config->mapping, reason, (int)length, field);
 }
 
 /* Reads the fields in the order of the text; `field_mask` has a bit for each. */
-static int read_fields(const struct dram_config *config, const char *name, enum dram_field order[DRAM_FIELDS],
-		       unsigned *field_mask, struct npl_err *err)
+static int read_fields(const struct dram_config *config, enum dram_field order[DRAM_FIELDS], unsigned *field_mask,
+		       struct npl_err *err)
 {
 	int n = 0;
 	*field_mask = 0;
@@ -41,9 +41,9 @@ static int read_fields(const struct dram_config *config, const char *name, enum 
 		size_t length = strcspn(cursor, ":");
 		int field = field_of(cursor, length);
 		if (field < 0)
-			return refuse(name, config, "has the unknown field", cursor, length, err);
+			return refuse(config, "has the unknown field", cursor, length, err);
 		if (*field_mask & 1u << field)
-			return refuse(name, config, "names twice", cursor, length, err);
+			return refuse(config, "names twice", cursor, length, err);
 		*field_mask |= 1u << field;
 		order[n++] = (enum dram_field)field;
 		cursor += length;
@@ -66,8 +66,7 @@ static uint64_t field_bits(const struct dram_mapping *mapping, enum dram_field f
 	return (uint64_t)mapping->bits[field].mask << mapping->bits[field].shift;
 }
 
-int dram_mapping_of(const struct dram_config *config, const char *name, struct dram_mapping *mapping,
-		    struct npl_err *err)
+int dram_mapping_of(const struct dram_config *config, struct dram_mapping *mapping, struct npl_err *err)
 {
 	uint64_t count[DRAM_FIELDS] = {
 		[DRAM_ROW] = (uint64_t)config->rows,
@@ -79,7 +78,7 @@ int dram_mapping_of(const struct dram_config *config, const char *name, struct d
 	};
 	enum dram_field order[DRAM_FIELDS];
 	unsigned field_mask;
-	int n = read_fields(config, name, order, &field_mask, err);
+	int n = read_fields(config, order, &field_mask, err);
 	if (n < 0)
 		return err->code;
 	if (!(field_mask & 1u << DRAM_GROUP)) {
@@ -88,7 +87,7 @@ int dram_mapping_of(const struct dram_config *config, const char *name, struct d
 	}
 	for (int f = 0; f < DRAM_FIELDS; f++)
 		if (count[f] > 1 && !(field_mask & 1u << f))
-			return refuse(name, config, "leaves out", field_names[f], strlen(field_names[f]), err);
+			return refuse(config, "leaves out", field_names[f], strlen(field_names[f]), err);
 	*mapping = (struct dram_mapping){.n = n,
 					 .banks = (uint32_t)config->banks,
 					 .rank_banks = (uint32_t)(config->bank_groups * config->banks),

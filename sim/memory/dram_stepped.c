@@ -9,6 +9,7 @@
 #include "dram.h"
 
 #include "core/base/arith.h"
+#include "core/base/refuse.h"
 
 #define NEVER (INT64_MIN / 2)
 
@@ -277,10 +278,10 @@ static int stepped_open(void *config, const struct npl_memory_options *options, 
 		return err->code;
 	struct stepped *m = malloc(sizeof *m + (size_t)c->channels * sizeof *m->channel);
 	if (!m)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", info->name);
+		return npl_no_memory(err);
 	*m = (struct stepped){.config = c, .access_bytes = dram_access_bytes(c)};
 	*state = m;
-	if (dram_mapping_of(c, info->name, &m->mapping, err))
+	if (dram_mapping_of(c, &m->mapping, err))
 		return err->code;
 	stepped_reset(m);
 	return 0;

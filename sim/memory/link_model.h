@@ -20,7 +20,6 @@
 #ifndef NPULAB_SIM_MEMORY_LINK_MODEL_H
 #define NPULAB_SIM_MEMORY_LINK_MODEL_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "npulab/error.h"
@@ -61,37 +60,28 @@ struct npl_link_model {
 int npl_link_model_of(const struct npl_link_config *config, const char *prefix, struct npl_link_model *model,
 		      struct npl_err *err);
 
-/* Entries of a machine's schema (params.h) for a struct npl_link_config that is `member` of `type`: KEY.kind,
- * KEY.generation... Defaults are texts. */
-#define NPL_LINK_PARAM(key, name, what, type, member, field, fallback, min, max, unit, help, words)                    \
-	{                                                                                                              \
-		key "." name, what, offsetof(type, member.field), fallback, min, max, unit, help, words                \
-	}
-#define NPL_LINK_PARAMS(key, type, member, kind_is, generation_is, lanes_is, payload_is, header_is, rate_is, limit_is, \
+/* Rows of a machine's table of parameters (core/param_rows.h) for a struct npl_link_config that is `member` of
+ * PARAM_CONFIG: KEY.kind, KEY.generation... Defaults are texts. */
+#define NPL_LINK_PARAMS(key, member, kind_is, generation_is, lanes_is, payload_is, header_is, rate_is, limit_is,       \
 			latency_is)                                                                                    \
-	NPL_LINK_PARAM(key, "kind", NPL_PARAM_CHOICE, type, member, kind, kind_is, 0, 0, "", "of link",                \
-		       NPL_LINK_KINDS),                                                                                \
-		NPL_LINK_PARAM(key, "generation", NPL_PARAM_INT, type, member, generation, generation_is, 1, 6, "",    \
-			       "pcie: 1 to 6", NULL),                                                                  \
-		NPL_LINK_PARAM(key, "lanes", NPL_PARAM_INT, type, member, lanes, lanes_is, 1, 32, "lanes", "pcie",     \
-			       NULL),                                                                                  \
-		NPL_LINK_PARAM(key, "clock_hz", NPL_PARAM_INT, type, member, clock_hz, "1000000000", 1000, 1e11, "Hz", \
-			       "hypertransport", NULL),                                                                \
-		NPL_LINK_PARAM(key, "width_bits", NPL_PARAM_INT, type, member, width_bits, "16", 1, 1024, "bits",      \
-			       "hypertransport, of one direction", NULL),                                              \
-		NPL_LINK_PARAM(key, "transfers_per_clock", NPL_PARAM_INT, type, member, transfers_per_clock, "2", 1,   \
-			       16, "", "hypertransport, of one wire", NULL),                                           \
-		NPL_LINK_PARAM(key, "payload_bytes", NPL_PARAM_INT, type, member, payload_bytes, payload_is, 4, 65536, \
-			       "bytes", "of a full packet's data; links of kind plain have no packets", NULL),         \
-		NPL_LINK_PARAM(key, "header_bytes", NPL_PARAM_INT, type, member, header_bytes, header_is, 0, 256,      \
-			       "bytes", "of a packet's header; links of kind plain have none", NULL),                  \
-		NPL_LINK_PARAM(key, "bytes_per_second", NPL_PARAM_INT, type, member, bytes_per_second, rate_is, 0,     \
-			       1e15, "bytes/s", "of kind plain", NULL),                                                \
-		NPL_LINK_PARAM(key, "limit_bytes_per_second", NPL_PARAM_INT, type, member, limit_bytes_per_second,     \
-			       limit_is, 0, 1e15, "bytes/s",                                                           \
-			       "of what is behind the link, but for kind plain; 0: none", NULL),                       \
-		NPL_LINK_PARAM(key, "latency_seconds", NPL_PARAM_DOUBLE, type, member, latency_seconds, latency_is, 0, \
-			       1, "s", "before each transfer", NULL)
+	CHOICE(key ".kind", member.kind, kind_is, "of link", NPL_LINK_KINDS),                                          \
+		NUMBER(key ".generation", INT, member.generation, generation_is, 1, 6, "", "pcie: 1 to 6"),            \
+		NUMBER(key ".lanes", INT, member.lanes, lanes_is, 1, 32, "lanes", "pcie"),                             \
+		NUMBER(key ".clock_hz", INT, member.clock_hz, "1000000000", 1000, 1e11, "Hz", "hypertransport"),       \
+		NUMBER(key ".width_bits", INT, member.width_bits, "16", 1, 1024, "bits",                               \
+		       "hypertransport, of one direction"),                                                            \
+		NUMBER(key ".transfers_per_clock", INT, member.transfers_per_clock, "2", 1, 16, "",                    \
+		       "hypertransport, of one wire"),                                                                 \
+		NUMBER(key ".payload_bytes", INT, member.payload_bytes, payload_is, 4, 65536, "bytes",                 \
+		       "of a full packet's data; links of kind plain have no packets"),                                \
+		NUMBER(key ".header_bytes", INT, member.header_bytes, header_is, 0, 256, "bytes",                      \
+		       "of a packet's header; links of kind plain have none"),                                         \
+		NUMBER(key ".bytes_per_second", INT, member.bytes_per_second, rate_is, 0, 1e15, "bytes/s",             \
+		       "of kind plain"),                                                                               \
+		NUMBER(key ".limit_bytes_per_second", INT, member.limit_bytes_per_second, limit_is, 0, 1e15,           \
+		       "bytes/s", "of what is behind the link, but for kind plain; 0: none"),                          \
+		NUMBER(key ".latency_seconds", DOUBLE, member.latency_seconds, latency_is, 0, 1, "s",                  \
+		       "before each transfer")
 /* Entries of a machine's conditions (npl_driver.conditions) for these parameters. */
 #define NPL_LINK_CONDITIONS(key)                                                                                       \
 	{key ".generation " key ".lanes", key ".kind", "pcie", NULL},                                                  \

@@ -136,7 +136,8 @@ static int open_memory(struct npl_memory *memory, const char *name, const struct
 						.channels = 1,
 						.mapping = ""};
 	if (memory->model->open(memory->config, options, &memory->info, &memory->state, err))
-		return npl_setting_locate_fault(&memory->machine, err);
+		return err->code == NPL_ENOMEM ? npl_prefix(err, "%s", memory->machine.name)
+					       : npl_setting_locate_fault(&memory->machine, err);
 	return find_sources(memory, name, path != name, err);
 }
 

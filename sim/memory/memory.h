@@ -35,7 +35,8 @@ struct memory_model {
 	const char *name;
 	const struct npl_param *params;
 	size_t config_bytes;
-	/* Opens the model. config lives as long as the state. Fills what it knows of *info. */
+	/* Opens the model. config lives as long as the state. Fills what it knows of *info. Errors are those of
+	 * npl_driver.open, and do not say which memory it is. */
 	int (*open)(void *config, const struct npl_memory_options *options, struct npl_memory_info *info, void **state,
 		    struct npl_err *err);
 	void (*close)(void *state);

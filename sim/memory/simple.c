@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
+#include "core/base/refuse.h"
 #include "core/param_rows.h"
 #include "memory.h"
 
@@ -32,9 +33,7 @@ struct simple {
 	struct npl_memory_completion completion[NPL_MEMORY_MAX_SIMPLE_PENDING];
 };
 
-#define NUMBER(...) NPL_NUMBER_ROW(struct config, __VA_ARGS__)
-#define CHOICE(...) NPL_CHOICE_ROW(struct config, __VA_ARGS__)
-#define ORIGIN(...) NPL_ORIGIN_ROW(struct config, __VA_ARGS__)
+#define PARAM_CONFIG struct config
 
 static const struct npl_param ideal_params[] = {{0}};
 
@@ -55,7 +54,7 @@ static int simple_open(bool limited, const struct config *config, const struct n
 {
 	struct simple *m = calloc(1, sizeof *m);
 	if (!m)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", info->name);
+		return npl_no_memory(err);
 	info->clock = options->clock.numerator ? options->clock : (struct npl_hz){1000000000, 1};
 	info->capacity_bytes = UINT64_MAX;
 	info->peak_bytes_per_second = INFINITY;

@@ -7,13 +7,11 @@
 #include <stddef.h>
 
 #include "core/param_rows.h"
+#include "core/params_impl.h"
 #include "npulab/error.h"
 #include "processor_model.h"
 
-#define NUMBER(...) NPL_NUMBER_ROW(struct npl_processor_model, __VA_ARGS__)
-#define TEXT(...)   NPL_TEXT_ROW(struct npl_processor_model, __VA_ARGS__)
-#define CHOICE(...) NPL_CHOICE_ROW(struct npl_processor_model, __VA_ARGS__)
-#define ORIGIN(...) NPL_ORIGIN_ROW(struct npl_processor_model, __VA_ARGS__)
+#define PARAM_CONFIG struct npl_processor_model
 
 const struct npl_param npl_processor_params[] = {
 	NUMBER("cores", INT, cores, NULL, 1, 65536, "cores", "of a GPU its streaming multiprocessors"),
@@ -56,7 +54,7 @@ const struct npl_param npl_processor_params[] = {
 	NUMBER("energy.core_watts", DOUBLE, core_watts, "0", 0, 1e6, "W", "more, for each core at work"),
 	ORIGIN("energy.origin", origin, "where these figures are from", "energy.idle_watts energy.core_watts"),
 	TEXT("host_link.name", link_name, "", "way to the host's memory; empty: it works there"),
-	NPL_LINK_PARAMS("host_link", struct npl_processor_model, link, "plain", "3", "16", "256", "16", "0", "0", "0"),
+	NPL_LINK_PARAMS("host_link", link, "plain", "3", "16", "256", "16", "0", "0", "0"),
 	NUMBER("host_link.pj_per_byte", DOUBLE, link_pj_per_byte, "0", 0, 1e9, "pJ", "energy of the link, per byte"),
 	ORIGIN("host_link.energy_origin", link_origin, "where that figure is from", "host_link.pj_per_byte"),
 	{0},
@@ -93,7 +91,7 @@ static int check_core(const char *name, double all_rate, double core_rate, struc
 
 int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err)
 {
-	static const char *const words[] = {"f32", "tf32", "f16"}; /* NPL_PROCESSOR_PRECISION_WORDS */
+	char word[16];
 	if (check_cache("private_cache", p->private_bytes, p->private_rate, err) ||
 	    check_cache("shared_cache", p->shared_bytes, p->shared_rate, err) ||
 	    check_core("shared_cache", p->shared_rate, p->shared_core_rate, err) ||
@@ -105,8 +103,8 @@ int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err
 			"energy.origin and host_link.energy_origin are %s and %s: a model's energy is not measured, expected "
 			"calibrated:, modelled:, assumed: or absent",
 			p->origin, p->link_origin);
-	if (!(p->macs[p->precision] > 0))
-		return npl_fail(err, NPL_EUSAGE, "precision %s needs macs_per_cycle.%s above 0", words[p->precision],
-				words[p->precision]);
-	return 0;
+	if (p->macs[p->precision] > 0)
+		return 0;
+	params_choice_word(NPL_PROCESSOR_PRECISION_WORDS, p->precision, word, sizeof word);
+	return npl_fail(err, NPL_EUSAGE, "precision %s needs macs_per_cycle.%s above 0", word, word);
 }

@@ -50,11 +50,13 @@ static int open_link(struct processor *p, struct npl_err *err)
 
 static int processor_open(const void *config, void **state, struct npl_err *err)
 {
+	if (npl_processor_check(config, err))
+		return err->code;
 	struct processor *p = calloc(1, sizeof *p);
 	if (!p)
 		return npl_no_memory(err);
 	p->config = config;
-	if (npl_processor_check(config, err) || open_link(p, err)) {
+	if (open_link(p, err)) {
 		free(p);
 		return err->code;
 	}

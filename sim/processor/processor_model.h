@@ -68,7 +68,7 @@ struct npl_processor_model {
 extern const struct npl_param npl_processor_params[];
 extern const struct npl_param_condition npl_processor_conditions[];
 
-/* Checks the figures. NPL_EINPUT: they contradict each other. */
+/* Checks the figures. NPL_EUSAGE: they contradict each other. */
 int npl_processor_check(const struct npl_processor_model *processor, struct npl_err *err);
 
 struct npl_processor_counts {

@@ -105,7 +105,7 @@ Test(cli_dram, bad_options)
 		{3, "none.yaml", {STREAM, "--preset", "@/none.yaml"}},
 		{3, "the model is 'sram', expected ideal, fixed or dram", {STREAM, "--preset", "@/model.yaml"}},
 		{3,
-		 "contradicts.yaml:29: ddr3-2133: the timings contradict each other: expected that tRC is at least tRAS + tRP",
+		 "contradicts.yaml:29: the timings contradict each other: expected that tRC is at least tRAS + tRP",
 		 {STREAM, "--preset", "@/contradicts.yaml"}},
 		{2, "--channels must be a whole number from 1", {STREAM, "--channels", "0"}},
 		{2, "--channels must be a whole number from 1", {STREAM, "--channels", "-2"}},

@@ -16,8 +16,7 @@
 #include "layer_group.h"
 #include "npulab/driver.h"
 
-#define NUMBER(...) NPL_NUMBER_ROW(struct cu_config, __VA_ARGS__)
-#define CHOICE(...) NPL_CHOICE_ROW(struct cu_config, __VA_ARGS__)
+#define PARAM_CONFIG struct cu_config
 
 static const struct npl_param params[] = {
 	NUMBER("device", INT, device, "0", 0, 63, "", "which GPU, as the driver counts them"),

@@ -5,7 +5,8 @@
  * follow. All are 16-bit with 10 fraction bits; the product is rounded, ties up, and the sum saturates. The paper does
  * not give the limits.
  *
- * The largest errors over all 65536 inputs, x and f(x) taken as plain Q6.10:
+ * Over all 65536 inputs, with x and f(x) taken as plain Q6.10, the identity, Relu and Clips between limits, such as
+ * Relu6, are exact. No error of sigmoid is greater than 0.00694, and none of tanh is greater than 0.00784.
  *
  * Functions that a user defines are not supported: no operator stands for them, and no instruction can call them.
  */

@@ -11,11 +11,6 @@
 
 enum { LANES = TPU_MATRIX_LANES };
 
-static bool has_avx512bw(void)
-{
-	return npl_cpu_has(NPL_CPU_AVX512F | NPL_CPU_AVX512BW);
-}
-
 __attribute__((target("avx512f,avx512bw"))) static void multiply_avx512bw(int32_t *sum, const int16_t *input,
 									  const int16_t *weight, int64_t blocks)
 {
@@ -24,11 +19,6 @@ __attribute__((target("avx512f,avx512bw"))) static void multiply_avx512bw(int32_
 		__m512i w = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i_u *)(const void *)weight));
 		_mm512_storeu_si512(sum, _mm512_add_epi32(_mm512_loadu_si512(sum), _mm512_madd_epi16(x, w)));
 	}
-}
-
-static bool has_avx2(void)
-{
-	return npl_cpu_has(NPL_CPU_AVX2);
 }
 
 __attribute__((target("avx2"))) static void multiply_avx2(int32_t *sum, const int16_t *input, const int16_t *weight,
@@ -42,11 +32,6 @@ __attribute__((target("avx2"))) static void multiply_avx2(int32_t *sum, const in
 	}
 }
 
-static bool always(void)
-{
-	return true;
-}
-
 static void multiply_plain(int32_t *restrict sum, const int16_t *restrict input, const int16_t *restrict weight,
 			   int64_t blocks)
 {
@@ -55,8 +40,8 @@ static void multiply_plain(int32_t *restrict sum, const int16_t *restrict input,
 }
 
 const struct tpu_matrix_kernel tpu_matrix_kernel_list[] = {
-	{"avx512bw", has_avx512bw, multiply_avx512bw},
-	{"avx2", has_avx2, multiply_avx2},
-	{"plain", always, multiply_plain},
+	{"avx512bw", NPL_CPU_AVX512F | NPL_CPU_AVX512BW, multiply_avx512bw},
+	{"avx2", NPL_CPU_AVX2, multiply_avx2},
+	{"plain", 0, multiply_plain},
 	{0},
 };

@@ -29,6 +29,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
+#include "npulab/cpu_features.h"
 #include "npulab/tensor.h"
 
 enum { LANES = TPU_MATRIX_LANES };
@@ -81,7 +82,7 @@ int tpu_matrix_open(struct tpu_matrix *unit, int64_t rows, int64_t columns, int6
 		.input_stride = rows + 2 * LANES,
 		/* One block more than needed: rows at distances of a power of two share few sets of a cache. */
 		.column_stride = npl_div_up_i64(columns, LANES) * LANES + LANES};
-	while (!unit->kernel->usable())
+	while (!npl_cpu_has(unit->kernel->required_features))
 		unit->kernel++;
 	unit->wave = registers_of(unit->waves, 1, sizeof *unit->wave);
 	unit->write = registers_of(columns, 1, sizeof *unit->write);

@@ -99,7 +99,7 @@ struct tpu_matrix_counts {
 #define TPU_MATRIX_LANES 16
 struct tpu_matrix_kernel {
 	const char *name;
-	bool (*usable)(void);
+	unsigned required_features; /* the processor's features (npl_cpu_has) */
 	void (*multiply)(int32_t *sum, const int16_t *input, const int16_t *weight, int64_t blocks);
 };
 /* All kernels, the fastest first. The last one runs everywhere, and {0} ends the list. */

@@ -88,14 +88,15 @@ extern const struct npl_param_condition tpu_conditions[];
 /* Sets channels and size where the user chose another weight memory (npl_driver.adapt_unset). */
 int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl_arena *arena, const char **note,
 		     struct npl_err *err);
-/* Checks what the ranges of single parameters cannot say. Returns 0 or NPL_EINPUT. */
+/* Checks what the ranges of single parameters cannot say. Returns 0 or NPL_EUSAGE. */
 int tpu_config_check(const struct tpu_config *config, struct npl_err *err);
 
-/* Fills the members that follow from the link. NPL_EINPUT. */
+/* Fills the members that follow from the link. NPL_EUSAGE: no link has these parameters. */
 int tpu_config_derive(struct tpu_config *config, struct npl_err *err);
 
 /* Opens the memory that the preset names; *memory is NULL where the preset is "fixed". every_cycle: as in struct
- * npl_memory_options. NPL_EINPUT. */
+ * npl_memory_options. NPL_EUSAGE: there is no such memory, or it does not hold weight_bytes. NPL_EINPUT: its file is
+ * bad. NPL_ENOMEM. */
 int tpu_weight_memory_open(const struct tpu_config *config, bool every_cycle, struct npl_memory **memory,
 			   struct npl_err *err);
 

@@ -13,6 +13,7 @@
 
 #include "core/ops/exact.h"
 #include "core/ops/exact_many.h"
+#include "npulab/cpu_features.h"
 #include "tests/kit/support.h"
 
 #define SEED 0x5eed3001u
@@ -173,7 +174,7 @@ Test(exact, arrays_have_the_same_bits)
 	for (int kernels = 0, n = MOST; kernels < OP_EXACT_KERNELS; kernels++)
 		for (size_t f = 0; f < sizeof functions_of_many / sizeof *functions_of_many;
 		     f++, n = 1 + (int)(test_rng(&seed) % MOST)) {
-			if (!op_exact_all[kernels]->usable())
+			if (!npl_cpu_has(op_exact_all[kernels]->required_features))
 				continue;
 			op_exact_all[kernels]->run[functions_of_many[f].function](x, y, n);
 			for (int i = 0; i < n; i++) {

@@ -31,7 +31,7 @@ Test(dram, mappings)
 		char text[DRAM_CASE_MAPPING];
 		struct npl_err err;
 		dram_case_random(&c, text, &rng);
-		cr_assert_eq(dram_mapping_of(&c, "case", &mapping, &err), 0, "%s", err.msg);
+		cr_assert_eq(dram_mapping_of(&c, &mapping, &err), 0, "%s", err.msg);
 		const uint64_t bytes = dram_access_bytes(&c), accesses = dram_capacity_bytes(&c) / bytes;
 		bool *seen = calloc(accesses, 1);
 		for (uint64_t a = 0; a < accesses; a++) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
+#include "core/param_rows.h"
 #include "sim/memory/link_model.h"
 #include "tests/kit/support.h"
 
@@ -103,12 +104,13 @@ struct machine {
 	struct npl_link_config link;
 };
 
-/* The entries for a machine's schema read into the struct and give the kind's link. */
+/* The rows for a machine's table of parameters read into the struct and give the kind's link. */
+#define PARAM_CONFIG struct machine
 Test(link_model, parameters_of_a_machine)
 {
-	static const struct npl_param schema[] = {NPL_LINK_PARAMS("host_link", struct machine, link, "pcie", "3", "16",
-								  "256", "12", "1000000000", "10737418240", "6e-6"),
-						  {0}};
+	static const struct npl_param schema[] = {
+		NPL_LINK_PARAMS("host_link", link, "pcie", "3", "16", "256", "12", "1000000000", "10737418240", "6e-6"),
+		{0}};
 	struct npl_arena arena = {0};
 	struct npl_description file = {.name = "test", .driver_or_model_key = "driver", .driver_or_model = "test"};
 	struct machine machine;

@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "core/base/arith.h"
+#include "core/base/refuse.h"
 #include "driver_impl.h"
 #include "sim/diannao/diannao/fast/run.h"
 
 struct dn_execution dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
 				    struct dn_generator *generator)
 {
-	return (struct dn_execution){.config = &machine->config,
+	return (struct dn_execution){.config = machine->config,
 				     .stream = dn_generator_stream(generator),
 				     .n_functions = layer->activates,
 				     .function = &layer->function,
@@ -57,7 +58,7 @@ static int time_slice(const struct dn_machine *machine, const struct dn_layer *s
 		      uint64_t *cycles, struct npl_err *err)
 {
 	struct dn_generator *generator;
-	int rc = dn_generator_open(&machine->config, slice, tiles, &generator, err);
+	int rc = dn_generator_open(machine->config, slice, tiles, &generator, err);
 	if (!rc) {
 		const struct dn_execution execution = dn_execution_of(machine, slice, generator);
 		struct dn_outcome outcome = {0};
@@ -72,7 +73,7 @@ static int time_slice(const struct dn_machine *machine, const struct dn_layer *s
 
 double dn_bytes_per_cycle(const struct dn_machine *machine)
 {
-	return npl_memory_info(machine->memory)->peak_bytes_per_second / (double)machine->config.clock_hz;
+	return npl_memory_info(machine->memory)->peak_bytes_per_second / (double)machine->config->clock_hz;
 }
 
 static int choose(const struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
@@ -80,17 +81,18 @@ static int choose(const struct dn_machine *machine, const struct dn_layer *layer
 {
 	const double bytes_per_cycle = dn_bytes_per_cycle(machine);
 	struct dn_candidates all;
+	struct npl_err none;
 	double least = 0;
 	int best = 0;
-	if (dn_find_tiles(&machine->config, layer, bytes_per_cycle, &all, err))
-		return err->code;
+	if (dn_find_tiles(machine->config, layer, bytes_per_cycle, &all, &none))
+		return npl_unsupported(none.msg, err);
 	for (int i = 0; i < all.n && all.n > 1; i++) {
-		const struct dn_layer slice = slice_of(&machine->config, layer, &all.tiles[i]);
+		const struct dn_layer slice = slice_of(machine->config, layer, &all.tiles[i]);
 		uint64_t cycles;
 		if (time_slice(machine, &slice, &all.tiles[i], &cycles, err))
 			return err->code;
 		all.cycles[i] *= (double)cycles /
-				 dn_estimated_cycles(&machine->config, &slice, bytes_per_cycle, &all.tiles[i]);
+				 dn_estimated_cycles(machine->config, &slice, bytes_per_cycle, &all.tiles[i]);
 		least = i && least < all.cycles[i] ? least : all.cycles[i];
 	}
 	for (int i = 1; i < all.n; i++) {

@@ -23,13 +23,13 @@ static void dn_close(void *state)
 
 static int dn_open(const void *config, void **state, struct npl_err *err)
 {
+	if (dn_config_check(config, err))
+		return err->code;
 	struct dn_machine *machine = calloc(1, sizeof *machine);
 	if (!machine)
 		return npl_no_memory(err);
-	machine->config = *(const struct dn_config *)config;
-	int rc = dn_config_check(&machine->config, err);
-	if (!rc)
-		rc = dn_memory_open(&machine->config, false, &machine->memory, err);
+	machine->config = config;
+	int rc = dn_memory_open(config, false, &machine->memory, err);
 	if (!rc && !(machine->memory_yaml = npl_memory_yaml(machine->memory, &machine->arena)))
 		rc = npl_no_memory(err);
 	if (rc) {
@@ -45,7 +45,7 @@ static int dn_choose_engine(void *state, const char *name, struct npl_err *err)
 	struct dn_machine *machine = state;
 	struct npl_memory *memory;
 	const bool rtl = sim_is_rtl(name);
-	if (dn_memory_open(&machine->config, rtl, &memory, err))
+	if (dn_memory_open(machine->config, rtl, &memory, err))
 		return err->code;
 	npl_memory_close(machine->memory);
 	machine->memory = memory;
@@ -58,7 +58,7 @@ static int dn_choose_engine(void *state, const char *name, struct npl_err *err)
 static void dn_describe(const void *state, struct npl_device_info *info)
 {
 	const struct dn_machine *machine = state;
-	const struct dn_config *config = &machine->config;
+	const struct dn_config *config = machine->config;
 	const struct npl_memory_info *memory = npl_memory_info(machine->memory);
 	const struct npl_memory_counters no_accesses = {0};
 	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
@@ -87,22 +87,30 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 		 (long long)dn_operations_per_cycle(config), memory->name);
 }
 
+/* Makes the layer as the machine sees it. Returns false with a reason where it is none, or memory does not hold it. */
+static bool layer_of(const struct dn_machine *machine, const struct npl_layer *model_layer, struct dn_layer *layer,
+		     char *reason, size_t n)
+{
+	const uint64_t capacity = npl_memory_info(machine->memory)->capacity_bytes;
+	const uint64_t address_space = UINT64_C(1) << DN_ADDRESS_BITS;
+	if (!dn_layer_of(machine->config, model_layer, layer, reason, n))
+		return false;
+	const uint64_t bytes = dn_memory_bytes(machine->config, layer);
+	return (bytes <= capacity && bytes <= address_space) ||
+	       npl_refuse(reason, n, "it needs %" PRIu64 " bytes of memory, %s %" PRIu64, bytes,
+			  capacity < address_space ? "there are" : "addresses reach",
+			  capacity < address_space ? capacity : address_space);
+}
+
 static bool dn_supports(const void *state, const struct npl_layer *model_layer, char *reason, size_t n)
 {
 	const struct dn_machine *machine = state;
-	uint64_t capacity = npl_memory_info(machine->memory)->capacity_bytes, address_space = UINT64_C(1)
-											      << DN_ADDRESS_BITS;
 	struct dn_layer layer;
 	struct dn_candidates tiles;
 	struct npl_err err;
-	if (!dn_layer_of(&machine->config, model_layer, &layer, reason, n))
+	if (!layer_of(machine, model_layer, &layer, reason, n))
 		return false;
-	uint64_t bytes = dn_memory_bytes(&machine->config, &layer);
-	if (bytes > capacity || bytes > address_space)
-		return npl_refuse(reason, n, "it needs %" PRIu64 " bytes of memory, %s %" PRIu64, bytes,
-				  capacity < address_space ? "there are" : "addresses reach",
-				  capacity < address_space ? capacity : address_space);
-	if (!dn_find_tiles(&machine->config, &layer, dn_bytes_per_cycle(machine), &tiles, &err))
+	if (!dn_find_tiles(machine->config, &layer, dn_bytes_per_cycle(machine), &tiles, &err))
 		return true;
 	return npl_refuse(reason, n, "%s", err.msg);
 }
@@ -143,15 +151,13 @@ static int check_scales(const struct npl_layer *model_layer, struct npl_err *err
 	return 0;
 }
 
-static int layer_of(const struct dn_machine *machine, const struct npl_layer *model_layer, struct dn_layer *layer,
-		    struct npl_err *err)
+static int supported_layer_of(const struct dn_machine *machine, const struct npl_layer *model_layer,
+			      struct dn_layer *layer, struct npl_err *err)
 {
 	char reason[200];
 	if (check_scales(model_layer, err))
 		return NPL_EINPUT;
-	if (!dn_layer_of(&machine->config, model_layer, layer, reason, sizeof reason))
-		return npl_fail(err, NPL_EINTERNAL, "it does not take the layer: %s", reason);
-	return 0;
+	return layer_of(machine, model_layer, layer, reason, sizeof reason) ? 0 : npl_unsupported(reason, err);
 }
 
 static int dn_run(void *state, const struct npl_layer *model_layer, struct npl_result *result, struct npl_err *err)
@@ -159,17 +165,18 @@ static int dn_run(void *state, const struct npl_layer *model_layer, struct npl_r
 	struct dn_machine *machine = state;
 	struct dn_layer layer;
 	struct dn_outcome outcome;
-	if (layer_of(machine, model_layer, &layer, err) || dn_run_layer(machine, &layer, model_layer, &outcome, err))
+	if (supported_layer_of(machine, model_layer, &layer, err) ||
+	    dn_run_layer(machine, &layer, model_layer, &outcome, err))
 		return err->code;
-	fill_result(&machine->config, &layer, model_layer, &outcome, result);
-	return dn_energy_of(&machine->config, machine->memory, &outcome, result, err);
+	fill_result(machine->config, &layer, model_layer, &outcome, result);
+	return dn_energy_of(machine->config, machine->memory, &outcome, result, err);
 }
 
 static int dn_dump_layer(void *state, const struct npl_layer *model_layer, struct npl_program_dump *dump,
 			 struct npl_err *err)
 {
 	struct dn_layer layer;
-	if (layer_of(state, model_layer, &layer, err))
+	if (supported_layer_of(state, model_layer, &layer, err))
 		return err->code;
 	return dn_dump(state, &layer, model_layer, dump, err);
 }

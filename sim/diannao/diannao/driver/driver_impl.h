@@ -19,7 +19,7 @@ struct dn_chosen {
 #define DN_CHOSEN 16
 
 struct dn_machine {
-	struct dn_config config;
+	const struct dn_config *config; /* borrowed until the machine is closed */
 	struct npl_arena arena;
 	const char *memory_yaml;
 	struct npl_memory *memory;
@@ -34,7 +34,7 @@ extern const struct npl_isa dn_isa;
  * the layer; 0 for every other layer. */
 uint64_t dn_lrn_operand_bytes(const struct dn_layer *layer);
 double dn_bytes_per_cycle(const struct dn_machine *machine); /* the most that memory gives */
-/* Chooses the tiles of a layer. NPL_EINPUT: no tiles as the machine's file asks for fit the buffers. */
+/* Chooses the tiles of a layer. NPL_EINTERNAL: none fit the buffers, so that the machine does not support the layer. */
 int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
 		    struct npl_err *err);
 

@@ -114,7 +114,7 @@ int dn_dump(struct dn_machine *machine, const struct dn_layer *layer, const stru
 	if (!rc)
 		rc = dn_choose_tiles(machine, layer, &tiles, err);
 	if (!rc)
-		rc = dn_generator_open(&machine->config, layer, &tiles, &generator, err);
+		rc = dn_generator_open(machine->config, layer, &tiles, &generator, err);
 	if (!rc)
 		rc = dump_program(layer, model_layer, generator, dump, err);
 	if (!rc && !model_layer->timing_only)

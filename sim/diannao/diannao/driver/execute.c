@@ -17,7 +17,7 @@
 static int check(const void *state, const char *source, const struct sim_program *program, struct npl_err *err)
 {
 	const struct dn_machine *machine = state;
-	return dn_program_check(&machine->config, npl_memory_info(machine->memory)->capacity_bytes, program, source,
+	return dn_program_check(machine->config, npl_memory_info(machine->memory)->capacity_bytes, program, source,
 				err);
 }
 
@@ -122,7 +122,7 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	const struct dn_machine *machine = state;
 	struct program_cursor cursor = {.program = program};
 	struct dn_function function[SIM_MOST_CONSTANTS];
-	struct dn_execution on_machine = {.config = &machine->config,
+	struct dn_execution on_machine = {.config = machine->config,
 					  .stream = {.state = &cursor, .next = fetch_next},
 					  .n_functions = program->n_constants,
 					  .function = function};
@@ -133,7 +133,7 @@ static int execute(const void *state, const char *source, const struct sim_progr
 		rc = fill_memory(program, &execution->request, npl_memory_info(machine->memory)->capacity_bytes, memory,
 				 err);
 	if (!rc)
-		rc = sim_execute(&executor, &on_machine, &machine->config, program, source, execution, err);
+		rc = sim_execute(&executor, &on_machine, machine->config, program, source, execution, err);
 	if (!rc)
 		rc = keep_output(program, memory, execution, err);
 	free(memory->bytes);

@@ -69,7 +69,7 @@ static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, c
 	struct dn_tiles tiles;
 	int rc = dn_choose_tiles(machine, layer, &tiles, err);
 	if (!rc)
-		rc = dn_generator_open(&machine->config, layer, &tiles, &generator, err);
+		rc = dn_generator_open(machine->config, layer, &tiles, &generator, err);
 	if (!rc) {
 		struct dn_execution execution = dn_execution_of(machine, layer, generator);
 		if (!machine->rtl)
@@ -82,7 +82,7 @@ static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, c
 	if (!rc)
 		rc = dn_generator_failed(generator, err);
 	if (!rc)
-		count_lanes(&machine->config, layer, &outcome->counters);
+		count_lanes(machine->config, layer, &outcome->counters);
 	dn_generator_close(generator);
 	return rc;
 }

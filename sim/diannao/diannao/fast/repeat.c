@@ -45,7 +45,7 @@ static void add(struct npl_memory_counters *to, const struct npl_memory_counters
 
 /* add_times walks over both structures as arrays of uint64_t. A new member changes the size and fails here, so that its
  * author sees that it must be a uint64_t too. */
-_Static_assert(sizeof(struct dn_counters) == 23 * sizeof(uint64_t), "a new counter is a uint64_t");
+_Static_assert(sizeof(struct dn_counters) == (DN_COUNTERS + 1) * sizeof(uint64_t), "a new member is a uint64_t");
 _Static_assert(sizeof(struct npl_memory_counters) == 13 * sizeof(uint64_t), "a new counter is a uint64_t");
 
 static void add_entries(const struct dn_fast *f, struct npl_memory_words *words)

@@ -134,10 +134,12 @@ static int open_single_layer(void *state, const struct npl_layer *layer, struct 
 					      .output = &single_layer->out,
 					      .timing_only = layer->timing_only};
 	struct npl_layer_group_info info;
+	struct npl_err local = {0};
 	char reason[200] = "";
 	if (!tpu_generate_supports(&machine->config, layer, reason, sizeof reason))
-		return npl_fail(err, NPL_EDEVICE, "%s", reason);
-	return tpu_layer_group_open(state, &group, &single_layer->group, &info, err);
+		return npl_unsupported(reason, err);
+	const int rc = tpu_layer_group_open(state, &group, &single_layer->group, &info, &local);
+	return rc == NPL_EDEVICE ? npl_unsupported(local.msg, err) : rc ? npl_fail(err, rc, "%s", local.msg) : 0;
 }
 
 static int tpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)

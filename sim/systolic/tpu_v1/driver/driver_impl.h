@@ -11,7 +11,7 @@
 #include "sim/systolic/tpu_v1/generate/generate.h"
 
 struct tpu_machine {
-	struct tpu_config config; /* the parameters, with what is derived from them */
+	struct tpu_config config; /* a copy of the parameters, with what is derived from them */
 	bool rtl;                 /* the rtl engine runs; if false, the fast one */
 	struct npl_arena arena;
 	const char *memory_yaml;

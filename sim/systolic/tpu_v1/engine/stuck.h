@@ -24,7 +24,7 @@ struct tpu_waiting {
 	unsigned units;  /* one bit each: the unit whose queue is full; the units that are to be done */
 };
 /* Fails with NPL_EINPUT: the program can never end. The message has each of the n instructions that wait, in the order
- * of the program: the first is where to look. */
+ * of the program: the first is where to look. NPL_EINTERNAL: one of them waits for nothing. */
 int tpu_fail_deadlock(const struct sim_program *program, const struct tpu_waiting *waiting, int n, struct npl_err *err);
 
 #endif

@@ -188,7 +188,7 @@ EACH void each_average(const int32_t *restrict sum, int32_t count, int32_t zero_
 }
 
 /* Defines all steps for one instruction set. */
-#define STEPS(isa, target_isa)                                                                                         \
+#define STEPS(isa, features, target_isa)                                                                               \
 	target_isa static uint64_t add_bias_##isa(int32_t *sum, const int32_t *bias, int64_t n)                        \
 	{                                                                                                              \
 		return each_add_bias(sum, bias, n);                                                                    \
@@ -245,28 +245,29 @@ EACH void each_average(const int32_t *restrict sum, int32_t count, int32_t zero_
 	{                                                                                                              \
 		each_average(sum, count, zero_point, n, q);                                                            \
 	}                                                                                                              \
-	static const struct tpu_fast_steps                                                                             \
-		steps_##isa = {#isa,           add_bias_##isa, requantise_##isa, bytes_##isa, combine_##isa,           \
-			       scale_##isa,    clamp_##isa,    load_##isa,       store_##isa, store_sums_##isa,        \
-			       greatest_##isa, add_##isa,      average_##isa};
+	static const struct tpu_fast_steps steps_##isa = {                                                             \
+		#isa,        features,     add_bias_##isa, requantise_##isa, bytes_##isa,      combine_##isa,          \
+		scale_##isa, clamp_##isa,  load_##isa,     store_##isa,      store_sums_##isa, greatest_##isa,         \
+		add_##isa,   average_##isa};
 
-STEPS(plain, )
+STEPS(plain, 0, )
 #if defined(__x86_64__)
-STEPS(avx2, __attribute__((target("avx2"))))
-STEPS(avx512, __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))))
+STEPS(avx2, NPL_CPU_AVX2, __attribute__((target("avx2"))))
+STEPS(avx512, NPL_CPU_AVX512F | NPL_CPU_AVX512BW | NPL_CPU_AVX512DQ | NPL_CPU_AVX512VL,
+      __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl"))))
 #endif
 
 const struct tpu_fast_steps *tpu_fast_steps(int number)
 {
-	const struct tpu_fast_steps *usable[3];
-	int n = 0;
+	static const struct tpu_fast_steps *const list[] = {
 #if defined(__x86_64__)
-	if (npl_cpu_has(NPL_CPU_AVX512F | NPL_CPU_AVX512BW | NPL_CPU_AVX512DQ | NPL_CPU_AVX512VL))
-		usable[n++] = &steps_avx512;
-	if (npl_cpu_has(NPL_CPU_AVX2))
-		usable[n++] = &steps_avx2;
+		&steps_avx512,
+		&steps_avx2,
 #endif
-	usable[n++] = &steps_plain;
-	number = number > 0 ? number - 1 : 0;
-	return number < n ? usable[number] : NULL;
+		&steps_plain,
+	};
+	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+		if (npl_cpu_has(list[i]->required_features) && --number <= 0)
+			return list[i];
+	return NULL;
 }

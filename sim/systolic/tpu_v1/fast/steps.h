@@ -29,6 +29,7 @@ struct tpu_fast_operand {
 
 struct tpu_fast_steps {
 	const char *name;
+	unsigned required_features; /* the processor's features (npl_cpu_has) */
 	/* Adds bias[j] to sum[j], wrapping. Returns the number of additions that wrapped. */
 	uint64_t (*add_bias)(int32_t *sum, const int32_t *bias, int64_t n);
 	/* Computes q = saturate(round(float(sum + bias) * scale) + zero point). */

@@ -101,9 +101,10 @@ bool tpu_generate_supports(const struct tpu_config *config, const struct npl_lay
 
 /* Generates the program of a layer group. It does not read the group's members `constant` and `node`. With timing_only
  * it makes no weight image, and data of weights and biases may be NULL. With n_outputs 0 the outputs of the
- * group are the results that no layer of it reads. Returns 0, NPL_ENOMEM, NPL_EDEVICE where a layer, which the message names,
- * is not supported or one tile of it does not fit, or NPL_EINPUT where a scale is not a finite number from 0 on. Unless
- * it returns 0 there is nothing to free. */
+ * group are the results that no layer of it reads. Returns 0, NPL_ENOMEM, NPL_EDEVICE where a layer, which the message
+ * names, is not supported or one tile of it does not fit, or where no layer makes or reads an output, or NPL_EINPUT
+ * where a scale, or the ratio of the scales of a layer, is not a finite number from 0 on. Unless it returns 0 there is
+ * nothing to free. */
 int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *group, struct tpu_generated *generated,
 		 struct npl_err *err);
 void tpu_generated_free(struct tpu_generated *generated); /* accepts a zeroed one */

@@ -116,18 +116,10 @@ static const struct {
 	const char *name;
 	size_t at;
 } counters[] = {
-#define COUNTER(name)                                                                                                  \
-	{                                                                                                              \
-#name, offsetof(struct dn_counters, name)                                                              \
-	}
-	COUNTER(nfu_active),     COUNTER(nfu_fill),        COUNTER(wait_sb),
-	COUNTER(wait_nbin),      COUNTER(wait_nbout),      COUNTER(useful_macs),
-	COUNTER(idle_lanes),     COUNTER(nbin_rows),       COUNTER(sb_rows),
-	COUNTER(nbout_rows),     COUNTER(nfu3_operations), COUNTER(product_saturations),
-	COUNTER(sum_wraps),      COUNTER(sum_saturations), COUNTER(output_saturations),
-	COUNTER(input_bytes),    COUNTER(synapse_bytes),   COUNTER(output_bytes),
-	COUNTER(dram_reads),     COUNTER(dram_writes),     COUNTER(dram_row_hits),
-	COUNTER(dram_activates), COUNTER(dram_refreshes),
+#define DN_COUNTER(form, name, ...) {#name, offsetof(struct dn_counters, name)},
+#include "sim/diannao/diannao/counters.def"
+#undef DN_COUNTER
+	{"output_saturations", offsetof(struct dn_counters, output_saturations)},
 };
 _Static_assert(sizeof counters / sizeof *counters * sizeof(uint64_t) == sizeof(struct dn_counters), "all of them");
 

@@ -57,6 +57,21 @@ static inline void *dn_opened(const struct dn_config *config)
 	return state;
 }
 
+/* The machine must refuse the layer with a reason that has this text, and a run of it with the same reason. */
+static inline void dn_refuses(void *state, const struct npl_layer *layer, const char *expected)
+{
+	static const char beginning[] = "it does not take the layer: ";
+	char reason[200] = "";
+	struct npl_result result = {0};
+	struct npl_err err = {0};
+	cr_expect_not(npl_driver_diannao.supports(state, layer, reason, sizeof reason), "should be refused: %s",
+		      expected);
+	cr_expect(strstr(reason, expected), "'%s' does not say '%s'", reason, expected);
+	cr_expect_eq(npl_driver_diannao.run(state, layer, &result, &err), NPL_EINTERNAL, "%s", expected);
+	cr_expect(!strncmp(err.msg, beginning, strlen(beginning)) && !strcmp(err.msg + strlen(beginning), reason),
+		  "'%s' does not say '%s'", err.msg, reason);
+}
+
 /* A machine with buffers and Tn by chance. */
 static inline struct dn_config dn_random_machine(uint64_t *rng)
 {

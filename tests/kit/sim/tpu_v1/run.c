@@ -245,28 +245,20 @@ static bool same_refusal(const struct program_run *a, const struct program_run *
 	return !strcmp(a->err.msg, b->err.msg) && (a->c->stuck_at < 0 || (last && !strncmp(last, word, strlen(word))));
 }
 
-static const char *const counter_names[] = {
-	"array_active",    "weight_stall",   "weight_shift",       "non_matrix",      "useful_macs",
-	"unused_macs",     "raw_stall",      "input_stall",        "output_stall",    "sync_pause",
-	"tiles",           "weight_bytes",   "ub_rows_read",       "ub_rows_written", "accumulator_writes",
-	"activate_cycles", "instructions",   "host_bytes_in",      "host_bytes_out",  "dram_activates",
-	"dram_reads",      "dram_refreshes", "dram_active_cycles", "dram_idle_cycles"};
-
 static bool same_outcome(const struct tpu_outcome *a, const struct tpu_outcome *b, bool times_only, char *reason,
 			 size_t n)
 {
-	/* The struct is 64-bit counts alone. */
-	uint64_t x[sizeof a->counters / sizeof(uint64_t)], y[sizeof a->counters / sizeof(uint64_t)];
-	memcpy(x, &a->counters, sizeof x);
-	memcpy(y, &b->counters, sizeof y);
+	uint64_t x[TPU_COUNTERS], y[TPU_COUNTERS];
+	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &a->counters, x);
+	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &b->counters, y);
 	if (a->cycles != b->cycles) {
 		snprintf(reason, n, "%llu and %llu cycles", (unsigned long long)a->cycles,
 			 (unsigned long long)b->cycles);
 		return false;
 	}
-	for (size_t i = 0; i < sizeof x / sizeof *x; i++)
+	for (int i = 0; i < TPU_COUNTERS; i++)
 		if (x[i] != y[i]) {
-			snprintf(reason, n, "%s is %llu and %llu", counter_names[i], (unsigned long long)x[i],
+			snprintf(reason, n, "%s is %llu and %llu", tpu_counter_defs[i].name, (unsigned long long)x[i],
 				 (unsigned long long)y[i]);
 			return false;
 		}

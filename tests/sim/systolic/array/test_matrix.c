@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "npulab/cpu_features.h"
 #include "tests/kit/sim/matrix_oracle.h"
 #include "tests/kit/sim/matrix_stimulus.h"
 
@@ -43,7 +44,7 @@ static const struct tpu_matrix_kernel *usable_kernel(uint64_t n)
 {
 	for (const struct tpu_matrix_kernel *k = tpu_matrix_kernel_list;;
 	     k = k[1].name ? k + 1 : tpu_matrix_kernel_list)
-		if (k->usable() && n-- == 0)
+		if (npl_cpu_has(k->required_features) && n-- == 0)
 			return k;
 }
 
@@ -53,7 +54,7 @@ Test(systolic_matrix, kernels)
 	enum { MOST = 5 * TPU_MATRIX_LANES };
 	int kernels = 0;
 	for (const struct tpu_matrix_kernel *kernel = tpu_matrix_kernel_list; kernel->name; kernel++) {
-		if (!kernel->usable())
+		if (!npl_cpu_has(kernel->required_features))
 			continue;
 		kernels++;
 		for (uint64_t seed = 1; seed <= 100; seed++) {

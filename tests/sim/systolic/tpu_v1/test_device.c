@@ -10,6 +10,7 @@
 
 static void expect_no(const struct tpu_config *config, const struct npl_layer *layer, const char *expected)
 {
+	static const char beginning[] = "it does not take the layer: ";
 	char reason[256] = "";
 	cr_assert(!test_supported(config, layer, reason, sizeof reason), "expected no because of '%s'", expected);
 	cr_assert(strstr(reason, expected), "'%s' does not mention '%s'", reason, expected);
@@ -17,8 +18,10 @@ static void expect_no(const struct tpu_config *config, const struct npl_layer *l
 	struct npl_err err = {0};
 	struct npl_result result = {0};
 	cr_assert_eq(npl_driver_systolic.open(config, &state, &err), 0);
-	cr_assert_eq(npl_driver_systolic.run(state, layer, &result, &err), NPL_EDEVICE,
+	cr_assert_eq(npl_driver_systolic.run(state, layer, &result, &err), NPL_EINTERNAL,
 		     "run must refuse what supports refuses");
+	cr_assert(!strncmp(err.msg, beginning, strlen(beginning)) && !strcmp(err.msg + strlen(beginning), reason),
+		  "'%s' does not say '%s'", err.msg, reason);
 	npl_driver_systolic.close(state);
 }
 
