@@ -257,7 +257,7 @@ static void load(struct network *n, struct npl_device *device, bool int8)
 }
 
 /* Returns the seconds of the rows of convolutions; *all_seconds gets those of all rows. */
-static double run_network(const struct network *n, double *all)
+static double run_network(const struct network *n, double *all_seconds)
 {
 	struct npl_run run = {0};
 	struct npl_tensor out = {0};
@@ -266,7 +266,7 @@ static double run_network(const struct network *n, double *all)
 	for (int i = 0; i < run.n_layers; i++)
 		if (n->graph->node[i].op == NPL_OP_CONV)
 			seconds += run.layer[i].result.seconds;
-	*all = run.device_seconds;
+	*all_seconds = run.device_seconds;
 	npl_run_free(&run);
 	npl_tensor_free(&out);
 	return seconds;

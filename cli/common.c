@@ -22,7 +22,8 @@ void cli_common_options(struct cli_common *c, struct cli_option *table)
 		{"match", CLI_LIST_OF_TEXT, &c->match, 0, 0, "PATTERN",
 		 "only layers of this operator (Conv*) or name (/EXPRESSION/), in tables and CSV"},
 		{"sort", CLI_TEXT, &c->sort, 0, 0, "KEY",
-		 "layers by order, time, cycles, idle (cycles without work), macs, bytes or energy: the most on any device"},
+		 "layers by order, time, cycles, idle (cycles without work), macs, bytes or energy: the most on any "
+		 "device"},
 		{"top", CLI_INT, &c->top, 1, 1 << 24, "N", "only the first N layers (by time, unless --sort)"},
 		CLI_SET_OPTION(&c->set),
 		CLI_HOST_OPTION(&c->host),

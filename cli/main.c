@@ -22,7 +22,8 @@ static const struct cli_command *const commands[] = {
 static void print_usage(FILE *out)
 {
 	fputs("usage: npulab COMMAND [ARGUMENTS]\n"
-	      "What would this neural network cost on that machine? Runs it, with real values, on cycle-level models of\n"
+	      "What would this neural network cost on that machine? Runs it, with real values, on cycle-level models "
+	      "of\n"
 	      "published accelerators and on the real processor, and lays time, energy and error side by side.\n\n",
 	      out);
 	for (int i = 0; i < COMMANDS; i++)

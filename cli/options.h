@@ -48,10 +48,11 @@ struct cli_option {       /* a table ends with name NULL */
 		"threads", CLI_INT, (target), 1, 1024, "N",                                                            \
 			"at most N threads; default: as many as there are processors"                                  \
 	}
-#define CLI_MEMORY_OPTION(target)                                                                                              \
-	{                                                                                                                      \
-		"max-memory", CLI_BYTES, (target), 1, INT64_MAX, "SIZE",                                                       \
-			"refuse what takes more: bytes, or with K, M, G, T, Ki, Mi, Gi, Ti (default: 80 % of what can be had)" \
+#define CLI_MEMORY_OPTION(target)                                                                                      \
+	{                                                                                                              \
+		"max-memory", CLI_BYTES, (target), 1, INT64_MAX, "SIZE",                                               \
+			"refuse what takes more: bytes, or with K, M, G, T, Ki, Mi, Gi, Ti (default: 80 % of what "    \
+			"can be had)"                                                                                  \
 	}
 #define CLI_INPUT_OPTION(target)                                                                                       \
 	{                                                                                                              \

@@ -46,7 +46,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
 	write_stderr("npulab: ");
 	write_stderr(path);
 	write_stderr(
-		": it was shortened, or could not be read any more, while it was in use; expected a file that stays as it is\n");
+		": it was shortened, or could not be read any more, while it was in use; expected a file that stays "
+		"as it is\n");
 	_exit(npl_exit_status(NPL_EINPUT));
 }
 

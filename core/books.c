@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Conservation laws checked after every layer (ARCHITECTURE.md, Invariants): a simulator whose counters do not add up is
- * wrong somewhere, and a wrong figure must not reach a report. */
+ * Conservation laws checked after every layer (ARCHITECTURE.md, Invariants): a simulator whose counters do not add up
+ * is wrong somewhere, and a wrong figure must not reach a report. */
 #include "books.h"
 
 #include <inttypes.h>

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* The first and the last are npulab's choice: half. DRAM that refreshes and opens rows gives no more than nine tenths of
- * its peak, and between layers it is idle for a while, so a memory that moves bytes in three quarters of the time at its
- * peak has hardly anything left. */
+/* The first and the last are npulab's choice: half. DRAM that refreshes and opens rows gives no more than nine tenths
+ * of its peak, and between layers it is idle for a while, so a memory that moves bytes in three quarters of the time at
+ * its peak has hardly anything left. */
 #define WELL_USED   0.5 /* share of the MACs that are possible while the machine computes */
 #define MEMORY_BUSY 0.75
 #define LINK_BUSY   0.5
@@ -97,8 +97,8 @@ const char *npl_bound_of(const struct npl_device_info *info, const struct npl_re
 	}
 	if (!greatest_def)
 		return NULL;
-	/* The memory sets the pace where it is waited for in more of the time than it is idle. Without cycles the causes are
-	 * the parts of a modelled time, of which none goes on during another. */
+	/* The memory sets the pace where it is waited for in more of the time than it is idle. Without cycles the
+	 * causes are the parts of a modelled time, of which none goes on during another. */
 	const double moving = share_of((double)result->bytes[NPL_MEM_DRAM], info->memory_bytes_per_second,
 				       result->seconds);
 	if (moving >= MEMORY_BUSY &&

@@ -20,7 +20,8 @@ int npl_op_version(enum npl_op op, int opset, struct npl_err *err)
 	if (opset < v->since[0])
 		return npl_fail(
 			err, NPL_EINPUT,
-			"the operator came with opset %d and the model is of opset %d: export it with opset %d or later",
+			"the operator came with opset %d and the model is of opset %d: export it with opset %d or "
+			"later",
 			v->since[0], opset, v->since[0]);
 	if (v->end && opset >= v->end)
 		return npl_fail(err, NPL_EINPUT,

@@ -3,7 +3,7 @@
  * Rows of a table of parameters (npulab/params.h). The file with the table says which struct holds the values:
  *
  *     #define PARAM_CONFIG struct dn_config
- *     const struct npl_param dn_params[] = {NUMBER("nfu.tn", INT, tn, "16", 2, 256, "neurons", "inputs per step"), {0}};
+ *     const struct npl_param dn_params[] = {NUMBER("nfu.tn", INT, tn, "16", 2, 256, "neurons", "inputs a step"), {0}};
  */
 #ifndef NPULAB_CORE_PARAM_ROWS_H
 #define NPULAB_CORE_PARAM_ROWS_H

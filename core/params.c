@@ -452,8 +452,8 @@ char *npl_params_dump(const struct npl_param *schema, const struct npl_descripti
 	}
 	fputc('\n', out);
 	if (machine->source)
-		fputs("# Numbers may have units: 24 MiB, 700 MHz, 34.1 GB/s, 6 us. Behind a value stands where it is from;\n"
-		      "# what is changed here counts as your own.\n",
+		fputs("# Numbers may have units: 24 MiB, 700 MHz, 34.1 GB/s, 6 us. Behind a value stands where it is "
+		      "from;\n# what is changed here counts as your own.\n",
 		      out);
 	char buf[64];
 	const char *previous = "";

@@ -29,8 +29,8 @@ int npl_setting_code(const struct npl_setting *setting)
 	return setting->typed ? NPL_EUSAGE : NPL_EINPUT;
 }
 
-/* Returns the setting of a key of `length` characters, or of one that ends with ".KEY". NULL: it is not given, or not in
- * this way. */
+/* Returns the setting of a key of `length` characters, or of one that ends with ".KEY". NULL: it is not given, or not
+ * in this way. */
 static const struct npl_setting *find(const struct npl_description *machine, const char *key, size_t length,
 				      bool is_typed, bool is_whole)
 {

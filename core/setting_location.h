@@ -17,7 +17,8 @@ const char *npl_setting_heading_location(const struct npl_description *machine, 
 					 char text[NPL_SETTING_LOCATION]);
 /* Returns the code of a message about the setting: NPL_EINPUT for one of a file, NPL_EUSAGE for one that was typed. */
 int npl_setting_code(const struct npl_setting *setting);
-/* Puts before a message about parameters where one of them was given. Of the parameters that the message names, it takes
+/* Puts before a message about parameters where one of them was given. Of the parameters that the message names, it
+ * takes
  *
  *   1. the first that was typed,
  *   2. else the first that the file gives,

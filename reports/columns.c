@@ -34,15 +34,15 @@ struct layer_column {
 	struct npl_column_value (*value)(struct npl_layer_entry *l);
 };
 
-/* Returns `seconds`, a time of the host or a link in an entry or one of its rows. NAN: no such time was measured, since a
- * real device did everything itself (0 s). */
-static double surrounding_seconds(const struct npl_device_report *report, double seconds)
+/* Returns `seconds`, a time of the host or a link in an entry or one of its rows. NAN: no such time was measured, since
+ * a real device did everything itself (0 s). */
+static double host_or_link_seconds(const struct npl_device_report *report, double seconds)
 {
 	return npl_device_kind_is_modelled(report->info.kind) || seconds > 0 ? seconds : NAN;
 }
 
-/* Says whether the machine counts cycles, as a simulated one does. The host (NULL) does not; in a mixed run the machines'
- * cycles are of different lengths and have no sum. */
+/* Says whether the machine counts cycles, as a simulated one does. The host (NULL) does not; in a mixed run the
+ * machines' cycles are of different lengths and have no sum. */
 static bool has_clock(const struct npl_device_info *info)
 {
 	return info && info->kind == NPL_KIND_SIMULATED && info->clock_hz > 0;
@@ -118,7 +118,7 @@ static const char *show_decibels(char buf[CELL], const struct npl_entry *e, cons
 	return buf;
 }
 
-/* The rows of columns.def as functions that compute their values: of_GROUP_NAME, both_NAME, field_NAME and key_NAME. */
+/* The rows of columns.def as functions that compute their values: of_GROUP_NAME, both_NAME, csv_NAME and json_NAME. */
 #define NPL_SHOWN(group, name, heading, layer_heading, align, show, unit, mark, of)                                    \
 	static struct npl_column_value of_##group##_##name(struct npl_entry *e)                                        \
 	{                                                                                                              \
@@ -133,9 +133,9 @@ static const char *show_decibels(char buf[CELL], const struct npl_entry *e, cons
 		(void)l;                                                                                               \
 		return of;                                                                                             \
 	}
-#define NPL_LAYER(name, v)       NPL_OF_LAYER(both, name, v)
-#define NPL_LAYER_FIELD(name, v) NPL_OF_LAYER(field, name, v)
-#define NPL_LAYER_KEY(k, v)      NPL_OF_LAYER(key, k, v)
+#define NPL_LAYER(name, v)     NPL_OF_LAYER(both, name, v)
+#define NPL_LAYER_CSV(name, v) NPL_OF_LAYER(csv, name, v)
+#define NPL_LAYER_JSON(k, v)   NPL_OF_LAYER(json, k, v)
 #include "columns.def"
 
 static const struct column columns[] = {
@@ -150,9 +150,9 @@ static const struct column columns[] = {
 };
 
 static const struct layer_column layer_columns[] = {
-#define NPL_LAYER(name, of)       {#name, #name, both_##name},
-#define NPL_LAYER_FIELD(name, of) {NULL, #name, field_##name},
-#define NPL_LAYER_KEY(key, of)    {#key, NULL, key_##key},
+#define NPL_LAYER(name, of)     {#name, #name, both_##name},
+#define NPL_LAYER_CSV(name, of) {NULL, #name, csv_##name},
+#define NPL_LAYER_JSON(key, of) {#key, NULL, json_##key},
 #include "columns.def"
 };
 

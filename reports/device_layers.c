@@ -26,13 +26,13 @@ static const char *energy_cell(char text[CELL], const struct line *line)
 			 : figure(text, joules, "J", f->energy_modelled);
 }
 
-#define NPL_LAYER_SHOWN(name, heading, align, cell)                                                                    \
+#define NPL_LAYER_TABLE(name, heading, align, cell)                                                                    \
 	static const char *name##_cell_of(char text[CELL], const struct line *line)                                    \
 	{                                                                                                              \
 		(void)text;                                                                                            \
 		return cell;                                                                                           \
 	}
-#define NPL_LAYER_FIGURE NPL_LAYER_SHOWN
+#define NPL_LAYER_FIGURE NPL_LAYER_TABLE
 #include "columns.def"
 
 static const struct line_column {
@@ -41,7 +41,7 @@ static const struct line_column {
 	bool is_figure;
 	const char *(*cell)(char text[CELL], const struct line *line); /* "-": not known */
 } line_columns[] = {
-#define NPL_LAYER_SHOWN(name, heading, align, cell)  {heading, align, false, name##_cell_of},
+#define NPL_LAYER_TABLE(name, heading, align, cell)  {heading, align, false, name##_cell_of},
 #define NPL_LAYER_FIGURE(name, heading, align, cell) {heading, align, true, name##_cell_of},
 #include "columns.def"
 };

@@ -114,11 +114,10 @@ void npl_host_note(struct npl_table *table, const struct npl_comparison *c)
 		if (!(c->device[d].run.host_seconds > 0) || !c->host.name)
 			continue;
 		origins_of(&c->device[d].run, 1u << NPL_OF_HOST, origin, sizeof origin);
-		snprintf(
-			line, sizeof line,
-			"%s%s%s; converts inputs and outputs between float32 and a machine's format, too; energy %s while "
-			"it works; --set host.KEY=VALUE or --host FILE changes it",
-			is_usual ? "" : c->host.name, is_usual ? "" : ", ", c->host.info.detail, origin);
+		snprintf(line, sizeof line,
+			 "%s%s%s; converts inputs and outputs between float32 and a machine's format, too; energy %s "
+			 "while it works; --set host.KEY=VALUE or --host FILE changes it",
+			 is_usual ? "" : c->host.name, is_usual ? "" : ", ", c->host.info.detail, origin);
 		npl_table_row(table, (const char *const[]){"host", line});
 		return;
 	}

@@ -46,9 +46,9 @@ static void put_links_within(struct npl_table *table, const struct npl_compariso
 	}
 }
 
-#define LAYERS_JUDGED                                                                                                   \
-	"signal over noise of the first batch's result against the float32 reference's; that of the devices is of all " \
-	"samples"
+#define LAYERS_JUDGED                                                                                                  \
+	"signal over noise of the first batch's result against the float32 reference's; that of the devices is of "    \
+	"all samples"
 
 static bool any_layer_judged(const struct npl_comparison *c)
 {

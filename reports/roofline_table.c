@@ -112,7 +112,8 @@ static void put_notes(FILE *out, const struct npl_roofline *r)
 			&table,
 			(const char *const[]){
 				"over 100 %",
-				"a layer that finds in the caches what the roof has cross the memory, or that is done with fewer or faster operations than the products of the peak"});
+				"a layer that finds in the caches what the roof has cross the memory, or that is done "
+				"with fewer or faster operations than the products of the peak"});
 	if (any_model)
 		npl_table_row(&table,
 			      (const char *const[]){

@@ -264,12 +264,11 @@ void npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
 	npl_table_print(&table, out);
 	npl_table_close(&table);
 	fputc('\n', out);
-	npl_table_text(
-		"UNIT: of PUBLISHED and MODEL, where the metric does not name it. DIFF: by how much the model differs, in "
-		"percent of what is published, between shares in points (pt), between "
-		"ratios as a factor (x). WITHIN: how much of that is allowed, and "
-		"whether it is held; nothing: not judged. fitted: parameters of the machine were fitted to it",
-		out);
+	npl_table_text("UNIT: of PUBLISHED and MODEL, where the metric does not name it. DIFF: by how much the model "
+		       "differs, in percent of what is published, between shares in points (pt), between ratios as a "
+		       "factor (x). WITHIN: how much of that is allowed, and whether it is held; nothing: not judged. "
+		       "fitted: parameters of the machine were fitted to it",
+		       out);
 	put_notes(out, v, all);
 	put_reasons(out, v, all);
 	snprintf(line, sizeof line, "%d figure%s within their tolerance, %d outside, %d missing, %d shown only",

@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: MIT
 #
 # What no compiler checks: every C file and script names its licence and has fewer than 600 lines; a header's guard is its path;
+# no line of C has more than 120 columns, which clang-format leaves in comments and strings;
 # no text file of the project has white space at the end of a line, carriage returns, no newline at its end, or a note of work left undone.
 set -eu
 cd "$(dirname "$0")/.."
 
 max_lines=600
+max_columns=120
 bad=0
 complain()
 {
@@ -32,6 +34,24 @@ while IFS= read -r file; do
 	[ -z "$(tail -c 1 "$file")" ] || complain "$file:$lines: no newline at the end"
 done < <(find . \( -path ./.git -o -path ./build \) -prune -o -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' \
 	-o -name '*.py' -o -name '*.md' -o -name '*.yaml' -o -name '*.txt' -o -path ./.ci/run -o -name Makefile \) -print | sort)
+
+# Tabs have 8 columns. The backslash that continues a macro is not counted: clang-format may set it behind the others.
+# shellcheck disable=SC2016 # what begins with $ is awk's
+find . \( -path ./.git -o -path ./build \) -prune -o -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.cu' \) -print0 |
+	LC_ALL=C.UTF-8 xargs -0 awk -v most="$max_columns" '
+	{
+		line = $0
+		sub(/ *\\$/, "", line)
+		if (length(line) + 7 * gsub(/\t/, "\t", line) <= most)
+			next
+		while (i = index(line, "\t"))
+			line = sprintf("%s%*s%s", substr(line, 1, i - 1), 8 - (i - 1) % 8, "", substr(line, i + 1))
+		if (length(line) > most) {
+			printf "%s:%d: %d columns, expected at most %d\n", FILENAME, FNR, length(line), most
+			wide = 1
+		}
+	}
+	END { exit wide }' || bad=1
 
 # Built from pieces so that this file does not find itself.
 notes="TO""DO|FIX""ME|XX""X"

@@ -16,9 +16,9 @@ enum { OUTPUT = 16384 };
 static int check(const char *folder, const char *options, char output[OUTPUT])
 {
 	char line[8 * CLI_PATH], here[CLI_PATH], program[CLI_PATH];
-	const char *choice = getenv("NPULAB_BIN");
+	const char *program_path = getenv("NPULAB_BIN");
 	cr_assert(getcwd(here, sizeof here));
-	snprintf(program, sizeof program, "%s", choice && *choice ? choice : "build/npulab");
+	snprintf(program, sizeof program, "%s", program_path && *program_path ? program_path : "build/npulab");
 	snprintf(line, sizeof line,
 		 "ROOT='%s' /usr/bin/python3 scripts/docs_check.py --program \"$(dirname '%s')\" %s 2>&1", folder,
 		 program, options);
@@ -39,7 +39,8 @@ static const char good[] =
 	"<!-- command sized: npulab layer gemm -m $1 -n 256 -k 256 --requantise --devices tpu_v1 --json - -->\n"
 	"\n"
 	"It takes 3,174<!-- layer: devices[name=tpu_v1].totals.cycles {:,} --> cycles, or\n"
-	"~4.53<!-- layer: sum(devices.0.layers.cycles) / devices.0.clock_hz * 1e6 ~{:.2f} --> us. `<!-- no comment -->`\n"
+	"~4.53<!-- layer: sum(devices.0.layers.cycles) / devices.0.clock_hz * 1e6 ~{:.2f} --> us. `<!-- no comment "
+	"-->`\n"
 	"\n"
 	"<!-- column \"cycles\" = sized: devices.0.totals.cycles {} -->\n"
 	"| rows | cycles | |\n"
@@ -56,14 +57,15 @@ static const char good[] =
 	"<!-- run: cat three.txt -->\n"
 	"```\ntwo\none\nthree\n```\n"
 	"<!-- run -->\n"
-	"```\n$ npulab devices systolic_16x16 --yaml | grep ^clock_hz\nclock_hz: 700000000  # Hz: clock of the array\n```\n"
+	"```\n$ npulab devices systolic_16x16 --yaml | grep ^clock_hz\nclock_hz: 700000000  # Hz: clock of the array\n"
+	"```\n"
 	"<!-- run (exit 2): npulab devices nothing --what 2>&1 -->\n"
 	"```\nREFUSAL\n```\n"
 	"<!-- run: printf '| a | b |\\n|---|---|\\n| 1 | 2 |\\n' -->\n"
 	"| a | b |\n|---|---|\n| 1 | 2 |\n"
 	"\n"
-	"3174 in 4.53<!-- layer: devices.0.totals.cycles; devices.0.totals.seconds * 1e6 {} in {:.2f} --> us of 16.8 M<!-- layer: "
-	"model.macs {:si} -->\n";
+	"3174 in 4.53<!-- layer: devices.0.totals.cycles; devices.0.totals.seconds * 1e6 {} in {:.2f} --> us of 16.8 "
+	"M<!-- layer: model.macs {:si} -->\n";
 
 /* The page with what this build prints: names of options and comments of machine files are not this test's affair. */
 static void write_good(const char *folder)

@@ -66,7 +66,7 @@ Test(examples, library_gives_its_own_names_only)
 	free(shared);
 }
 
-Test(examples, build_tree)
+Test(examples, examples_build_and_run_in_the_tree)
 {
 	char folder[CLI_PATH], build[CLI_PATH], expected[400];
 	cli_folder(folder);
@@ -86,7 +86,7 @@ Test(examples, build_tree)
 }
 
 /* C++ calls the library by its own headers. */
-Test(examples, from_cpp)
+Test(examples, a_cpp_program_calls_the_library)
 {
 	char folder[CLI_PATH], build[CLI_PATH];
 	if (system("g++ --version > /dev/null 2>&1"))
@@ -115,10 +115,10 @@ Test(examples, from_cpp)
 		       "	npl_tensor_free(&y);\n"
 		       "	npl_eager_close(ctx);\n"
 		       "}\n");
-	free(shell(
-		"g++ -std=c++17 -Wall -Wextra -Werror " SANITIZERS
-		" -Iinclude -o %s/program %s/program.cpp %s/libnpulab.a -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl 2>&1",
-		folder, folder, build));
+	free(shell("g++ -std=c++17 -Wall -Wextra -Werror " SANITIZERS
+		   " -Iinclude -o %s/program %s/program.cpp %s/libnpulab.a -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl "
+		   "2>&1",
+		   folder, folder, build));
 	char *printed = shell("NPULAB_DATA=. %s %s/program 2>&1", cli_runner(), folder);
 	cr_assert(strstr(printed, " 0 2"), "%s", printed);
 	free(printed);
@@ -126,7 +126,7 @@ Test(examples, from_cpp)
 }
 
 /* Installed into a folder of its own, used from another, with nothing of the tree but the examples. */
-Test(examples, installed)
+Test(examples, examples_build_against_an_installation)
 {
 	char folder[CLI_PATH], build[CLI_PATH], expected[400];
 	if (system("pkg-config --version > /dev/null 2>&1") || system("make --version > /dev/null 2>&1"))

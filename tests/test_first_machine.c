@@ -52,9 +52,9 @@ Test(first_machine, takes_three_places)
 	free(shell("echo build/%s/npulab > %s/program", below, folder));
 	check_commands(folder);
 	/* The tests of every device, on the devices that need no file and this one. */
-	free(shell(
-		"cd %s && mkdir -p only/machines && cp tree/machines/onemac.yaml only/machines/ && ln -s ../tree/memories only/memories",
-		folder));
+	free(shell("cd %s && mkdir -p only/machines && cp tree/machines/onemac.yaml only/machines/ && ln -s "
+		   "../tree/memories only/memories",
+		   folder));
 	free(shell("gcc " SANITIZERS
 		   " -o %s/every_device build/%s/tests/core/test_every_device.o %s/tree/build/%s/objects.a "
 		   "-lcriterion -ljansson -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl 2>&1",

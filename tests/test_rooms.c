@@ -189,17 +189,19 @@ Test(rooms, moved_sources_leave_no_objects)
 		"make -s BUILD=release CC=" TEST_CC " build/libnpulab.a && nm build/libnpulab.a";
 	cr_assert_eq(shell(folder, build, output), 0, "%s", output);
 	cr_assert(strstr(output, " T npl_old\n"), "%s", output);
-	cr_assert_eq(
-		shell(folder,
-		      "mkdir core/files && mv core/old.c core/files/new.c && sed -i s/npl_old/npl_new/ core/files/new.c",
-		      output),
-		0);
+	cr_assert_eq(shell(folder,
+			   "mkdir core/files && mv core/old.c core/files/new.c && sed -i s/npl_old/npl_new/ "
+			   "core/files/new.c",
+			   output),
+		     0);
 	cr_assert_eq(shell(folder, build, output), 0, "%s", output);
 	cr_assert(strstr(output, " T npl_new\n") && !strstr(output, "npl_old"), "%s", output);
 	/* A public header that comes with an old date, and one that goes; a name in a comment is none. */
 	cr_assert_eq(
 		shell(folder,
-		      "printf '/* npl_new2 */ int npl_new1(void);\\n' > include/npulab/more.h && printf 'int npl_new1(void), npl_new2(void);int npl_new1(void){return 1;}int npl_new2(void){return 2;}\\n' >> core/files/new.c && touch -d 2001-01-01 include/npulab/more.h",
+		      "printf '/* npl_new2 */ int npl_new1(void);\\n' > include/npulab/more.h && printf 'int "
+		      "npl_new1(void), npl_new2(void);int npl_new1(void){return 1;}int npl_new2(void){return 2;}\\n' "
+		      ">> core/files/new.c && touch -d 2001-01-01 include/npulab/more.h",
 		      output),
 		0);
 	cr_assert_eq(shell(folder, build, output), 0, "%s", output);

@@ -24,8 +24,8 @@ static int shell(const char *command, char output[OUTPUT])
 Test(schemas, printed_json_matches_its_schema)
 {
 	char folder[CLI_PATH], output[OUTPUT], program[4096], command[2 * CLI_PATH];
-	const char *choice = getenv("NPULAB_BIN");
-	cr_assert(realpath(choice && *choice ? choice : "build/npulab", program));
+	const char *program_path = getenv("NPULAB_BIN");
+	cr_assert(realpath(program_path && *program_path ? program_path : "build/npulab", program));
 	cr_assert_eq(setenv("NPULAB_BIN", program, 1), 0); /* the script changes its folder */
 	cli_folder(folder);
 	snprintf(command, sizeof command, "/usr/bin/python3 tests/schemas.py '%s'", folder);
@@ -38,7 +38,8 @@ Test(schemas, each_is_in_the_page)
 {
 	char output[OUTPUT];
 	cr_assert_eq(
-		shell("for s in schemas/*.json; do n=${s#schemas/}; grep -q \"schema_table.py $n\" docs/json.md || echo $n; done",
+		shell("for s in schemas/*.json; do n=${s#schemas/}; grep -q \"schema_table.py $n\" docs/json.md || "
+		      "echo $n; done",
 		      output),
 		0);
 	cr_assert_str_eq(output, "", "docs/json.md has no table of %s", output);

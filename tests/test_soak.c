@@ -28,27 +28,27 @@ static void soak(const char *kind, int seed, int count)
 	cli_remove_folder(folder);
 }
 
-Test(soak, floats)
+Test(soak, random_float_models_equal_the_evaluator)
 {
 	soak("float", 200, 100);
 }
 
-Test(soak, samples)
+Test(soak, samples_stay_apart_at_any_batch)
 {
 	soak("sample", 1, 80);
 }
 
-Test(soak, formats)
+Test(soak, errors_stay_within_the_format_s_steps)
 {
 	soak("format", 1, 30);
 }
 
-Test(soak, integers)
+Test(soak, random_integer_models_equal_the_evaluator)
 {
 	soak("integer", 30, 40);
 }
 
-Test(soak, hostile)
+Test(soak, damaged_files_are_refused)
 {
 	soak("hostile", 1, 60);
 }

@@ -153,10 +153,9 @@ static int add_core_cycles(struct npl_validation *validation, const struct outco
 		.tolerance = NAN,
 		.reference = "paper",
 		.source = "derived from Fig. 16",
-		.note = is_other
-				? "the same with the other reading of ideal, beside the core with 32-bit elements"
-				: "for each product or pooled input: speed-up times time over ideal times ideal, beside the core with "
-				  "16-bit elements"};
+		.note = is_other ? "the same with the other reading of ideal, beside the core with 32-bit elements"
+				 : "for each product or pooled input: speed-up times time over ideal times ideal, "
+				   "beside the core with 16-bit elements"};
 	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
 }
 
@@ -173,7 +172,8 @@ static int add_core_power(struct npl_validation *validation, const struct outcom
 			 npl_diannao_published(validation, name, "speedup") / o->seconds,
 		.tolerance = NAN,
 		.source = "derived from Fig. 17",
-		.note = "derived: the published energy ratio over the published speed-up, times the model's power with memory"};
+		.note = "derived: the published energy ratio over the published speed-up, times the model's power "
+			"with memory"};
 	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
 }
 
@@ -248,8 +248,9 @@ static int add_quoted_rate(struct npl_validation *validation, const struct outco
 		.tolerance = NAN,
 		.reference = "paper",
 		.source = "Figure 16 speed-up",
-		.note = "derived: the mean if the core did 2.01 operations in every cycle, over the published times and over the "
-			"model's; that rate and the published speed-ups contradict each other (docs/validation-diannao.md)"};
+		.note = "derived: the mean if the core did 2.01 operations in every cycle, over the published times "
+			"and over the model's; that rate and the published speed-ups contradict each other "
+			"(docs/validation-diannao.md)"};
 	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
 }
 

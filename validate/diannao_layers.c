@@ -11,13 +11,18 @@ const struct npl_diannao_layer npl_diannao_layers[NPL_DIANNAO_LAYERS] = {
 	{"CLASS1", NPL_DIANNAO_CLASS, {.in = {1, 1}, .kernel = {1, 1}, .stride = {1, 1}, .ni = 960, .no = 20}},
 	{"CLASS3", NPL_DIANNAO_CLASS, {.in = {1, 1}, .kernel = {1, 1}, .stride = {1, 1}, .ni = 200, .no = 100}},
 	{"CONV1", NPL_DIANNAO_CONV, {.in = {375, 500}, .kernel = {9, 9}, .stride = {1, 1}, .ni = 32, .no = 48}},
-	{"CONV2*", NPL_DIANNAO_CONV, {.private_kernels = true, .in = {200, 200}, .kernel = {18, 18}, .stride = {1, 1}, .ni = 8, .no = 8}},
+	{"CONV2*", NPL_DIANNAO_CONV,
+	 {.private_kernels = true, .in = {200, 200}, .kernel = {18, 18}, .stride = {1, 1}, .ni = 8, .no = 8}},
 	{"CONV3", NPL_DIANNAO_CONV, {.in = {32, 32}, .kernel = {4, 4}, .stride = {1, 1}, .ni = 108, .no = 200}},
 	{"CONV4", NPL_DIANNAO_CONV, {.in = {32, 32}, .kernel = {7, 7}, .stride = {1, 1}, .ni = 16, .no = 512}},
-	{"CONV5*", NPL_DIANNAO_CONV, {.private_kernels = true, .in = {256, 256}, .kernel = {11, 11}, .stride = {1, 1}, .ni = 256, .no = 384}},
-	{"POOL1", NPL_DIANNAO_POOL, {.pools = true, .in = {367, 492}, .kernel = {2, 2}, .stride = {2, 2}, .ni = 12, .no = 12}},
-	{"POOL3", NPL_DIANNAO_POOL, {.pools = true, .in = {32, 32}, .kernel = {4, 4}, .stride = {4, 4}, .ni = 100, .no = 100}},
-	{"POOL5", NPL_DIANNAO_POOL, {.pools = true, .in = {256, 256}, .kernel = {2, 2}, .stride = {2, 2}, .ni = 256, .no = 256}},
+	{"CONV5*", NPL_DIANNAO_CONV,
+	 {.private_kernels = true, .in = {256, 256}, .kernel = {11, 11}, .stride = {1, 1}, .ni = 256, .no = 384}},
+	{"POOL1", NPL_DIANNAO_POOL,
+	 {.pools = true, .in = {367, 492}, .kernel = {2, 2}, .stride = {2, 2}, .ni = 12, .no = 12}},
+	{"POOL3", NPL_DIANNAO_POOL,
+	 {.pools = true, .in = {32, 32}, .kernel = {4, 4}, .stride = {4, 4}, .ni = 100, .no = 100}},
+	{"POOL5", NPL_DIANNAO_POOL,
+	 {.pools = true, .in = {256, 256}, .kernel = {2, 2}, .stride = {2, 2}, .ni = 256, .no = 256}},
 };
 /* clang-format on */
 

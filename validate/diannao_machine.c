@@ -102,7 +102,8 @@ static int add_decimal_peak(struct npl_validation *validation, const struct npl_
 		.tolerance = GIBI / 1e9,
 		.reference = "paper",
 		.source = "section 7.1",
-		.note = "derived: the published 452 times 2^30; reports of the other commands count 512 operations a cycle"};
+		.note = "derived: the published 452 times 2^30; reports of the other commands count 512 operations a "
+			"cycle"};
 	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
 }
 

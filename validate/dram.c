@@ -190,7 +190,8 @@ static int validate_tiles(struct npl_validation *validation, struct npl_err *err
 		.at_most = true,
 		.reference = "paper",
 		.source = paper->source,
-		.note = "of the peak, to refresh and to the way from row to row; published is derived from the bandwidth"};
+		.note = "of the peak, to refresh and to the way from row to row; published is derived from the "
+			"bandwidth"};
 	return npl_validation_add(validation, MACHINE, &loss, err);
 }
 

@@ -291,8 +291,8 @@ static int validate_cycles(struct npl_validation *validation, const struct npl_t
 		.tolerance = consistent ? worst * cycles : NAN,
 		.reference = "paper",
 		.source = "Table 3, row 2",
-		.note = "derived: the reconstruction's multiply-accumulates over row 2; tolerance: the worst difference of "
-			"Google's own model (Table 7)"};
+		.note = "derived: the reconstruction's multiply-accumulates over row 2; tolerance: the worst "
+			"difference of Google's own model (Table 7)"};
 	int rc = npl_validation_add(validation, NPL_TPU_MACHINE, &row, err);
 	if (!rc)
 		rc = npl_validation_set(validation, NPL_TPU_MACHINE, app->name, "model_cycle_error", "fraction",
@@ -318,8 +318,9 @@ static int validate_vectors(struct npl_validation *validation, const struct npl_
 		.tolerance = NAN,
 		.reference = "paper",
 		.source = "Table 3, rows 1 and 5",
-		.note = "derived: row 1 over row 5, times the 256 cycles of a shift; the most that can be, as some tiles hide "
-			"part of theirs. LSTM1's 96 samples at half speed would give 192: see its counted_batch"};
+		.note = "derived: row 1 over row 5, times the 256 cycles of a shift; the most that can be, as some "
+			"tiles hide part of theirs. LSTM1's 96 samples at half speed would give 192: see its "
+			"counted_batch"};
 	return npl_validation_add(validation, NPL_TPU_MACHINE, &row, err);
 }
 
@@ -373,7 +374,8 @@ static int validate_full(struct npl_validation *validation, const struct npl_val
 			.tolerance = NAN,
 			.reference = "paper",
 			.source = counted ? counted->source : "",
-			.note = "as Table 1 has it; for the counters see counted_batch and active_cycles_per_tile of LSTM1"};
+			.note = "as Table 1 has it; for the counters see counted_batch and active_cycles_per_tile of "
+				"LSTM1"};
 		rc = npl_validation_add(validation, NPL_TPU_MACHINE, &full, err);
 	}
 	return rc ? rc : npl_validation_explain(validation, NPL_TPU_MACHINE, "LSTM1, full batch", counts.reason, err);

@@ -41,22 +41,22 @@ struct bound {
 	const char *note;
 };
 
-static double speedup_with_fixed_rest(double n)
+static double speedup_of_matrix_time(double n)
 {
 	return 1 / (n + (1 - n) / 4);
 }
 
-static double speedup_of_rest_alone(double n)
+static double speedup_of_other_time(double n)
 {
 	return 1 / (1 - n + n / 4);
 }
 
 static const struct bound by_memory = {
-	speedup_with_fixed_rest, 0.10, false,
-	"derived: with the time that row 6 gives as it is, four times the bandwidth makes the rest four times as fast at "
-	"most. The paper's 'about 3' for these applications asks for less of it"};
+	speedup_of_matrix_time, 0.10, false,
+	"derived: with the time that row 6 gives as it is, four times the bandwidth makes the rest four times as fast "
+	"at most. The paper's 'about 3' for these applications asks for less of it"};
 static const struct bound by_clock = {
-	speedup_of_rest_alone, 0.01, true,
+	speedup_of_other_time, 0.01, true,
 	"derived: at most, as weights come no faster; the time that row 6 gives is a quarter"};
 
 /* Adds the speedup of application a. */
@@ -173,8 +173,8 @@ static int change_array(struct npl_validation *validation, const struct npl_vali
 			.at_most = true,
 			.reference = "paper",
 			.source = "section 7",
-			.note = "at most: the paper finds every application slightly slower, and says why for LSTM1 alone, "
-				"which is judged"};
+			.note = "at most: the paper finds every application slightly slower, and says why for LSTM1 "
+				"alone, which is judged"};
 		if (npl_validation_add(validation, NPL_TPU_MACHINE, &row, err))
 			return err->code;
 	}
@@ -281,8 +281,8 @@ static int find_knee(struct npl_validation *validation, const struct npl_validat
 		.tolerance = 0.05 * ridge,
 		.reference = "paper",
 		.source = "Figure 5",
-		.note = "of a 4096 x 4096 matrix: samples at which the slope of few meets the rate of many; at 16 bits half the ridge "
-			"point"};
+		.note = "of a 4096 x 4096 matrix: samples at which the slope of few meets the rate of many; at 16 "
+			"bits half the ridge point"};
 	return npl_validation_add(validation, NPL_TPU_MACHINE, &row, err);
 }
 

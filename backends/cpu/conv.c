@@ -18,11 +18,11 @@ struct plan {
 	const struct cpu_conv *conv;
 	const struct cpu_state *cpu;
 	int64_t group_channels, group_filters;
-	int64_t depth, positions;   /* the inner dimension and the columns of one group's product */
-	int64_t columns, n_columns; /* columns of a block; number of blocks of positions */
-	int64_t rows, n_rows;       /* filters of a block; number of blocks of filters */
-	bool in_place;              /* the input is its own patch matrix */
-	size_t workspace_elements;  /* floats of one thread */
+	int64_t depth, positions;             /* the inner dimension and the columns of one group's product */
+	int64_t block_columns, column_blocks; /* columns of a block; number of blocks of positions */
+	int64_t block_rows, row_blocks;       /* filters of a block; number of blocks of filters */
+	bool in_place;                        /* the input is its own patch matrix */
+	size_t workspace_elements;            /* floats of one thread */
 };
 
 /* Returns a / b rounded up, and 0 for b 0 (an image count of 0 makes no products). */
@@ -56,17 +56,17 @@ static struct plan make_plan(const struct cpu_state *cpu, const struct cpu_conv 
 	/* Enough blocks for every thread to have two, as long as they stay wide. */
 	int64_t column_blocks = cpu->threads > 1 ? divide_rounding_up(2 * cpu->threads, products ? products : 1) : 1;
 	int64_t block_columns = divide_rounding_up(plan.positions, column_blocks);
-	plan.columns = npl_clamp_i64(
+	plan.block_columns = npl_clamp_i64(
 		max_columns < block_columns ? max_columns : npl_clamp_i64(block_columns, BLOCK_COLUMNS, max_columns), 1,
 		plan.positions);
-	plan.n_columns = divide_rounding_up(plan.positions, plan.columns);
-	plan.columns = divide_rounding_up(plan.positions, plan.n_columns); /* even blocks */
-	int64_t row_blocks = products * plan.n_columns < cpu->threads
-				     ? divide_rounding_up(cpu->threads, products * plan.n_columns)
+	plan.column_blocks = divide_rounding_up(plan.positions, plan.block_columns);
+	plan.block_columns = divide_rounding_up(plan.positions, plan.column_blocks); /* even blocks */
+	int64_t row_blocks = products * plan.column_blocks < cpu->threads
+				     ? divide_rounding_up(cpu->threads, products * plan.column_blocks)
 				     : 1;
-	plan.rows = divide_rounding_up(plan.group_filters, npl_clamp_i64(row_blocks, 1, plan.group_filters));
-	plan.n_rows = divide_rounding_up(plan.group_filters, plan.rows);
-	plan.workspace_elements = plan.in_place ? 0 : (size_t)((plan.depth * plan.columns + 15) / 16 * 16);
+	plan.block_rows = divide_rounding_up(plan.group_filters, npl_clamp_i64(row_blocks, 1, plan.group_filters));
+	plan.row_blocks = divide_rounding_up(plan.group_filters, plan.block_rows);
+	plan.workspace_elements = plan.in_place ? 0 : (size_t)((plan.depth * plan.block_columns + 15) / 16 * 16);
 	return plan;
 }
 
@@ -74,12 +74,13 @@ static void run_block(void *context, int64_t task, int worker)
 {
 	const struct plan *plan = context;
 	const struct cpu_conv *conv = plan->conv;
-	int64_t row_block = task % plan->n_rows, column_block = task / plan->n_rows % plan->n_columns;
-	int64_t group = task / plan->n_rows / plan->n_columns % conv->groups;
-	int64_t image = task / plan->n_rows / plan->n_columns / conv->groups;
-	int64_t first = column_block * plan->columns, filter = group * plan->group_filters + row_block * plan->rows;
-	int64_t columns = npl_clamp_i64(plan->positions - first, 0, plan->columns);
-	int64_t rows = npl_clamp_i64((group + 1) * plan->group_filters - filter, 0, plan->rows);
+	int64_t row_block = task % plan->row_blocks, column_block = task / plan->row_blocks % plan->column_blocks;
+	int64_t group = task / plan->row_blocks / plan->column_blocks % conv->groups;
+	int64_t image = task / plan->row_blocks / plan->column_blocks / conv->groups;
+	int64_t first = column_block * plan->block_columns,
+		filter = group * plan->group_filters + row_block * plan->block_rows;
+	int64_t columns = npl_clamp_i64(plan->positions - first, 0, plan->block_columns);
+	int64_t rows = npl_clamp_i64((group + 1) * plan->group_filters - filter, 0, plan->block_rows);
 	const float *x = conv->x + (image * conv->channels + group * plan->group_channels) * conv->height * conv->width;
 	float *y = conv->y + (image * conv->filters + filter) * plan->positions + first;
 	if (!rows || !columns)
@@ -116,7 +117,7 @@ void cpu_conv_run(struct cpu_state *cpu, const struct cpu_conv *conv)
 	}
 	struct plan plan = make_plan(cpu, conv);
 	cpu->blas.set_num_threads(1);
-	npl_pool_run(cpu->pool, conv->images * conv->groups * plan.n_columns * plan.n_rows, run_block, &plan);
+	npl_pool_run(cpu->pool, conv->images * conv->groups * plan.column_blocks * plan.row_blocks, run_block, &plan);
 	cpu->blas.set_num_threads(cpu->threads);
 }
 

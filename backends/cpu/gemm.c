@@ -15,9 +15,9 @@ bool cpu_fits_blas(const struct npl_layer *layer, char *reason, size_t n)
 		int64_t count = tensor ? npl_tensor_count(tensor) : 0;
 		if (count >= 0 && count <= INT_MAX)
 			continue;
-		snprintf(
-			reason, n,
-			"a tensor has more than 2147483647 elements, the most that OpenBLAS's 32-bit sizes are sure to hold");
+		snprintf(reason, n,
+			 "a tensor has more than 2147483647 elements, the most that OpenBLAS's 32-bit sizes are sure "
+			 "to hold");
 		return false;
 	}
 	return true;

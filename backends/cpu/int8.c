@@ -23,9 +23,9 @@
 #include "core/op_functions.h"
 #include "cpu.h"
 
-#define MACS_OF_TWO  4000000 /* MACs that are worth a second thread: some 10 us of one */
-#define BYTES_OF_TWO 65536   /* bytes of a pooling that are worth a second thread */
-#define MOST_WINDOW  8388608 /* most bytes of a window whose average is computed */
+#define THREADING_MACS  4000000 /* MACs that are worth a second thread: some 10 us of one */
+#define THREADING_BYTES 65536   /* bytes of a pooling that are worth a second thread */
+#define MOST_WINDOW     8388608 /* most bytes of a window whose average is computed */
 
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
 {
@@ -86,9 +86,9 @@ static bool is_unbounded(enum npl_op op)
 static bool has_rule(const struct npl_layer *layer)
 {
 	char reason[200];
-	bool op = layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL || layer->op == NPL_OP_CONCAT ||
-		  (layer->op == NPL_OP_CLIP && layer->attrs && layer->attrs->clip.known);
-	return op && npl_integer_layer_ok(layer, reason, sizeof reason);
+	bool has_rule_op = layer->op == NPL_OP_ADD || layer->op == NPL_OP_MUL || layer->op == NPL_OP_CONCAT ||
+			   (layer->op == NPL_OP_CLIP && layer->attrs && layer->attrs->clip.known);
+	return has_rule_op && npl_integer_layer_ok(layer, reason, sizeof reason);
 }
 
 bool cpu_int8_supports(const struct npl_layer *layer, char *reason, size_t n)
@@ -112,11 +112,11 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *reason, size_t n)
 		return npl_refuse(reason, n, "a window's sum may be more than 32 bits hold");
 	if (npl_layer_has_weights(layer))
 		return npl_int8_layer_ok(layer, reason, n);
-	/* Says whether the operator reads lists (axes, sizes) from inputs; Slice and reductions have them in their
+	/* The operator reads lists (axes, sizes) from inputs; Slice and reductions have them in their
 	 * attributes. */
-	const bool lists = (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES) &&
-			   (layer->n_in > 1 || (layer->op != NPL_OP_SLICE && !is_reduction(layer->op)));
-	if (lists || layer->n_in < 1 || !layer->in[0])
+	const bool reads_lists = (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES) &&
+				 (layer->n_in > 1 || (layer->op != NPL_OP_SLICE && !is_reduction(layer->op)));
+	if (reads_lists || layer->n_in < 1 || !layer->in[0])
 		return npl_refuse(reason, n, "its result is no function of 8-bit numbers");
 	if (window && window->rank > NPL_SPATIAL)
 		return npl_refuse(reason, n, "in integers its windows are of one or two dimensions");
@@ -158,9 +158,9 @@ static double run_steps(struct cpu_state *cpu, const struct npl_layer *layer, st
 	double begin = npl_clock_seconds();
 	for (step.number = 0; step.number < npl_int8_job_steps(job); step.number++) {
 		const int64_t tasks = npl_int8_job_tasks(job, step.number);
-		if (layer->macs >= MACS_OF_TWO)
+		if (layer->macs >= THREADING_MACS)
 			npl_pool_run(cpu->pool, tasks, run_task, &step);
-		for (int64_t task = 0; task < tasks && layer->macs < MACS_OF_TWO; task++)
+		for (int64_t task = 0; task < tasks && layer->macs < THREADING_MACS; task++)
 			run_task(&step, task, 0);
 	}
 	return npl_clock_seconds() - begin;
@@ -231,7 +231,8 @@ static int run_integers(struct cpu_state *cpu, const struct npl_layer *layer, st
 	struct planes p = {.layer = layer, .out = out, .count = x->rank > 1 ? x->dim[0] * x->dim[1] : 0};
 	int rc = 0;
 	p.tasks = p.count < 4 * (int64_t)cpu->threads ? p.count : 4 * (int64_t)cpu->threads;
-	if (cpu->threads > 1 && is_pool(layer->op) && p.tasks > 1 && npl_tensor_count(layer->in[0]) >= BYTES_OF_TWO) {
+	if (cpu->threads > 1 && is_pool(layer->op) && p.tasks > 1 &&
+	    npl_tensor_count(layer->in[0]) >= THREADING_BYTES) {
 		p.failed = calloc((size_t)cpu->threads, sizeof *p.failed);
 		if (!p.failed)
 			return npl_no_memory(err);

@@ -7,9 +7,9 @@
 
 #include "npulab/error.h"
 
-/* Writes the greatest number of threads, at most `max_threads`, for which there is room. It takes that much memory for a
- * moment to find out. Returns 0, or NPL_ENOMEM where there is not enough for one thread; the message has the bytes that
- * it needs and the limit. */
+/* Writes the greatest number of threads, at most `max_threads`, for which there is room. It takes that much memory for
+ * a moment to find out. Returns 0, or NPL_ENOMEM where there is not enough for one thread; the message has the bytes
+ * that it needs and the limit. */
 int cpu_room_for_threads(int max_threads, int *threads, struct npl_err *err);
 
 #endif

@@ -104,10 +104,9 @@ int cpu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err
 	if (rc)
 		return rc;
 	rate->bytes_per_second = 3.0 * (double)bytes / best;
-	snprintf(
-		rate->explanation, sizeof rate->explanation,
-		"a = b + s c over float32 arrays of %llu MiB, %d thread%s, best of %d; 12 bytes an element: two read, one "
-		"written past the caches",
-		(unsigned long long)(bytes >> 20), cpu->threads, npl_plural(cpu->threads), RUNS);
+	snprintf(rate->explanation, sizeof rate->explanation,
+		 "a = b + s c over float32 arrays of %llu MiB, %d thread%s, best of %d; 12 bytes an element: two read, "
+		 "one written past the caches",
+		 (unsigned long long)(bytes >> 20), cpu->threads, npl_plural(cpu->threads), RUNS);
 	return 0;
 }

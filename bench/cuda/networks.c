@@ -199,7 +199,8 @@ static int bench_network(const char *precision, struct network *n, const struct 
 	else
 		printf("%d layers |\n", times->on_host);
 	if (!isnan(options->pytorch_ms) && !strcmp(precision, "f16") && !strcmp(n->name, "resnet50"))
-		printf("| %s | %s, PyTorch | %lld | %.4f | %.0f | | | | the device takes %.2f times its time (at most 2) |\n",
+		printf("| %s | %s, PyTorch | %lld | %.4f | %.0f | | | | the device takes %.2f times its time (at most "
+		       "2) |\n",
 		       n->name, precision, (long long)options->batch, options->pytorch_ms,
 		       batch * 1e3 / options->pytorch_ms, compute * 1e3 / options->pytorch_ms);
 	fflush(stdout);
@@ -249,11 +250,12 @@ int bench_networks(const struct bench_options *options)
 {
 	int failed = 0;
 	for (int i = 0; i < options->networks.n; i++) {
-		printf("\n#### %s\n\n\"GPU\": from the first layer's begin to the last one's end, values on the GPU, medians of "
-		       "batches; \"link\": the copies of inputs and outputs, in float32; \"wall\": with what the processor "
-		       "does; \"on the host\": layers that the GPU does not run, and what a modelled host would take for them and "
-		       "for conversions.\n\n| network | precision | batch | GPU ms | images/s | link ms | images/s with it | wall ms | on "
-		       "the host |\n|---|---|---|---|---|---|---|---|---|\n",
+		printf("\n#### %s\n\n\"GPU\": from the first layer's begin to the last one's end, values on the GPU, "
+		       "medians of batches; \"link\": the copies of inputs and outputs, in float32; \"wall\": with "
+		       "what the processor does; \"on the host\": layers that the GPU does not run, and what a "
+		       "modelled host would take for them and for conversions.\n\n| network | precision | batch | GPU "
+		       "ms | images/s | link ms | images/s with it | wall ms | on the host |\n"
+		       "|---|---|---|---|---|---|---|---|---|\n",
 		       options->networks.item[i]);
 		failed += bench_one(options->networks.item[i], options);
 	}

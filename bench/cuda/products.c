@@ -224,12 +224,13 @@ static int bench_precision(const char *precision, const struct bench_options *op
 int bench_products(const struct bench_options *options)
 {
 	int failed = 0;
-	printf("\n#### Products\n\nm = n = k = size, operands on the GPU, medians. \"device\" is a Gemm layer of the cuda device, "
-	       "\"direct\" the best call of cuBLASLt, timed alike and in turns; \"of direct\" the rate of the first over that "
-	       "of the second (at 8192 at least 0.9 is asked for); \"many\" direct calls without a wait between them, and the "
-	       "GPU's clock meanwhile. \"apart\": the greatest difference of both results over the greatest value.\n\n"
-	       "| precision | size | device ms | TOP/s | direct ms | TOP/s | of direct | many ms | TOP/s | MHz | apart | best "
-	       "direct call |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+	printf("\n#### Products\n\nm = n = k = size, operands on the GPU, medians. \"device\" is a Gemm layer of the "
+	       "cuda device, \"direct\" the best call of cuBLASLt, timed alike and in turns; \"of direct\" the rate "
+	       "of the first over that of the second (at 8192 at least 0.9 is asked for); \"many\" direct calls "
+	       "without a wait between them, and the GPU's clock meanwhile. \"apart\": the greatest difference of "
+	       "both results over the greatest value.\n\n"
+	       "| precision | size | device ms | TOP/s | direct ms | TOP/s | of direct | many ms | TOP/s | MHz | "
+	       "apart | best direct call |\n|---|---|---|---|---|---|---|---|---|---|---|---|\n");
 	for (int i = 0; i < options->precisions.n; i++)
 		failed += bench_precision(options->precisions.item[i], options);
 	return failed;

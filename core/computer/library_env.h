@@ -13,9 +13,8 @@ extern "C" {
 #endif
 
 struct npl_library_setting {
-	const char *variable, *value; /* value NULL: leave it as it is */
-	const char *
-		alternative_variable; /* another variable that, when set, also means that the user has chosen; or NULL */
+	const char *variable, *value;     /* value NULL: leave it as it is */
+	const char *alternative_variable; /* another variable with which the user may have chosen; or NULL */
 	/* The variable is set even where the user has set it, because the library could not run with the user's value.
 	 * It is removed if value is NULL. */
 	bool overrides_user;

@@ -11,8 +11,8 @@
 #include "npulab/arena.h"
 #include "npulab/error.h"
 
-/* Writes the path of the folder `kind` into path, of n bytes: $NPULAB_DATA/KIND, the source tree's, or the installed one.
- * Returns NPL_EINPUT when there is none whose path fits; the message says which folders were tried. */
+/* Writes the path of the folder `kind` into path, of n bytes: $NPULAB_DATA/KIND, the source tree's, or the installed
+ * one. Returns NPL_EINPUT when there is none whose path fits; the message says which folders were tried. */
 int npl_data_dir(const char *kind, char *path, size_t n, struct npl_err *err);
 
 /* Says whether a user's word is the path of a file: it has a '/' or ends in ".yaml". */

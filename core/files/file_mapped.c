@@ -94,11 +94,11 @@ int npl_file_unchanged(const struct npl_file *file, struct npl_err *err)
 
 const char *npl_file_at(const void *address)
 {
-	const uintptr_t index = (uintptr_t)address, page = 4096;
+	const uintptr_t byte = (uintptr_t)address, page = 4096;
 	for (const struct npl_mapping *entry = atomic_load(&mappings); entry; entry = entry->next) {
 		const size_t bytes = atomic_load(&entry->bytes);
 		const uintptr_t start = atomic_load(&entry->start);
-		if (bytes && index >= start && index - start < npl_div_up_u64(bytes, page) * page)
+		if (bytes && byte >= start && byte - start < npl_div_up_u64(bytes, page) * page)
 			return entry->path;
 	}
 	return NULL;

@@ -65,8 +65,8 @@ int npl_int8_kernels(void);                   /* how many kernels this processor
 const char *npl_int8_kernel_name(int kernel); /* "avx512-vnni", ...; 0 names the fastest */
 
 /* Loads oneDNN at the first call (5 to 20 ms) and checks that its products are exact on this processor. Returns its
- * version and instruction set, "oneDNN 2.6.3, AVX-512 VNNI", or NULL with the reason in *reason (unless reason is NULL).
- * From then on kernel 0 uses oneDNN where it is faster. Results are the same with and without it. */
+ * version and instruction set, "oneDNN 2.6.3, AVX-512 VNNI", or NULL with the reason in *reason (unless reason is
+ * NULL). From then on kernel 0 uses oneDNN where it is faster. Results are the same with and without it. */
 const char *npl_int8_library(const char **reason);
 
 /* Adds bias[i * step] to acc[i], wrapping. step is 0 or 1. Returns how many additions wrapped. */

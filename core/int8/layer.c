@@ -138,8 +138,8 @@ const struct npl_int8_method npl_int8_gemm_method = {
 	.run = gemm_run,
 };
 
-/* Says whether a scale may be used. 0 may: a channel of weights around 1e-28 beside another of 1e20 vanishes, and each
- * result is the zero point. */
+/* Says whether a scale may be used. 0 is allowed: a product of tiny scales may underflow, and all results are then the
+ * zero point. */
 static bool usable_scale(float scale)
 {
 	return isfinite(scale) && scale >= 0;

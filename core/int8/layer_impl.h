@@ -76,9 +76,9 @@ size_t npl_int8_claim_weights(struct npl_int8_job *job, int64_t bytes);
 struct npl_int8_matrix npl_int8_matrix_of(const struct npl_tensor *tensor, const void *data, int64_t stride,
 					  int64_t k_stride);
 
-/* Converts `count` sums at acc to results from element `index` of the output on. The first has output channel `channel`;
- * each has its own channel (step 1) or all have that one (step 0). acc may be in the output itself if results are
- * raw. */
+/* Converts `count` sums at acc to results from element `index` of the output on. The first has output channel
+ * `channel`; each has its own channel (step 1) or all have that one (step 0). acc may be in the output itself if
+ * results are raw. */
 void npl_int8_finish_row(const struct npl_int8_job *job, int32_t *acc, int64_t count, int64_t channel, int step,
 			 int64_t index, struct npl_int8_counts *counts);
 

@@ -157,11 +157,11 @@ INLINE void interleave(const struct npl_int8_packing *p, const bool words, const
 	for (; !words && i + CHUNK <= p->width; i += CHUNK)
 		interleave_chunk(r, i, V(set1_epi8)((char)p->flip), out + 4 * i);
 	for (; i < p->width; i += 8) {
-		const uint8_t *index[4] = {r[0] + i, r[1] + i, r[2] + i, r[3] + i};
+		const uint8_t *row[4] = {r[0] + i, r[1] + i, r[2] + i, r[3] + i};
 		if (i + 8 <= p->width)
-			interleave_few(p, words, index, 8, out + 4 * i);
+			interleave_few(p, words, row, 8, out + 4 * i);
 		else
-			interleave_few(p, words, index, 4, out + 4 * i);
+			interleave_few(p, words, row, 4, out + 4 * i);
 	}
 }
 

@@ -106,17 +106,18 @@ static void locate(const struct npl_int8_job *job, struct windows *windows)
 {
 	const struct npl_window *w = &job->layer->attrs->conv.window;
 	const struct phases *rows = &windows->phase[0], *columns = &windows->phase[1];
-	int32_t *index = windows->group_offset;
+	int32_t *next_offset = windows->group_offset;
 	for (int64_t quad = 0; quad < windows->quads && windows->panels_of_columns; quad++)
-		*index++ = (int32_t)(quad * windows->kernel->columns);
+		*next_offset++ = (int32_t)(quad * windows->kernel->columns);
 	for (int64_t quad = 0; quad < windows->quads && !windows->panels_of_columns; quad++)
 		for (int64_t kh = 0; kh < w->kernel[0]; kh++)
 			for (int64_t kw = 0; kw < w->kernel[1]; kw++) {
 				int64_t y = kh * w->dilation[0], x = kw * w->dilation[1];
 				int64_t phase = (rows->number[y % w->stride[0]] - 1) * columns->n_used +
 						columns->number[x % w->stride[1]] - 1;
-				*index++ = (int32_t)((quad * rows->n_used * columns->n_used + phase) * windows->plane +
-						     y / w->stride[0] * columns->size + x / w->stride[1]);
+				*next_offset++ = (int32_t)((quad * rows->n_used * columns->n_used + phase) *
+								   windows->plane +
+							   y / w->stride[0] * columns->size + x / w->stride[1]);
 			}
 }
 

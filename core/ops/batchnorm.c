@@ -56,9 +56,9 @@ OP_SHAPE(op_batchnorm_shape)
 	if (op_inputs(in, n_in, INPUTS, NPL_F32, err))
 		return NPL_EINPUT;
 	if (n_out > 1 && !attrs->norm.training)
-		return npl_fail(
-			err, NPL_EINPUT,
-			"more than one output asks for training, which is supported from opset 14 on, with training_mode=1");
+		return npl_fail(err, NPL_EINPUT,
+				"more than one output asks for training, which is supported from opset 14 on, with "
+				"training_mode=1");
 	if (n_out > 3)
 		return npl_fail(err, NPL_EINPUT, "it has %d outputs, since opset 14 there are 3", n_out);
 	const struct npl_shape *x = &in[0]->shape;

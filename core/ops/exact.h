@@ -39,8 +39,8 @@ double op_erf(double x);
  * so that they are exact where they can be. */
 double op_power(double base, double exponent);
 
-/* Returns c[0] + c[1] z + ... + c[n - 1] z^(n - 1). The loop is unrolled where n is a constant. Inlining lets loops over
- * exact_lanes.h become vectors. */
+/* Returns c[0] + c[1] z + ... + c[n - 1] z^(n - 1). The loop is unrolled where n is a constant. Inlining lets loops
+ * over exact_lanes.h become vectors. */
 static inline __attribute__((always_inline)) double op_polynomial(const double *c, int n, double z)
 {
 	double sum = c[n - 1];

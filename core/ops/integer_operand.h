@@ -2,7 +2,8 @@
  *
  * Functions that the products of 8-bit integers share (QLinearConv, ConvInteger, QLinearMatMul, MatMulInteger):
  * operands less their zero points, sums of 32 bits that wrap, and requantisation to 8 bits by the ONNX rule
- *     y = saturate(round_half_even(float32(sum) * (a_scale * b_scale / y_scale)) + y_zero), in float32, in that order. */
+ *     y = saturate(round_half_even(float32(sum) * (a_scale * b_scale / y_scale)) + y_zero)
+ * in float32 and in that order. */
 #ifndef NPULAB_CORE_OPS_INTEGER_OPERAND_H
 #define NPULAB_CORE_OPS_INTEGER_OPERAND_H
 

@@ -43,8 +43,8 @@ OP_ATTRS(op_quantize_attrs)
 	if (block)
 		return npl_fail(
 			err, NPL_EINPUT,
-			"attribute block_size is %lld: a scale for each block is not supported, only one scale or one for each index "
-			"along an axis",
+			"attribute block_size is %lld: a scale for each block is not supported, only one scale or one "
+			"for each index along an axis",
 			(long long)block);
 	if (!op_before(out, is_dequantise ? 23 : 21) && optional_type(list, "output_dtype", &out->quantise.to, err))
 		return NPL_EINPUT;

@@ -165,7 +165,8 @@ OP_SHAPE(op_stft_shape)
 	    (window && window->shape.dim[0] != attrs->signal.length))
 		return npl_fail(
 			err, NPL_EINPUT,
-			"frames of %lld every %lld do not fit the signal %s and the window; frame_length or the window must be given",
+			"frames of %lld every %lld do not fit the signal %s and the window; frame_length or the "
+			"window must be given",
 			(long long)attrs->signal.length, (long long)attrs->signal.frame_step, OP_TEXT(x));
 	if (attrs->signal.one_sided && x->dim[2] == 2)
 		return npl_fail(err, NPL_EINPUT, "onesided=1 needs a real signal");
@@ -262,7 +263,8 @@ OP_SHAPE(op_melweight_shape)
 	      value[MEL_LOW] >= 0 && value[MEL_HIGH] >= value[MEL_LOW] && 2 * value[MEL_HIGH] <= value[MEL_RATE]))
 		return npl_fail(
 			err, NPL_EINPUT,
-			"%g bands from %g to %g Hz cannot be taken from %g points at %g Hz: the upper edge is at most half the rate",
+			"%g bands from %g to %g Hz cannot be taken from %g points at %g Hz: the upper edge is at most "
+			"half the rate",
 			value[MEL_BINS], value[MEL_LOW], value[MEL_HIGH], value[MEL_DFT], value[MEL_RATE]);
 	out->dtype = attrs->signal.dtype;
 	out->shape = npl_shape_of(2, (int64_t)value[MEL_DFT] / 2 + 1, (int64_t)value[MEL_BINS]);

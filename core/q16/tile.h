@@ -8,9 +8,9 @@
  * and includes this file.
  *
  * A tile is some rows of x times one block of 16 outputs. Rounded products are computed from pairs (x, 1) * (w, 512):
- * `madd` gives x * w + 512 in a 32-bit lane, then a shift and a packing with saturation give saturate16((x * w + 512)
- * >> 10). The weights are ordered so that packing two vectors puts an output's products of k and k + 1 side by side,
- * and the outputs into their order. */
+ * The instruction pmaddwd gives x * w + 512 in a 32-bit lane, then a shift and a packing with saturation give
+ * saturate16((x * w + 512) >> 10). The weights are ordered so that packing two vectors puts an output's products of k
+ * and k + 1 side by side, and the outputs into their order. */
 #ifndef NPULAB_CORE_Q16_TILE_H
 #define NPULAB_CORE_Q16_TILE_H
 

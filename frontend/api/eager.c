@@ -114,10 +114,10 @@ void npl_eager_release(struct npl_eager_value *value)
 }
 
 /* Stores the value that was made in *value and releases the one that was there. */
-static void replace_value(struct npl_eager_value *value_made, struct npl_eager_value **value)
+static void replace_value(struct npl_eager_value *new_value, struct npl_eager_value **value)
 {
 	struct npl_eager_value *former_value = *value;
-	*value = value_made;
+	*value = new_value;
 	npl_eager_release(former_value);
 }
 
@@ -173,51 +173,51 @@ static struct npl_eager_value *add_data(struct npl_eager *ctx, const char *name,
 		keep = NPL_COPY;
 	if (keep == NPL_COPY && npl_tensor_alloc(&tensor_copy, err))
 		return NULL;
-	struct npl_eager_value *value_made = make_value(ctx, false);
-	if (!value_made) {
+	struct npl_eager_value *new_value = make_value(ctx, false);
+	if (!new_value) {
 		npl_tensor_free(&tensor_copy);
 		npl_no_memory(err);
 		return NULL;
 	}
 	if (keep == NPL_COPY && npl_tensor_bytes(tensor))
 		memcpy(tensor_copy.data, tensor->data, npl_tensor_bytes(tensor));
-	value_made->borrowed = keep == NPL_BORROW;
-	value_made->value = (struct npl_value){.dtype = tensor->dtype,
-					       .shape = tensor->shape,
-					       .data = value_made->borrowed ? tensor->data : tensor_copy.data,
-					       .producer = -1};
-	value_made->name = named ? strdup(name) : NULL;
-	if (named && !value_made->name) {
-		npl_eager_release(value_made);
+	new_value->borrowed = keep == NPL_BORROW;
+	new_value->value = (struct npl_value){.dtype = tensor->dtype,
+					      .shape = tensor->shape,
+					      .data = new_value->borrowed ? tensor->data : tensor_copy.data,
+					      .producer = -1};
+	new_value->name = named ? strdup(name) : NULL;
+	if (named && !new_value->name) {
+		npl_eager_release(new_value);
 		npl_no_memory(err);
 		return NULL;
 	}
-	return value_made;
+	return new_value;
 }
 
 int npl_eager_input(struct npl_eager *ctx, const char *name, const struct npl_tensor *tensor, enum npl_keep keep,
 		    struct npl_eager_value **value, struct npl_err *err)
 {
-	struct npl_eager_value *value_made = add_data(ctx, name, tensor, keep, err);
-	if (!value_made)
+	struct npl_eager_value *new_value = add_data(ctx, name, tensor, keep, err);
+	if (!new_value)
 		return err->code;
-	value_made->input = true;
-	if (ctx->trace && eager_record_input(ctx, value_made, err)) {
-		npl_eager_release(value_made);
+	new_value->input = true;
+	if (ctx->trace && eager_record_input(ctx, new_value, err)) {
+		npl_eager_release(new_value);
 		return err->code;
 	}
-	replace_value(value_made, value);
+	replace_value(new_value, value);
 	return 0;
 }
 
 int npl_eager_constant(struct npl_eager *ctx, const struct npl_tensor *tensor, enum npl_keep keep,
 		       struct npl_eager_value **value, struct npl_err *err)
 {
-	struct npl_eager_value *value_made = add_data(ctx, tensor->name, tensor, keep, err);
-	if (!value_made)
+	struct npl_eager_value *new_value = add_data(ctx, tensor->name, tensor, keep, err);
+	if (!new_value)
 		return err->code;
-	value_made->value.constant = true;
-	replace_value(value_made, value);
+	new_value->value.constant = true;
+	replace_value(new_value, value);
 	return 0;
 }
 
@@ -274,7 +274,7 @@ static int append_call(struct npl_eager *ctx, const char *op, struct npl_args ar
 int npl_eager_ops(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs,
 		  int n_results, struct npl_eager_value **result, struct npl_err *err)
 {
-	struct npl_eager_value *value_made[NPL_MAX_OUTPUTS];
+	struct npl_eager_value *new_value[NPL_MAX_OUTPUTS];
 	int index[NPL_MAX_OUTPUTS], recorded[NPL_MAX_OUTPUTS];
 	if (!op || args.n < 0 || args.n > GRAPH_MAX_NODE_INPUTS || (args.n && !args.value) || n_results < 1 ||
 	    n_results > NPL_MAX_OUTPUTS)
@@ -285,21 +285,21 @@ int npl_eager_ops(struct npl_eager *ctx, const char *op, struct npl_args args, s
 	if (!rc && ctx->trace)
 		rc = eager_record(ctx, op, args, attrs, n_results, recorded, err);
 	for (int k = 0; k < n_results && !rc; k++) {
-		value_made[k] = make_value(ctx, true);
-		if (!value_made[k]) {
+		new_value[k] = make_value(ctx, true);
+		if (!new_value[k]) {
 			while (k > 0)
-				npl_eager_release(value_made[--k]);
+				npl_eager_release(new_value[--k]);
 			return npl_no_memory(err);
 		}
 		const struct npl_value *value = &ctx->pending->b.value[index[k]];
-		value_made[k]->value = (struct npl_value){.dtype = value->dtype, .shape = value->shape, .producer = -1};
-		value_made[k]->network = ctx->network;
-		value_made[k]->index = index[k];
-		value_made[k]->recording = ctx->trace ? ctx->recording : 0;
-		value_made[k]->recorded = ctx->trace ? recorded[k] : -1;
+		new_value[k]->value = (struct npl_value){.dtype = value->dtype, .shape = value->shape, .producer = -1};
+		new_value[k]->network = ctx->network;
+		new_value[k]->index = index[k];
+		new_value[k]->recording = ctx->trace ? ctx->recording : 0;
+		new_value[k]->recorded = ctx->trace ? recorded[k] : -1;
 	}
 	for (int k = 0; k < n_results && !rc; k++)
-		replace_value(value_made[k], &result[k]);
+		replace_value(new_value[k], &result[k]);
 	return rc;
 }
 

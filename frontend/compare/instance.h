@@ -14,7 +14,8 @@ struct instance {
 };
 
 /* Cuts the text into the device and its settings, which are copied into the arena. A '@' that is not followed by a key
- * and '=' belongs to the text around it. NPL_EUSAGE: no device, a setting without a key or without '=', or a key with two values. */
+ * and '=' belongs to the text around it. NPL_EUSAGE: no device, a setting without a key or without '=', or a key with
+ * two values. */
 int instance_cut(const char *text, struct npl_arena *arena, struct instance *instance, struct npl_err *err);
 /* Returns what tells the instance apart: the machine's name followed by the settings of the text. It is in the arena;
  * NULL when memory is short. */

@@ -90,7 +90,7 @@ static int mark_matches(const struct npl_graph *graph, const char *text, bool *i
 	return rc;
 }
 
-/* Sets *chosen, which says of each node whether some pattern matches it; without patterns all are chosen. The caller
+/* Sets *is_chosen, which says of each node whether some pattern matches it; without patterns all are chosen. The caller
  * frees it, after a failure too. */
 static int choose(const struct npl_graph *graph, const struct npl_layer_choice_options *options, bool **is_chosen,
 		  struct npl_err *err)

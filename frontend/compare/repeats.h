@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * How often a measurement is repeated: until its median is stable, or a limit is reached. docs/measuring.md tells users
- * this rule: after a run that warms up there are at least `least_runs` runs and `enough_seconds` of them. More follow until
- * the median is known within NPL_STABLE_MEDIAN (compare.h), or `most_runs` runs or `long_seconds` are spent. */
+ * this rule: after a run that warms up there are at least `least_runs` runs and `enough_seconds` of them. More follow
+ * until the median is known within NPL_STABLE_MEDIAN (compare.h), or `most_runs` runs or `long_seconds` are spent. */
 #ifndef NPULAB_FRONTEND_COMPARE_REPEATS_H
 #define NPULAB_FRONTEND_COMPARE_REPEATS_H
 

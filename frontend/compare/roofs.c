@@ -136,10 +136,10 @@ static int measure_sum(struct npl_device *device, int64_t elements, struct npl_m
 		rc = time_layer(device, &layer, NULL, ADD_RUNS, 0, ADD_SECONDS, &t, err);
 	if (!rc) {
 		rate->bytes_per_second = 3.0 * (double)npl_tensor_bytes(&a) / t.best;
-		snprintf(
-			rate->explanation, sizeof rate->explanation,
-			"c = a + b over float32 arrays of %lld MiB, best of %d; 12 bytes an element: two read, one written",
-			(long long)(npl_tensor_bytes(&a) >> 20), t.runs);
+		snprintf(rate->explanation, sizeof rate->explanation,
+			 "c = a + b over float32 arrays of %lld MiB, best of %d; 12 bytes an element: two read, one "
+			 "written",
+			 (long long)(npl_tensor_bytes(&a) >> 20), t.runs);
 	}
 	npl_tensor_free(&a);
 	npl_tensor_free(&b);

@@ -6,8 +6,8 @@
 
 #include "npulab/roofline.h"
 
-/* Fills roofs_origin, roof, n_roofs, memory_bytes_per_second and memory_explanation, and load if it measures. NPL_EUSAGE: the
- * device is of a kind that has no roofs. */
+/* Fills roofs_origin, roof, n_roofs, memory_bytes_per_second and memory_explanation, and load if it measures.
+ * NPL_EUSAGE: the device is of a kind that has no roofs. */
 int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err);
 
 #endif

@@ -61,16 +61,16 @@ static int check_floats(const struct npl_tensor *actual, const struct npl_tensor
 	}
 	if (!wrong)
 		return 0;
-	char format[96] = ", all in where NaN is", text[2][32];
+	char extent[96] = "; all differ in which are NaN", text[2][32];
 	if (!nans)
-		snprintf(format, sizeof format, ", by %.3g at most", worst);
+		snprintf(extent, sizeof extent, ", by %.3g at most", worst);
 	else if (nans < wrong)
-		snprintf(format, sizeof format, ", %lld in where NaN is, the others by %.3g at most", (long long)nans,
-			 worst);
+		snprintf(extent, sizeof extent, ", %lld of them in which are NaN, the others by %.3g at most",
+			 (long long)nans, worst);
 	else if (wrong == 1)
-		format[0] = 0;
+		extent[0] = 0;
 	return npl_fail(err, NPL_ECHECK, "output '%s': %lld of %lld elements differ%s; element %lld is %s, expected %s",
-			actual->name, (long long)wrong, (long long)n, format, (long long)first,
+			actual->name, (long long)wrong, (long long)n, extent, (long long)first,
 			float_text(element(actual, first), text[0]), float_text(element(expected, first), text[1]));
 }
 

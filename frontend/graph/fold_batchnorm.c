@@ -21,7 +21,7 @@ static int64_t channel_of(const struct graph_node *node, int64_t i, int64_t chan
 	return node->op == NPL_OP_GEMM && !node->attrs.gemm.trans_b ? i % channels : i / per_channel;
 }
 
-/* Computes factor[] and, for a bias of 0, offset[]; *same is true when all factors are equal. */
+/* Computes factor[] and, for a bias of 0, offset[]; *is_uniform is true when all factors are equal. */
 static int channel_factors(struct graph_builder *b, const struct graph_node *bn, int64_t channels, double *factor,
 			   double *offset, bool *is_uniform)
 {

@@ -67,7 +67,8 @@ void follow_input(struct follow *f, int v);
 bool follow_spread(const struct follow *f, int v, struct spread *spread);
 /* Places samples in a value; false when its shape does not allow that place. */
 bool follow_set_spread(struct follow *f, int v, const struct spread *spread);
-/* Says whether a fixed value is the same at any batch. For a value that is made from shapes, rebatched_graph shows that. */
+/* Says whether a fixed value is the same at any batch. For a value that is made from shapes, rebatched_graph shows
+ * that. */
 bool follow_steady(struct follow *f, int v);
 /* Says whether a fixed value is the same at any batch, and each sample would get the same part of it if samples were
  * placed there. It may be as long as the batch along that dimension. */

@@ -229,9 +229,9 @@ bool follow_scatter_nd(const struct rule_context *context)
 	}
 	if (x.axis < named)
 		return false;
-	struct spread input_spread = x;
-	input_spread.axis += places - named;
-	if (theirs ? !spreads_equal(&updates, &input_spread) : !is_uniform(context, 2, &input_spread))
+	struct spread updates_expected = x;
+	updates_expected.axis += places - named;
+	if (theirs ? !spreads_equal(&updates, &updates_expected) : !is_uniform(context, 2, &updates_expected))
 		return false;
 	return (own || is_uniform(context, 0, &x)) && place_all(context, &x);
 }

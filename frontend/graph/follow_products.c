@@ -31,7 +31,7 @@ static bool factor_of(const struct rule_context *context, int k, bool left, stru
 bool follow_product(const struct rule_context *context, int ka, int kb)
 {
 	struct factor a, b;
-	struct spread out, input_spread;
+	struct spread out, other_expected;
 	if (!factor_of(context, ka, true, &a) || !factor_of(context, kb, false, &b))
 		return false;
 	const struct factor *m = a.has_samples ? &a : &b, *o = a.has_samples ? &b : &a;
@@ -47,12 +47,12 @@ bool follow_product(const struct rule_context *context, int ka, int kb)
 	}
 	/* The dimensions of the other operand's stack. Stacks are aligned at their ends. */
 	const int stack = o->rank > 2 ? o->rank - 2 : 0;
-	input_spread = m->spread;
-	input_spread.axis = m->spread.axis - (m->rank - 2) + stack;
-	if (o->has_samples ? !spreads_equal(&o->spread, &input_spread) || o->spread.axis >= stack : false)
+	other_expected = m->spread;
+	other_expected.axis = m->spread.axis - (m->rank - 2) + stack;
+	if (o->has_samples ? !spreads_equal(&o->spread, &other_expected) || o->spread.axis >= stack : false)
 		return false;
-	if (!o->has_samples &&
-	    (input_spread.axis >= 0 && stack ? !is_uniform(context, o->k, &input_spread) : !is_steady(context, o->k)))
+	if (!o->has_samples && (other_expected.axis >= 0 && stack ? !is_uniform(context, o->k, &other_expected)
+								  : !is_steady(context, o->k)))
 		return false;
 	const int deep = m->rank > o->rank ? m->rank : o->rank; /* the result's stack is the deeper one's */
 	out.axis = m->spread.axis + deep - m->rank;
@@ -71,10 +71,10 @@ bool follow_gemm(const struct rule_context *context)
 		return false;
 	x.axis = !left;
 	if (value_of(context, 2) >= 0) {
-		struct spread input_spread = x;
-		input_spread.axis -= 2 - shape_of(context, 2)->rank;
-		if (has_samples(context, 2) ? !samples_of(context, 2, &c) || !spreads_equal(&c, &input_spread)
-					    : !is_uniform(context, 2, &input_spread))
+		struct spread bias_expected = x;
+		bias_expected.axis -= 2 - shape_of(context, 2)->rank;
+		if (has_samples(context, 2) ? !samples_of(context, 2, &c) || !spreads_equal(&c, &bias_expected)
+					    : !is_uniform(context, 2, &bias_expected))
 			return false;
 	}
 	return place_all(context, &x);
@@ -112,16 +112,17 @@ bool follow_recurrent(const struct rule_context *context)
 		return false;
 	}
 	for (int k = LENGTHS; k <= LAST_STATE; k++) {
-		struct spread input_spread = x;
-		input_spread.axis = k == LENGTHS ? 0 : !first;
-		if (has_samples(context, k) ? !samples_of(context, k, &spread) || !spreads_equal(&spread, &input_spread)
-					    : !is_uniform(context, k, &input_spread))
+		struct spread input_expected = x;
+		input_expected.axis = k == LENGTHS ? 0 : !first;
+		if (has_samples(context, k)
+			    ? !samples_of(context, k, &spread) || !spreads_equal(&spread, &input_expected)
+			    : !is_uniform(context, k, &input_expected))
 			return false;
 	}
 	for (int k = 0; k < context->node->n_out; k++) { /* Y (steps, directions, batch, size), then the states */
-		struct spread input_spread = x;
-		input_spread.axis = first ? 0 : k ? 1 : 2;
-		if (context->node->out[k] >= 0 && !follow_set_spread(context->f, context->node->out[k], &input_spread))
+		struct spread output_spread = x;
+		output_spread.axis = first ? 0 : k ? 1 : 2;
+		if (context->node->out[k] >= 0 && !follow_set_spread(context->f, context->node->out[k], &output_spread))
 			return false;
 	}
 	return true;

@@ -31,14 +31,14 @@ static bool clip(const struct rule_context *context)
 static int placed_at(const struct rule_context *context, int k)
 {
 	const struct npl_attrs *attrs = &context->node->attrs;
-	const int following_axes = out_shape(context)->rank - shape_of(context, k)->rank;
+	const int leading_axes = out_shape(context)->rank - shape_of(context, k)->rank;
 	if (k == 1 && npl_op_defs[context->node->op].family == NPL_FAMILY_BINARY && attrs->binary.legacy_broadcast &&
-	    attrs->binary.axis >= 0 && following_axes > 0)
+	    attrs->binary.axis >= 0 && leading_axes > 0)
 		return (int)attrs->binary.axis;
 	if (k == 1 && context->node->op == NPL_OP_PRELU && attrs->opset > 0 && attrs->opset < 7 &&
 	    shape_of(context, 1)->rank == 1 && out_shape(context)->rank > 1)
 		return 1;
-	return following_axes;
+	return leading_axes;
 }
 
 /* Follows samples through operators whose operands meet element by element, where a dimension of 1 is repeated. */

@@ -33,17 +33,16 @@ static void hash_files(struct npl_graph *graph, const void *data, size_t bytes, 
 }
 
 /* Reads the model in one of two ways (graph/batch.c). *has_alternative: the model has a second way. */
-static int load_by_method(bool shapes_repeat_it, const char *path, const void *data, size_t bytes,
-			  const struct npl_load_options *options, struct graph_limits limits,
-			  struct onnx_external *external, bool *has_alternative, struct npl_graph **graph,
-			  struct npl_err *err)
+static int load_once(bool shapes_assume_batch_1, const char *path, const void *data, size_t bytes,
+		     const struct npl_load_options *options, struct graph_limits limits, struct onnx_external *external,
+		     bool *has_alternative, struct npl_graph **graph, struct npl_err *err)
 {
 	struct graph_builder b;
 	struct npl_graph *loaded_graph = calloc(1, sizeof *loaded_graph);
 	if (!loaded_graph)
 		return npl_no_memory(err);
 	graph_builder_init(&b, loaded_graph, options, limits, err);
-	b.constant_shapes_assume_batch_1 = shapes_repeat_it;
+	b.constant_shapes_assume_batch_1 = shapes_assume_batch_1;
 	loaded_graph->name = base_name(&loaded_graph->arena, path);
 	loaded_graph->batch = 1;
 	int rc = loaded_graph->name ? onnx_read_model(&b, data, bytes, external) : npl_no_memory(b.err);
@@ -66,11 +65,10 @@ static int load(const char *path, const void *data, size_t bytes, const struct n
 	struct npl_err local = {0};
 	bool has_alternative = false;
 	*graph = NULL;
-	int rc = load_by_method(false, path, data, bytes, options, limits, external, &has_alternative, graph, &local);
+	int rc = load_once(false, path, data, bytes, options, limits, external, &has_alternative, graph, &local);
 	if (rc == NPL_EINPUT && has_alternative) {
 		local = (struct npl_err){0};
-		rc = load_by_method(true, path, data, bytes, options, limits, external, &has_alternative, graph,
-				    &local);
+		rc = load_once(true, path, data, bytes, options, limits, external, &has_alternative, graph, &local);
 	}
 	if (!rc)
 		return 0;

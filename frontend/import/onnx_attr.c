@@ -175,7 +175,8 @@ static int read_value(const struct onnx_reader *reader, struct onnx_span message
 	if (type == T_GRAPH || type == T_GRAPHS)
 		return npl_fail(
 			reader->err, NPL_EINPUT,
-			"it holds a subgraph: If, Loop and Scan are not supported; export the model without control flow");
+			"it holds a subgraph: If, Loop and Scan are not supported; export the model without control "
+			"flow");
 	if (type >= sizeof kinds / sizeof kinds[0] || !kinds[type].field)
 		return 0;
 	if (type == T_INTS)

@@ -238,7 +238,8 @@ static int link_values(const struct onnx_reader *reader, struct onnx_function *f
 			if (node->in[k] < 0 && *name)
 				return npl_fail(
 					reader->err, NPL_EINPUT,
-					"node '%s' (%s): its input '%s' is neither an input of the function nor an output of one of its nodes",
+					"node '%s' (%s): its input '%s' is neither an input of the function nor an "
+					"output of one of its nodes",
 					node->node.name, node->node.op, name);
 			if (node->in[k] >= 0)
 				f->is_unread[node->in[k]] = false;

@@ -137,7 +137,8 @@ int onnx_add_node(struct graph_builder *b, const struct onnx_node *node)
 	if (*node->domain)
 		return npl_fail(
 			b->err, NPL_EINPUT,
-			"node '%s': operator '%s' of the domain '%s' is not known: export the model with ONNX's own operators, or with a function that defines this one",
+			"node '%s': operator '%s' of the domain '%s' is not known: export the model with ONNX's own "
+			"operators, or with a function that defines this one",
 			node->name, node->op, node->domain);
 	return graph_add_node(b, node->name, node->op, &node->list, node->n_in, node->in, node->n_out, node->out);
 }

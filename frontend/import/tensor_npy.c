@@ -109,10 +109,10 @@ static int read_descr(struct cursor *c, enum npl_dtype *dtype)
 			*dtype = types[i].dtype;
 			return 0;
 		}
-	return npl_fail(
-		c->err, NPL_EINPUT,
-		"element type '%s' is not supported; f2, f4, f8, i1, i2, i4, i8, u1, u2, u4, u8 and b1, little-endian, are",
-		descr);
+	return npl_fail(c->err, NPL_EINPUT,
+			"element type '%s' is not supported; f2, f4, f8, i1, i2, i4, i8, u1, u2, u4, u8 and b1, "
+			"little-endian, are",
+			descr);
 }
 
 enum { DESCR = 1, ORDER = 2, SHAPE = 4 };

@@ -15,7 +15,7 @@ struct layer_pattern {
 	int error_code;
 	const char *text; /* borrowed; without the slashes of an expression */
 	bool matches_name;
-	regex_t expression; /* the compiled text, only with on_name */
+	regex_t expression; /* the compiled text, only with matches_name */
 };
 
 /* Compiles the expression of a pattern on the name. Returns `error_code`, with a message of what is wrong, for an

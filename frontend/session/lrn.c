@@ -65,10 +65,9 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 			  factor = describe(node->name, format, step, step->y_quant);
 	struct npl_layer layer = layer_of(s, i, step, &squares, &factor);
 	step->note =
-		s->range
-			? "in part: the host squares its input and multiplies it by the factor"
-			: "in part: the host squares its input, taken to lie within -1 to 1 as no values are known, and "
-			  "multiplies it by the factor";
+		s->range ? "in part: the host squares its input and multiplies it by the factor"
+			 : "in part: the host squares its input, taken to lie within -1 to 1 as no values are known, "
+			   "and multiplies it by the factor";
 	return npl_device_supports(s->device[step->device], &layer, reason, n);
 }
 

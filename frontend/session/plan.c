@@ -108,8 +108,8 @@ static bool constants_are_finite(const struct npl_session *s, const struct npl_n
 
 /* Says whether all inputs and results of the step are float32; if not, `reason` gets the text. A device's integers
  * stand for floats, not for the graph's own integers and bools. */
-static bool inputs_are_float32(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-			       char *reason, size_t n)
+static bool tensors_are_float32(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
+				char *reason, size_t n)
 {
 	const char *format = npl_format_name(npl_step_format(s, step));
 	for (int k = 0; k < step->n_in; k++) {
@@ -140,7 +140,7 @@ static bool is_product(const struct npl_session *s, const struct npl_node *node,
 	       (npl_device_get_info(s->device[step->device])->capabilities & NPL_INT8_MATMUL);
 }
 
-static bool has_limits(const struct npl_node *node, char *reason, size_t n)
+static bool limits_are_numbers(const struct npl_node *node, char *reason, size_t n)
 {
 	if (node->op == NPL_OP_CLIP && (isnan(node->attrs.clip.min) || isnan(node->attrs.clip.max)))
 		return npl_refuse(reason, n, "one of its limits is NaN, which no integer stands for");
@@ -158,7 +158,7 @@ static bool device_takes_step(const struct npl_session *s, int i, struct npl_ste
 	if (format != NPL_FORMAT_F32) {
 		if (!constants_are_finite(s, node, step, reason, n) ||
 		    !calibrated_without_nan(s, node, step, reason, n) ||
-		    !inputs_are_float32(s, node, step, reason, n) || !has_limits(node, reason, n) ||
+		    !tensors_are_float32(s, node, step, reason, n) || !limits_are_numbers(node, reason, n) ||
 		    npl_model_refuses(s, node, step, reason, n))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
@@ -174,7 +174,7 @@ static bool device_takes_step(const struct npl_session *s, int i, struct npl_ste
 	       !npl_stays_float(s, node, step, reason, n);
 }
 
-static bool is_limit(float limit, float expected)
+static bool floats_equal(float limit, float expected)
 {
 	return limit >= expected && limit <= expected;
 }
@@ -190,7 +190,8 @@ static enum npl_activation activation_of(const struct npl_node *node)
 	case NPL_OP_TANH:
 		return NPL_ACT_TANH;
 	case NPL_OP_CLIP:
-		return node->attrs.clip.known && is_limit(node->attrs.clip.min, 0) && is_limit(node->attrs.clip.max, 6)
+		return node->attrs.clip.known && floats_equal(node->attrs.clip.min, 0) &&
+				       floats_equal(node->attrs.clip.max, 6)
 			       ? NPL_ACT_RELU6
 			       : NPL_ACT_NONE;
 	default:
@@ -317,7 +318,7 @@ static void join_concats(struct npl_session *s, const int *place)
 				v = graph->node[producer].in[0];
 				int previous = graph->value[v].producer;
 				if (previous >= 0 && find_fusable_activation(s, previous, place) == producer)
-					break; /* the maker is done in the pass that makes v */
+					break; /* the producer is fused into the pass that computes v */
 				npl_ranges_join(s, node->out[0], v);
 				producer = previous;
 			}

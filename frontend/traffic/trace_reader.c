@@ -58,9 +58,9 @@ void trace_close(struct trace *t)
 
 static int no_request(const struct trace *t, const char *message, struct word word, struct npl_err *err)
 {
-	int display_path = word.length < SHOWN ? (int)word.length : SHOWN;
+	int shown_length = word.length < SHOWN ? (int)word.length : SHOWN;
 	return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": %s '%.*s%s', expected '0xADDRESS READ|WRITE CYCLE'", t->path,
-			t->line, message, display_path, word.text, word.length > SHOWN ? "..." : "");
+			t->line, message, shown_length, word.text, word.length > SHOWN ? "..." : "");
 }
 
 static bool is_blank(char c)

@@ -36,9 +36,9 @@ int npl_causes_of(const struct npl_counter_def *def, size_t n_counters, const st
  *   it waits otherwise         "link", where what crossed the link within the cycles takes half of the time, else the
  *                              bound
  *
- * Whatever is the largest sum, the bound of cycles is also "memory" where what was moved takes three quarters of the time at that
- * rate, and the waiting for memory takes more than the rest of the time, in which the memory is idle: then it sets the
- * pace, whatever the cycles are called.
+ * Whatever is the largest sum, the bound of cycles is also "memory" where what was moved takes three quarters of the
+ * time at that rate, and the waiting for memory takes more than the rest of the time, in which the memory is idle: then
+ * it sets the pace, whatever the cycles are called.
  *
  * NULL: nothing was counted, or the machine declares no causes. */
 const char *npl_bound_of(const struct npl_device_info *info, const struct npl_result *result);

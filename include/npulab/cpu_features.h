@@ -47,8 +47,8 @@ bool npl_cpu_has(unsigned set);
 /* Says whether the processor has all of these instruction sets, whatever the variable says. */
 bool npl_cpu_has_uncapped(unsigned set);
 
-/* Returns the instruction sets that a word of the variable allows. *is_known is false, and the result 0, where there is no
- * such word. */
+/* Returns the instruction sets that a word of the variable allows. *is_known is false, and the result 0, where there is
+ * no such word. */
 unsigned npl_cpu_cap_allows(const char *word, bool *is_known);
 
 /* Returns the word in force. NULL: the variable is not set, or this processor has nothing beyond the cap. */

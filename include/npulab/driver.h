@@ -18,8 +18,8 @@ extern "C" {
 struct npl_isa; /* opaque: an instruction set (sim/common/isa.h) */
 struct npl_program_dump;
 
-/* A member is required where its comment does not begin with "Optional". An optional member is NULL, false or 0 where it
- * is absent. One that is optional "with" others is there only where they are. */
+/* A member is required where its comment does not begin with "Optional". An optional member is NULL, false or 0 where
+ * it is absent. One that is optional "with" others is there only where they are. */
 struct npl_driver {
 	/* ---- What every driver has. */
 
@@ -37,7 +37,8 @@ struct npl_driver {
 	/* Says what the machine is and can do. `info` is zeroed before. */
 	void (*describe)(const void *state, struct npl_device_info *info);
 	/* Whether the machine can run the layer, whose tensors may have no data. A refusal puts a whole reason into
-	 * `reason`, of n bytes (npl_refuse of core/base/refuse.h); it is no error. `reason` may be NULL where n is 0. */
+	 * `reason`, of n bytes (npl_refuse of core/base/refuse.h); it is no error. `reason` may be NULL where n is
+	 * 0. */
 	bool (*supports)(const void *state, const struct npl_layer *layer, char *reason, size_t n);
 	/* Runs a layer that it supports: fills layer->out unless timing_only, and the zeroed result. Cycles, counters,
 	 * bytes and energies are the same with timing_only. Core computes the seconds of a machine with a clock_hz from

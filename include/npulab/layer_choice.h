@@ -7,7 +7,8 @@
  *     struct npl_layer_choice_options options = {.n_match = 1, .match = (const char *[]){"Conv*"}, .top = 10};
  *     struct npl_layer_choice choice;
  *     if (npl_layer_choice_make(&comparison, &options, &choice, &err)) ...
- *     npl_report_table(stdout, &comparison, &(struct npl_report_context){.layers = true, .choice = &choice}); // report.h
+ *     struct npl_report_context context = {.layers = true, .choice = &choice}; // report.h
+ *     npl_report_table(stdout, &comparison, &context);
  *     npl_layer_choice_free(&choice);
  */
 #ifndef NPULAB_LAYER_CHOICE_H

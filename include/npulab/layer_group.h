@@ -6,9 +6,9 @@
  *
  * A tensor is identified by its address. An input that is an earlier layer's `out` is that layer's result; every other
  * input except weights is a given tensor, which comes from outside. The outputs of the group are outs that are read
- * after the run. Given tensors and outputs have data when the group runs. Weights and biases (in[1], in[2] of Conv and Gemm) and
- * other constants have data from opening to closing: a given tensor that has data when the group is opened is such a
- * constant. All other tensors between layers need no data.
+ * after the run. Given tensors and outputs have data when the group runs. Weights and biases (in[1], in[2] of Conv and
+ * Gemm) and other constants have data from opening to closing: a given tensor that has data when the group is opened is
+ * such a constant. All other tensors between layers need no data.
  *
  *     struct npl_layer_group group = {.n = n, .layer = layers, .n_outputs = 1, .output = &y};
  *     if (npl_device_open_layer_group(device, &group, &opened, &err)) ...
@@ -67,9 +67,9 @@ struct npl_layer_group_info {
 	uint64_t peak_buffer_bytes; /* the most bytes of the device's on-chip memory that are in use at once */
 };
 
-/* on_result() is called during a run for each result that is in the device's memory as a whole and no output of the group. `result` is
- * its index in layer->out; `out` holds it for the length of the call. If on_result() does not return 0, the run ends with
- * that code. */
+/* on_result() is called during a run for each result that is in the device's memory as a whole and no output of the
+ * group. `result` is its index in layer->out; `out` holds it for the length of the call. If on_result() does not return
+ * 0, the run ends with that code. */
 struct npl_layer_group_observer {
 	int (*on_result)(void *context, int layer, int result, const struct npl_tensor *out, struct npl_err *err);
 	void *context;

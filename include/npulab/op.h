@@ -118,10 +118,10 @@ extern const struct npl_op_def npl_op_defs[NPL_OPS];
 
 /* The functions of an operator. in[i] may be NULL for an optional input that is absent.
  *
- * npl_op_attrs reads the attributes of the model file; NPL_EINPUT names the attribute. It keeps only the opset of attrs,
- * and sets attrs->op as npl_op_shape does. npl_op_shape sets dtype and shape of out[] from in[] (data of in[i] is NULL
- * unless constant) and completes attrs (window padding, negative axes); NPL_EINPUT says which shapes do not fit.
- * npl_op_run computes out[] (allocated, shaped), and gives the kernel a copy of attrs where attrs->op is another
+ * npl_op_attrs reads the attributes of the model file; NPL_EINPUT names the attribute. It keeps only the opset of
+ * attrs, and sets attrs->op as npl_op_shape does. npl_op_shape sets dtype and shape of out[] from in[] (data of in[i]
+ * is NULL unless constant) and completes attrs (window padding, negative axes); NPL_EINPUT says which shapes do not
+ * fit. npl_op_run computes out[] (allocated, shaped), and gives the kernel a copy of attrs where attrs->op is another
  * operator. npl_op_shape and npl_op_run widen 16-bit floats for operators that do not handle these. */
 int npl_op_attrs(enum npl_op op, struct npl_attr_list *list, struct npl_attrs *attrs, struct npl_err *err);
 int npl_op_shape(enum npl_op op, struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,

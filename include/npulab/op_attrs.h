@@ -331,7 +331,8 @@ struct npl_scatter_attrs {
 	enum npl_scatter_reduction reduction; /* NPL_SCATTER_REPLACE by default */
 };
 
-/* What Pad puts around a tensor: a constant, the mirror image without the edge itself, the edge, or the tensor again. */
+/* What Pad puts around a tensor: a constant, the mirror image without the edge itself, the edge, or the tensor
+ * again. */
 enum npl_pad_mode { NPL_PAD_MODE_CONSTANT, NPL_PAD_MODE_REFLECT, NPL_PAD_MODE_EDGE, NPL_PAD_MODE_WRAP };
 
 /* Pad. */

@@ -6,7 +6,8 @@
  * unit of the kind that the schema names: `24 MiB`, `700MHz`, `6 us`.
  *
  *     static const struct npl_param schema[] = {
- *         {"array.rows", NPL_PARAM_INT, offsetof(struct tpu_config, rows), "256", 1, 4096, "cells", "rows of the array"},
+ *         {"array.rows", NPL_PARAM_INT, offsetof(struct tpu_config, rows), "256", 1, 4096, "cells",
+ *          "rows of the array"},
  *         {0}};
  */
 #ifndef NPULAB_PARAMS_H
@@ -62,8 +63,8 @@ struct npl_former_default {
 	const char *key, *value;
 };
 
-/* When parameters have an effect. A table of them ends with keys NULL. Without a row: energy figures have none while the
- * origin beside them is "absent". */
+/* When parameters have an effect. A table of them ends with keys NULL. Without a row: energy figures have none while
+ * the origin beside them is "absent". */
 struct npl_param_condition {
 	const char *keys;         /* of the parameters, with blanks between them */
 	const char *deciding_key; /* the key of the parameter that decides */

@@ -34,8 +34,8 @@ struct npl_program_dump {
 };
 void npl_program_dump_free(struct npl_program_dump *dump); /* frees the contents; accepts a zeroed dump */
 
-/* on_program() is called for each program before it runs. It may keep the contents of the dump: it then zeroes the dump. If it
- * does not return 0, the run ends with that code. */
+/* on_program() is called for each program before it runs. It may keep the contents of the dump: it then zeroes the
+ * dump. If it does not return 0, the run ends with that code. */
 struct npl_program_sink {
 	int (*on_program)(void *context, struct npl_program_dump *dump, struct npl_err *err);
 	void *context;

@@ -300,7 +300,8 @@ static int take_fields(struct assembler *a, const struct sim_slot *slot, void *o
 	return 0;
 }
 
-static int take_flag(struct assembler *a, const struct sim_slot *slot, const char *name, unsigned *mask, void *out)
+static int take_flag(struct assembler *a, const struct sim_slot *slot, const char *name, unsigned *taken_mask,
+		     void *out)
 {
 	const char *names[SIM_MOST_NAMES];
 	int n = 0;
@@ -308,10 +309,10 @@ static int take_flag(struct assembler *a, const struct sim_slot *slot, const cha
 		names[n++] = f->name;
 		if (strcmp(f->name, name))
 			continue;
-		if (*mask & f->mask)
+		if (*taken_mask & f->mask)
 			return refuse_line(a, "%s: '%s' is one too many, expected each flag once and one of its kind",
 					   slot->name, name);
-		*mask |= f->mask;
+		*taken_mask |= f->mask;
 		sim_field_set(out, a->set->flags, sim_flags_of(a->set, out) | f->bits);
 		return 0;
 	}

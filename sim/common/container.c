@@ -87,23 +87,23 @@ int sim_to_binary(const struct sim_program *program, const char *machine, uint8_
 	*bytes = calloc(*n, 1);
 	if (!*bytes)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of program", *n);
-	uint8_t *index = *bytes;
+	uint8_t *cursor = *bytes;
 	memcpy(header.magic, magic, sizeof magic);
 	snprintf(header.set, sizeof header.set, "%s", set->name);
 	snprintf(header.machine, sizeof header.machine, "%s", machine);
-	memcpy(index, &header, sizeof header);
-	index += sizeof header;
-	for (int i = 0; i < program->n_constants; i++, index += constant_bytes(set)) {
+	memcpy(cursor, &header, sizeof header);
+	cursor += sizeof header;
+	for (int i = 0; i < program->n_constants; i++, cursor += constant_bytes(set)) {
 		const struct sim_constant *constant = &program->constant[i];
-		memcpy(index, constant->name, strlen(constant->name));
+		memcpy(cursor, constant->name, strlen(constant->name));
 		for (int k = 0; k < set->constants->pairs; k++) {
-			sim_put_number(index + SIM_CONSTANT_NAME + 4 * k, 2, (uint16_t)constant->value[k]);
-			sim_put_number(index + SIM_CONSTANT_NAME + 4 * k + 2, 2,
+			sim_put_number(cursor + SIM_CONSTANT_NAME + 4 * k, 2, (uint16_t)constant->value[k]);
+			sim_put_number(cursor + SIM_CONSTANT_NAME + 4 * k + 2, 2,
 				       (uint16_t)constant->value[set->constants->pairs + k]);
 		}
 	}
-	for (int64_t i = 0; i < program->count; i++, index += instruction_bytes)
-		sim_encode(set, sim_program_at(program, i), index);
+	for (int64_t i = 0; i < program->count; i++, cursor += instruction_bytes)
+		sim_encode(set, sim_program_at(program, i), cursor);
 	return 0;
 }
 

@@ -27,7 +27,7 @@ static int refuse(const struct dram_config *config, const char *reason, const ch
 	return npl_fail(
 		err, NPL_EUSAGE,
 		"the mapping '%s' %s '%.*s', expected row, rank, bankgroup, bank, column and channel in some order, joined by "
-		"colons",
+		"order, joined by colons",
 		config->mapping, reason, (int)length, field);
 }
 

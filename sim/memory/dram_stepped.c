@@ -212,10 +212,10 @@ static void prepare(struct stepped *m, struct channel *ch, struct queue *queue)
 {
 	for (int i = 0; i < queue->n; i++) {
 		struct waiting *w = &queue->entry[i];
-		bool n_open = ch->bank[w->location.bank].open_row >= 0;
-		enum command command = n_open ? PRE : ACT;
+		bool is_open = ch->bank[w->location.bank].open_row >= 0;
+		enum command command = is_open ? PRE : ACT;
 		if (row_is_open(ch, w) || due(m, ch, w) || earliest_cycle(m, ch, command, &w->location) > m->now ||
-		    (n_open && row_is_wanted(ch, queue, w->location.bank)))
+		    (is_open && row_is_wanted(ch, queue, w->location.bank)))
 			continue;
 		w->activated |= command == ACT;
 		note_command(m, ch, command, &w->location);
@@ -229,10 +229,10 @@ static void step_channel(struct stepped *m, struct channel *ch)
 	choose_direction(c, ch);
 	struct queue *queue = ch->writing ? &ch->writes : &ch->reads;
 	for (int64_t r = 0; r < c->ranks; r++) {
-		bool n_open = false;
+		bool any_open = false;
 		for (int64_t b = 0; b < c->bank_groups * c->banks; b++)
-			n_open |= ch->bank[r * c->bank_groups * c->banks + b].open_row >= 0;
-		ch->count.active_rank_cycles += n_open;
+			any_open |= ch->bank[r * c->bank_groups * c->banks + b].open_row >= 0;
+		ch->count.active_rank_cycles += any_open;
 	}
 	if (!refresh(m, ch) && !serve(m, ch, queue))
 		prepare(m, ch, queue);

@@ -100,8 +100,8 @@ int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err
 	if (npl_origin_is_measured(p->origin) || npl_origin_is_measured(p->link_origin))
 		return npl_fail(
 			err, NPL_EUSAGE,
-			"energy.origin and host_link.energy_origin are %s and %s: a model's energy is not measured, expected "
-			"calibrated:, modelled:, assumed: or absent",
+			"energy.origin and host_link.energy_origin are %s and %s: a model's energy is not measured, "
+			"expected calibrated:, modelled:, assumed: or absent",
 			p->origin, p->link_origin);
 	if (p->macs[p->precision] > 0)
 		return 0;

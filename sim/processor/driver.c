@@ -102,11 +102,11 @@ static void processor_describe(const void *state, struct npl_device_info *info)
 					       .latency_seconds = p->link.latency_seconds,
 					       .pj_per_byte = c->link_pj_per_byte,
 					       .energy_origin = c->link_origin};
-	snprintf(
-		info->detail, sizeof info->detail,
-		"analytical: %lld cores at %g MHz, memory at %g GB/s; arithmetic and traffic at %g %% of peak; %g us to start an operator",
-		(long long)c->cores, c->clock_hz / 1e6, c->memory_rate / 1e9, 100 * c->efficiency,
-		c->overhead_seconds * 1e6);
+	snprintf(info->detail, sizeof info->detail,
+		 "analytical: %lld cores at %g MHz, memory at %g GB/s; arithmetic and traffic at %g %% of peak; %g us "
+		 "to start an operator",
+		 (long long)c->cores, c->clock_hz / 1e6, c->memory_rate / 1e9, 100 * c->efficiency,
+		 c->overhead_seconds * 1e6);
 }
 
 static bool processor_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)

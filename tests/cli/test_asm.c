@@ -113,9 +113,9 @@ static void check_events(const char *folder)
 			issued++;
 			continue;
 		}
-		char *output = strsep(&at, "\n");
-		cr_assert(output, "one more event: %s", line);
-		cr_assert_str_eq(line, output);
+		char *row = strsep(&at, "\n");
+		cr_assert(row, "one more event: %s", line);
+		cr_assert_str_eq(line, row);
 	}
 	cr_assert_eq(issued, 49);
 	free(file);
@@ -150,7 +150,7 @@ static void check_numpy(const char *folder, const uint8_t expected[6])
 	free(weights);
 }
 
-Test(cli_asm, worked_example)
+Test(cli_asm, the_page_s_example_gives_what_it_says)
 {
 	char folder[CLI_PATH], *lines = cli_block(DOCUMENT, "sh"), *message = cli_block(DOCUMENT, "text"),
 			       expected_text[64];
@@ -173,7 +173,7 @@ Test(cli_asm, worked_example)
 }
 
 /* Both engines, text and binary, give the same events and the same JSON except the engine's name. */
-Test(cli_asm, engines)
+Test(cli_asm, both_engines_give_the_same_events_and_json)
 {
 	char folder[CLI_PATH], *events[2], *json[2];
 	const struct cli_run_options options = {.folder = folder};
@@ -232,7 +232,7 @@ Test(cli_asm, engines)
 }
 
 /* A binary becomes text and the same binary again, through standard output as through a file. */
-Test(cli_asm, round_trip)
+Test(cli_asm, a_binary_becomes_text_and_the_same_binary)
 {
 	char folder[CLI_PATH];
 	size_t bytes, again_bytes;
@@ -292,17 +292,19 @@ static void write_bad_programs(const char *folder)
 	cli_save_bytes(folder, "sixteen.npy", many, 16);
 }
 
-Test(cli_asm, refusals)
+Test(cli_asm, wrong_programs_are_refused)
 {
 	static const struct cli_refusal cases[] = {
 		{3,
 		 "cut.bin: the last instruction is cut off: 11 bytes without a header, expected a multiple of 12",
 		 {"disasm", "@/cut.bin", "--machine", MACHINE}},
 		{3,
-		 "halt.bin: no header of a binary program, which says whose it is; instructions alone are read with --machine NAME",
+		 "halt.bin: no header of a binary program, which says whose it is; instructions alone are read with "
+		 "--machine NAME",
 		 {"disasm", "@/halt.bin"}},
 		{3,
-		 "halt.s: does not say whose program it is, expected `.machine NAME` before all else, or --machine NAME",
+		 "halt.s: does not say whose program it is, expected `.machine NAME` before all else, or --machine "
+		 "NAME",
 		 {"asm", "@/halt.s", "-o", "@/x.bin"}},
 		{3,
 		 "other.s: .machine tpu_v2: there is no device 'tpu_v2'; the nearest is 'tpu_v1'",
@@ -332,8 +334,8 @@ Test(cli_asm, refusals)
 		 "endless.s:2: sync: the last instruction, expected a halt",
 		 {"asm", "@/endless.s", "-o", "@/x.bin", "--machine", MACHINE}},
 		{3,
-		 "hazard.s:2: write_host_memory: reads row 0 of the unified buffer, which line 1: read_host_memory writes; expected a "
-		 "`sync host_in` between them",
+		 "hazard.s:2: write_host_memory: reads row 0 of the unified buffer, which line 1: read_host_memory "
+		 "writes; expected a `sync host_in` between them",
 		 {"asm", "@/hazard.s", "-o", "@/x.bin", "--machine", "tpu_v1"}},
 		{3,
 		 "hazard.s:2: ",
@@ -465,8 +467,8 @@ Test(cli_asm, a_patched_header)
 	snprintf(text, sizeof text, "m.bin: %s/m.yaml: cannot be opened", folder);
 	const struct cli_refusal cases[] = {
 		{3,
-		 "address.bin: host memory at byte 7 and weights at 0 in the header, expected 0: programs for the driver "
-		 "systolic have no such addresses",
+		 "address.bin: host memory at byte 7 and weights at 0 in the header, expected 0: programs for the "
+		 "driver systolic have no such addresses",
 		 {"disasm", "@/address.bin"}},
 		{3, text, {"exec", "@/m.bin"}}};
 	cr_assert_eq(remove(cli_path(folder, "m.yaml")), 0);
@@ -489,7 +491,7 @@ Test(cli_asm, a_program_without_instructions)
 }
 
 /* A halt takes a cycle; its table fits a terminal, and a full disk is reported. */
-Test(cli_asm, smallest_program)
+Test(cli_asm, a_halt_takes_a_cycle)
 {
 	char folder[CLI_PATH];
 	const struct cli_run_options options = {.folder = folder}, full = {.folder = folder, .stdout_to = "/dev/full"};

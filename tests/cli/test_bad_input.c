@@ -29,7 +29,7 @@ static void write_nested(const char *folder, const char *name, int levels)
 	onnx_writer_free(&inner);
 }
 
-Test(cli_bad_input, model_files)
+Test(cli_bad_input, files_that_are_no_models_are_refused)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -98,7 +98,7 @@ Test(cli_bad_input, model_files)
 }
 
 /* No beginning of a model file is a model: cut anywhere, it is refused. */
-Test(cli_bad_input, truncated_model)
+Test(cli_bad_input, a_model_cut_anywhere_is_refused)
 {
 	char folder[CLI_PATH];
 	size_t bytes,
@@ -224,7 +224,7 @@ Test(cli_bad_input, samples_of_wrong_shape_are_refused)
 	cli_remove_folder(folder);
 }
 
-Test(cli_bad_input, usage)
+Test(cli_bad_input, wrong_usage_is_refused_with_the_nearest_word)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -359,7 +359,7 @@ Test(cli_bad_input, impossible_layers_are_refused)
 }
 
 /* NAME.yaml beside a model: what is wrong in it is named by line; a file that is not about the model is left alone. */
-Test(cli_bad_input, model_settings)
+Test(cli_bad_input, faults_beside_a_model_are_named_by_line)
 {
 	char folder[CLI_PATH];
 	static const char *const names[] = {"key", "labels", "batch", "other", "foreign"};
@@ -392,7 +392,7 @@ Test(cli_bad_input, model_settings)
 }
 
 /* Outputs that cannot be written: exit status 5, and neither a new file nor harm to an old one. */
-Test(cli_bad_input, outputs)
+Test(cli_bad_input, a_failed_write_leaves_old_files_alone)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -493,7 +493,7 @@ Test(cli_bad_input, address_space_of_the_processor)
 }
 
 /* A stack of 96 KB is enough for every device and both engines. */
-Test(cli_bad_input, small_stack)
+Test(cli_bad_input, a_stack_of_96_kb_is_enough)
 {
 	static const char *const commands[][8] = {
 		{"compare", "digits", "--devices", "reference,tpu_v1,diannao,cpu", "--quiet"},
@@ -513,7 +513,7 @@ Test(cli_bad_input, small_stack)
 }
 
 /* The data folder named by hand must be one. */
-Test(cli_bad_input, data_folder)
+Test(cli_bad_input, a_data_folder_named_by_hand_must_be_one)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

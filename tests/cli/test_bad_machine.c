@@ -50,13 +50,14 @@ Test(cli_bad_machine, devices_and_parameters)
 	cli_write_text(folder, "documents.yaml", "driver: systolic\n---\ndriver: systolic\n");
 	cli_write_text(folder, "nomodel.yaml", "name: mine\n");
 	cli_write_text(folder, "nosimulator.yaml", "driver: abacus\n");
-	static const char *const n_taken[] = {"host", "placement", "cpu",      "null", "two words",
-					      "a,b",  "a.b",       "\033[31m", ""};
-	for (size_t i = 0; i < sizeof n_taken / sizeof *n_taken; i++) {
+	static const char *const refused_names[] = {"host", "placement", "cpu",      "null", "two words",
+						    "a,b",  "a.b",       "\033[31m", ""};
+	for (size_t i = 0; i < sizeof refused_names / sizeof *refused_names; i++) {
 		char name[32], text[80];
 		snprintf(name, sizeof name, "name%zu.yaml", i);
-		snprintf(text, sizeof text, "name: \"%s%s\"\ndriver: systolic\n", *n_taken[i] == '\033' ? "\\e" : "",
-			 *n_taken[i] == '\033' ? n_taken[i] + 1 : n_taken[i]);
+		snprintf(text, sizeof text, "name: \"%s%s\"\ndriver: systolic\n",
+			 *refused_names[i] == '\033' ? "\\e" : "",
+			 *refused_names[i] == '\033' ? refused_names[i] + 1 : refused_names[i]);
 		cli_write_text(folder, name, text);
 	}
 	cli_write_text(folder, "copied.yaml", "driver: systolic\ncopied_from: tpu1\n");
@@ -102,7 +103,8 @@ Test(cli_bad_machine, devices_and_parameters)
 		{2, "--set : expected DEVICE.KEY=VALUE, as tpu_v1.KEY=VALUE", SET("")},
 		{2, "--set rows=0.5: expected DEVICE.KEY=VALUE, as tpu_v1.KEY=VALUE", SET("rows=0.5")},
 		{2,
-		 "--set tpuv1.array.rows=8: none of the machines validated has this name, 'tpuv1'; the nearest is 'tpu_v1'",
+		 "--set tpuv1.array.rows=8: none of the machines validated has this name, 'tpuv1'; the nearest is "
+		 "'tpu_v1'",
 		 {"validate", "--set", "tpu_v1.array.rows=16", "--set", "tpuv1.array.rows=8"}},
 		{2,
 		 "--set clock_hz=1 GHz: expected DEVICE.KEY=VALUE, as tpu_v1.KEY=VALUE",
@@ -164,7 +166,8 @@ Test(cli_bad_machine, devices_and_parameters)
 		{3, "there is no driver 'abacus'", MACHINE("@/nosimulator.yaml")},
 		{3, "the file is empty", MACHINE("@/empty.yaml")},
 		{3,
-		 "copied.yaml:2: copied_from is 'tpu1', and no machine that ships has this name; the nearest is 'tpu_v1'",
+		 "copied.yaml:2: copied_from is 'tpu1', and no machine that ships has this name; the nearest is "
+		 "'tpu_v1'",
 		 MACHINE("@/copied.yaml")},
 		{3,
 		 "memory.yaml:3: copied_from is 'hbm3': there is no memory 'hbm3'; the nearest is 'hbm'",
@@ -228,7 +231,7 @@ Test(cli_bad_machine, a_layer_beyond_any_time_is_refused)
 		"run", "digits", "--place", rules                                                                      \
 	}
 
-Test(cli_bad_machine, placement_rules)
+Test(cli_bad_machine, wrong_placement_rules_are_refused)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -319,8 +322,8 @@ Test(cli_bad_machine, parameters_that_contradict_each_other)
 		 SET("tpu_v1.host_link.kind=plain")},
 		{2, "--set tpu_v1.weight_memory.preset=hbm3: ", SET("tpu_v1.weight_memory.preset=hbm3")},
 		{2,
-		 "--set diannao.memory.channels=4: memory.channels is 4, expected 0 with diannao-250gbps, a memory of the "
-		 "model 'fixed' without channels",
+		 "--set diannao.memory.channels=4: memory.channels is 4, expected 0 with diannao-250gbps, a memory of "
+		 "the model 'fixed' without channels",
 		 {"compare", "digits", "--devices", "diannao", "--set", "diannao.memory.channels=4"}},
 		{2, "--set host.precision=f16: precision f16 needs", SET("host.precision=f16")},
 		{2,
@@ -351,7 +354,7 @@ Test(cli_bad_machine, settings_of_one_entry)
 }
 
 /* What a placement file names wrongly is bad input, with its line; what an option says beside it is not. */
-Test(cli_bad_machine, placement_files)
+Test(cli_bad_machine, faults_of_placement_files_are_named_by_line)
 {
 	char folder[CLI_PATH];
 	static const char *const rules[] = {"*=nosuch",      "*=tpu_v1@array.rows=0",

@@ -29,7 +29,7 @@ struct group {
 	const char *attr;
 	int64_t value;
 	bool list;            /* the attribute is a list */
-	const char *expected; /* who mixes the samples; NULL: nobody */
+	const char *expected; /* a part of the reason why the samples stay in one batch; NULL: they do not */
 	int opset;
 };
 

@@ -226,7 +226,7 @@ Test(cli_compare, same_figures_every_time)
 }
 
 /* --threads reaches the real processor. */
-Test(cli_compare, threads)
+Test(cli_compare, threads_reach_the_processor)
 {
 	json_t *root = cli_json(&plainly, "compare", "digits", "--devices", "cpu,null", "--threads", "1", "--json",
 				"-");
@@ -237,7 +237,7 @@ Test(cli_compare, threads)
 }
 
 /* Cycles, counters, seconds and energy do not need the values; what needs them is null. */
-Test(cli_compare, timing_only)
+Test(cli_compare, timing_only_changes_no_cycle)
 {
 	json_t *full = cli_json(&plainly, "compare", "digits", "--devices", SIMULATED, "--json", "-");
 	json_t *timed = cli_json(&plainly, "compare", "digits", "--devices", SIMULATED, "--json", "-", "--timing-only");
@@ -336,7 +336,7 @@ Test(cli_compare, accuracy_of_layers)
 	json_decref(without);
 }
 
-Test(cli_compare, no_accuracy)
+Test(cli_compare, no_accuracy_leaves_only_accuracy_out)
 {
 	json_t *with = cli_json(&plainly, "compare", "digits", "--devices", SIMULATED, "--json", "-");
 	json_t *without = cli_json(&plainly, "compare", "digits", "--devices", SIMULATED, "--json", "-",
@@ -417,7 +417,7 @@ Test(cli_compare, shipped_names_come_first)
 }
 
 /* Without an input the samples come from the seed: the same seed gives the same, another seed others. */
-Test(cli_compare, random_inputs)
+Test(cli_compare, random_inputs_follow_the_seed)
 {
 	char folder[CLI_PATH];
 	struct onnx_writer graph = {0};
@@ -447,7 +447,7 @@ Test(cli_compare, random_inputs)
 }
 
 /* The device null computes nothing and costs nothing, and says so. */
-Test(cli_compare, null_device)
+Test(cli_compare, the_null_device_computes_nothing_and_says_so)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -473,7 +473,7 @@ Test(cli_compare, null_device)
 }
 
 /* Layers on several devices in one run: kind mixed, each layer tells where it ran and what crossed a link. */
-Test(cli_compare, mixed_placement)
+Test(cli_compare, each_layer_tells_where_it_ran)
 {
 	json_t *root = cli_json(&plainly, "run", "digits", "--place",
 				"/conv2/=diannao,Conv*=tpu_v1,gemm=diannao,*pool=cpu", "--json", "-");
@@ -510,7 +510,7 @@ Test(cli_compare, mixed_placement)
 
 /* mnist-8 has pixels to 255 and logits in the thousands: the reference gives the outputs delivered with the model, and
  * each machine's choice is the reference's. */
-Test(cli_compare, mnist_8)
+Test(cli_compare, machines_choose_as_the_reference_on_mnist_8)
 {
 	char folder[CLI_PATH], input[200], output[200];
 	if (access(MNIST "/model.onnx", R_OK))
@@ -552,7 +552,7 @@ Test(cli_compare, mnist_8)
 }
 
 /* ResNet-50: all 53 convolutions and the Gemm run on the machine; what does not run there is listed with its reason. */
-Test(cli_compare, resnet_50)
+Test(cli_compare, all_products_of_resnet_50_run_on_the_machine)
 {
 	if (access(RESNET, R_OK))
 		cr_skip("no " RESNET);

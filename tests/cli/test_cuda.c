@@ -91,7 +91,7 @@ Test(cli_cuda, says_what_is_missing)
 }
 
 /* The GPU gives the right results in all of ONNX's own cases that it takes. */
-Test(cli_cuda, conforms)
+Test(cli_cuda, the_gpu_passes_onnx_s_cases_that_it_takes)
 {
 	static const char *const folders[] = {"node", "simple", "pytorch-operator", "pytorch-converted"};
 	static const int passed[] = {570, 7, 27, 80};
@@ -354,9 +354,9 @@ static json_int_t saturations_of(const struct cli_result *r)
 	cr_assert_eq(r->status, 0, "%s", r->err);
 	json_t *report = json_loads(r->out, 0, &error);
 	cr_assert(report, "%s", error.text);
-	const json_t *match = cli_at(report, "devices.0.accuracy.saturations");
-	cr_assert(json_is_integer(match), "not known: %s", r->out);
-	const json_int_t saturations = json_integer_value(match);
+	const json_t *value = cli_at(report, "devices.0.accuracy.saturations");
+	cr_assert(json_is_integer(value), "not known: %s", r->out);
+	const json_int_t saturations = json_integer_value(value);
 	json_decref(report);
 	return saturations;
 }

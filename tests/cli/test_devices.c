@@ -60,10 +60,10 @@ Test(cli_devices, real_devices_tell_what_was_found)
 			*at = ' ';
 		const char *line = strstr(block, words);
 		cr_assert(line, "no line for %s in %s", key, block);
-		const char *message = line + strlen(words) + strspn(line + strlen(words), " ");
+		const char *value_text = line + strlen(words) + strspn(line + strlen(words), " ");
 		size_t word = strcspn(json_string_value(value), " ");
-		cr_assert(!strcmp(key, "clock") || !strncmp(message, json_string_value(value), word), "%s: %s", key,
-			  message);
+		cr_assert(!strcmp(key, "clock") || !strncmp(value_text, json_string_value(value), word), "%s: %s", key,
+			  value_text);
 	}
 	cli_free(&r);
 	r = cli_run(&(struct cli_run_options){0}, "devices");
@@ -204,7 +204,7 @@ Test(cli_devices, a_file_has_its_machines_name)
 }
 
 /* An analytical device has a clock, although its times are not in cycles. */
-Test(cli_devices, clocks)
+Test(cli_devices, an_analytical_device_has_a_clock)
 {
 	struct cli_result r = cli_run(&(struct cli_run_options){0}, "devices");
 	cr_assert_eq(r.status, 0, "%s", r.err);

@@ -137,7 +137,7 @@ static void check_numpy(const char *folder, const int16_t expected[HIDDEN + SCOR
 	free(own[1]);
 }
 
-Test(cli_diannao_asm, worked_example)
+Test(cli_diannao_asm, the_page_s_example_gives_what_it_says)
 {
 	char folder[CLI_PATH], expected_text[400], *lines = cli_block(DOCUMENT, "sh"),
 						   *message = cli_block(DOCUMENT, "text"),
@@ -157,10 +157,10 @@ Test(cli_diannao_asm, worked_example)
 	check_results(cli_path(folder, "results.npy"), expected);
 	char *file = cli_read(cli_path(folder, "events.csv"), NULL), *tail = file;
 	while ((line = strsep(&at, "\n")) && *line) {
-		char *match = strsep(&tail, "\n");
-		cr_assert(match && *match && match[strlen(match) - 1] == '\r', "expected %s", line);
-		match[strlen(match) - 1] = '\0';
-		cr_assert_str_eq(match, line);
+		char *row = strsep(&tail, "\n");
+		cr_assert(row && *row && row[strlen(row) - 1] == '\r', "expected %s", line);
+		row[strlen(row) - 1] = '\0';
+		cr_assert_str_eq(row, line);
 	}
 	cr_assert_str_eq(tail, "");
 	check_numpy(folder, expected);
@@ -173,7 +173,7 @@ Test(cli_diannao_asm, worked_example)
 }
 
 /* Both engines, text and binary, give the same events and the same JSON except the engine's name. */
-Test(cli_diannao_asm, engines)
+Test(cli_diannao_asm, both_engines_give_the_same_events_and_json)
 {
 	char folder[CLI_PATH], *events[2], *json[2];
 	const struct cli_run_options options = {.folder = folder};
@@ -229,7 +229,7 @@ Test(cli_diannao_asm, engines)
 }
 
 /* Sums that wrap and results that saturate are told: 16-bit sums of 30000 and 30000, and a result of 2^15. */
-Test(cli_diannao_asm, overflows)
+Test(cli_diannao_asm, wraps_and_saturations_are_told)
 {
 	char folder[CLI_PATH];
 	const struct cli_run_options options = {.folder = folder};
@@ -259,7 +259,7 @@ Test(cli_diannao_asm, overflows)
 }
 
 /* Binary to text to binary; whose it is, it says itself. */
-Test(cli_diannao_asm, round_trip)
+Test(cli_diannao_asm, a_binary_becomes_text_and_the_same_binary)
 {
 	char folder[CLI_PATH];
 	size_t bytes, again_bytes;
@@ -312,7 +312,7 @@ static void write_programs(const char *folder)
 	cli_save_bytes(folder, "hundred.npy", hundred, sizeof hundred);
 }
 
-Test(cli_diannao_asm, refusals)
+Test(cli_diannao_asm, wrong_programs_are_refused)
 {
 	static const struct cli_refusal cases[] = {
 		{3, "end.s:2: there is no instruction 'CP'", {"exec", "@/end.s", "--machine", "tpu_v1"}},
@@ -341,7 +341,8 @@ Test(cli_diannao_asm, refusals)
 		 "far.s:1: SB: loads bytes 281474976710144 to 281474976710655 of memory, which has",
 		 {"exec", "@/far.s", "--machine", "diannao", "--set", "diannao.memory.preset=ddr3-1600"}},
 		{3,
-		 "100 bytes of host memory at byte 51 and 100 of weights at 150 overlap, expected .host and .weights to keep them apart",
+		 "100 bytes of host memory at byte 51 and 100 of weights at 150 overlap, expected .host and .weights "
+		 "to keep them apart",
 		 {"exec", "@/over.s", "--machine", "diannao", "--host-memory", "@/hundred.npy", "--weights",
 		  "@/hundred.npy"}},
 		{3,
@@ -370,7 +371,7 @@ Test(cli_diannao_asm, refusals)
 }
 
 /* The least there is takes no time; the files lie apart, or one of them is not there. */
-Test(cli_diannao_asm, smallest_programs)
+Test(cli_diannao_asm, an_empty_program_takes_no_time)
 {
 	char folder[CLI_PATH];
 	const struct cli_run_options options = {.folder = folder};

@@ -208,7 +208,7 @@ static long long in_nanoseconds(json_t *value)
 
 /* Trace events: every track has its name, its pieces do not overlap in whole nanoseconds, and the last ends with the
  * run. */
-Test(cli_dispatch, timeline)
+Test(cli_dispatch, trace_events_do_not_overlap_and_end_with_the_run)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

@@ -14,7 +14,7 @@
 
 static const struct cli_run_options plainly;
 
-Test(cli_dram, bad_traces)
+Test(cli_dram, wrong_traces_are_refused)
 {
 	static const struct {
 		const char *text, *expected;
@@ -68,7 +68,7 @@ Test(cli_dram, bad_traces)
 	cli_remove_folder(folder);
 }
 
-Test(cli_dram, bad_options)
+Test(cli_dram, wrong_options_are_refused)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -197,7 +197,7 @@ static void check_same(json_t *a, json_t *b, const char *subject)
 		cr_assert(json_equal(cli_at(a, keys[i]), cli_at(b, keys[i])), "%s: %s", subject, keys[i]);
 }
 
-Test(cli_dram, traces)
+Test(cli_dram, a_compressed_trace_gives_the_same)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -240,7 +240,7 @@ Test(cli_dram, traces)
 }
 
 /* Every pattern runs on both engines and balances its books, and the table has the figures of the JSON. */
-Test(cli_dram, patterns)
+Test(cli_dram, patterns_balance_their_books_on_both_engines)
 {
 	for (const char *const *name = (const char *const[]){"stream_rd", "stream_wr", "copy", "triad", "tile2k",
 							     "tile64k", "random_rd", "stride64k", NULL};
@@ -270,7 +270,7 @@ Test(cli_dram, patterns)
 }
 
 /* What is not known is null: energy without currents, commands and a peak that a model does not have. */
-Test(cli_dram, not_known)
+Test(cli_dram, what_is_not_known_is_null)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -403,7 +403,7 @@ Test(cli_dram, published_are_the_simulators)
 	npl_arena_free(&arena);
 }
 
-Test(cli_dram, validate_command)
+Test(cli_dram, validate_has_the_rows_of_dram)
 {
 	json_t *root = cli_json(&plainly, "validate", "dram", "--json", "-"), *row;
 	bool is_there = false;

@@ -135,7 +135,7 @@ Test(dump_program, network_runs_again)
 
 #define GEMM "layer", "gemm", "-m", "4", "-n", "4", "-k", "4"
 
-Test(dump_program, refusals)
+Test(dump_program, programs_that_cannot_be_dumped_are_refused)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

@@ -54,7 +54,7 @@ static json_t *run(const struct cli_run_options *options, const struct example *
 			"--instructions", "--json", "-");
 }
 
-Test(cli_exec_instructions, both_machines)
+Test(cli_exec_instructions, both_machines_time_each_instruction)
 {
 	char folder[CLI_PATH];
 	const struct cli_run_options options = {.folder = folder};

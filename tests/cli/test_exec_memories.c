@@ -137,7 +137,7 @@ Test(cli_exec_memories, results_have_the_stated_type_and_shape)
 
 /* Results wider than a row of the buffer are blocks of columns, each with its planes: those of a layer are its
  * output. */
-Test(cli_exec_memories, wide_results)
+Test(cli_exec_memories, wide_results_are_read_by_blocks_of_columns)
 {
 	char folder[CLI_PATH];
 	const struct cli_run_options options = {.folder = folder};
@@ -204,7 +204,7 @@ Test(cli_exec_memories, rows_and_addresses)
 	cli_remove_folder(folder);
 }
 
-Test(cli_exec_memories, refusals)
+Test(cli_exec_memories, wrong_memory_files_are_refused)
 {
 	static const struct {
 		const char *text, *expected;
@@ -240,7 +240,8 @@ Test(cli_exec_memories, refusals)
 		 "--output - and --buffer-output - cannot both",
 		 {"exec", "@/p.s", TPU, "--output", "-", "--buffer-output", "-"}},
 		{3,
-		 "host memory: bytes 32 to 159 were written, expected 96 for int32 of 2x12, each byte in a plane of its own",
+		 "host memory: bytes 32 to 159 were written, expected 96 for int32 of 2x12, each byte in a plane of "
+		 "its own",
 		 {"exec", "@/p.s", TPU, "--host-memory", "@/in", "--weights", "@/w", "--output", "@/y.txt",
 		  "--output-as", "int32:2x12"}},
 		{3,

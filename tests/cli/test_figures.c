@@ -389,7 +389,7 @@ Test(cli_figures, format_and_passes_of_a_placement)
 }
 
 /* The table of docs/quantisation.md is what the command above it prints. */
-Test(cli_figures, calibration_methods)
+Test(cli_figures, the_page_s_table_of_calibration_is_right)
 {
 	char folder[CLI_PATH], method[64], error[16], ratio[16], clipped[16], expected[80];
 	char *text = cli_read("docs/quantisation.md", NULL);

@@ -134,8 +134,8 @@ Test(cli_files, outputs_are_independent)
 static pid_t start(const char *folder, int err, const char *const *args)
 {
 	char program[4096], *argv[CLI_ARGUMENTS] = {0};
-	const char *choice = getenv("NPULAB_BIN");
-	cr_assert(realpath(choice && *choice ? choice : "build/npulab", program));
+	const char *program_path = getenv("NPULAB_BIN");
+	cr_assert(realpath(program_path && *program_path ? program_path : "build/npulab", program));
 	argv[0] = program;
 	for (int n = 0; args[n]; n++)
 		argv[n + 1] = cli_expand(args[n], folder);

@@ -218,7 +218,7 @@ Test(instances, of_a_placement)
 	cli_free(&single);
 }
 
-Test(instances, refusals)
+Test(instances, wrong_instances_are_refused)
 {
 	static const struct {
 		int status;

@@ -285,7 +285,7 @@ Test(cli_layer, pool_equals_naive)
 }
 
 /* --requantise: saturate(round_half_even(float(acc) * scale)), and the scale leaves most results inside 8 bits. */
-Test(cli_layer, requantise)
+Test(cli_layer, requantised_results_follow_the_rule)
 {
 	uint64_t rng = 7;
 	for (int i = 0; i < 20; i++) {
@@ -345,11 +345,11 @@ static void check_program(const char *folder, const char *const *args, const cha
 	json_decref(root);
 }
 
-#define PROGRAM(device, want, bytes, ...)                                                                              \
+#define PROGRAM(device, expected, bytes, ...)                                                                          \
 	check_program(folder,                                                                                          \
 		      (const char *const[]){"layer", __VA_ARGS__, "--devices", device, "--json", "-", "--output",      \
 					    "@/y.npy", NULL},                                                          \
-		      device, want, bytes)
+		      device, expected, bytes)
 
 Test(cli_layer, through_the_program)
 {
@@ -398,7 +398,7 @@ Test(cli_layer, through_the_program)
 
 /* Every output position with filters of its own, as in two layers of the DianNao paper, by an option. 1.4 TB of them
  * cannot be drawn. */
-Test(cli_layer, private_filters)
+Test(cli_layer, filters_may_be_private_to_a_position)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -441,7 +441,7 @@ Test(cli_layer, private_filters)
 
 /* Float devices are held against the operator's reference; other seeds draw other operands; timing only changes no
  * cycle. */
-Test(cli_layer, figures)
+Test(cli_layer, float_devices_are_held_against_the_reference)
 {
 	json_t *root = cli_json(&plainly, "layer", "gemm", "-m", "64", "-n", "48", "-k", "96", "--devices",
 				"tpu_v1,diannao,cpu,reference", "--json", "-");

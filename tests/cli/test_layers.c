@@ -146,7 +146,7 @@ Test(layers, sorted_by_a_figure)
 	cli_free(&r);
 }
 
-Test(layers, tables)
+Test(layers, the_table_of_layers_has_its_columns)
 {
 	struct cli_result r = cli_run(&plainly, "compare", "mobilenet_v2", "--devices", "tpu_v1", "--timing-only",
 				      "--top", "3");
@@ -208,7 +208,7 @@ Test(layers, json_has_all)
 	json_decref(root);
 }
 
-Test(layers, refusals)
+Test(layers, wrong_choices_of_layers_are_refused)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -217,7 +217,8 @@ Test(layers, refusals)
 		 "--match: 'convo' matches no operator of this model after folding; the nearest is 'Conv'",
 		 {MOBILENET, "--match", "convo"}},
 		{2,
-		 "--match: 'classifier' matches no operator of this model; for the node of that name write /classifier/",
+		 "--match: 'classifier' matches no operator of this model; for the node of that name write "
+		 "/classifier/",
 		 {MOBILENET, "--match", "classifier"}},
 		{2,
 		 "--match: 'clasifier' matches no node of this model after folding; the nearest is 'classifier'",

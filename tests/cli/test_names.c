@@ -345,7 +345,7 @@ Test(cli_names, options_of_another_operator)
 }
 
 /* A word cut short means what it begins, though another word may be fewer edits away. */
-Test(cli_names, suggestions)
+Test(cli_names, a_word_cut_short_means_what_it_begins)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

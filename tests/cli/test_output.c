@@ -58,7 +58,7 @@ static void check_marks(const char *text, const char *name, bool modelled)
 	cr_assert(figures >= 3, "%s: %d figures", name, figures);
 }
 
-Test(cli_output, tables)
+Test(cli_output, tables_keep_their_layout)
 {
 	struct cli_result r = cli_run(&plainly, "compare", "digits", "--devices", "reference,null," SIMULATED ",cpu",
 				      "--layers");
@@ -196,7 +196,7 @@ Test(cli_output, csv_tells_exact)
 }
 
 /* Writes a network of 123 layers, some of which run on the host. */
-Test(cli_output, large_network)
+Test(cli_output, a_network_of_123_layers_is_written)
 {
 	if (access(RESNET, R_OK))
 		cr_skip("no " RESNET);

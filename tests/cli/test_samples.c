@@ -84,8 +84,8 @@ Test(cli_samples, a_model_of_one_sample_takes_no_more)
 	cr_assert_eq(npl_tensor_save_npy(path, &t, &err), 0, "%s", err.msg);
 	const struct cli_refusal lost[] = {
 		{3,
-		 "the inputs hold 5 samples and the batch is 1: the model takes a batch of 1 alone, and output 'y' has no "
-		 "dimension for more; give one sample",
+		 "the inputs hold 5 samples and the batch is 1: the model takes a batch of 1 alone, and output 'y' "
+		 "has no dimension for more; give one sample",
 		 {"run", "@/one.onnx", "--device", "reference", "--input", "@/x.npy"}},
 	};
 	cli_check_refusals(folder, lost, 1);
@@ -120,8 +120,9 @@ Test(cli_samples, sequences_are_not_cut)
 	cr_assert_eq(npl_tensor_save_npy(path, &t, &err), 0, "%s", err.msg);
 	const struct cli_refusal lost[] = {
 		{3,
-		 "the inputs hold 5 samples and the batch is 1: they can neither be cut into batches nor filled up to one, as "
-		 "node 'steps' (LSTM) goes through the samples step by step; set the batch to 5 (--batch or --dim) to run them as one",
+		 "the inputs hold 5 samples and the batch is 1: they can neither be cut into batches nor filled up to "
+		 "one, as node 'steps' (LSTM) goes through the samples step by step; set the batch to 5 (--batch or "
+		 "--dim) to run them as one",
 		 {"run", "@/time.onnx", "--device", "cpu", "--input", "@/x.npy"}},
 	};
 	cli_check_refusals(folder, lost, 1);

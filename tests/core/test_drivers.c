@@ -6,7 +6,7 @@
 
 #include "npulab/driver.h"
 
-Test(drivers, are_whole)
+Test(drivers, every_driver_is_whole)
 {
 	static const char *const engines[] = {"fast", NULL};
 	char reason[200] = "";

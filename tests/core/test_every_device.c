@@ -320,7 +320,7 @@ static int try_group(struct npl_device *device, const char *name, struct group *
 	return !rc;
 }
 
-Test(every_device, layer_groups)
+Test(every_device, layer_groups_equal_single_layers)
 {
 	struct every every = list_devices();
 	for (int i = 0; i < every.n; i++) {

@@ -117,7 +117,7 @@ Test(integer, products_equal_the_fast_kernels)
 }
 
 /* 16-bit activations: the definition in 64 bits, wrapped, scaled in float32; with each fused activation. */
-Test(integer, wide_products)
+Test(integer, products_of_16_bits_follow_the_definition)
 {
 	static const enum npl_activation fused[] = {NPL_ACT_NONE, NPL_ACT_RELU, NPL_ACT_RELU6, NPL_ACT_SIGMOID,
 						    NPL_ACT_TANH};
@@ -157,8 +157,8 @@ Test(integer, wide_products)
 				sum += at(&t.x, i / n * k + l) * at(&t.w, i % n * k + l);
 			int32_t acc = (int32_t)(uint32_t)(uint64_t)sum;
 			wrapped += acc != sum;
-			volatile float both_scales = t.x.quant.scale * scales[i % n],
-				       scale = both_scales / (function ? sixteenth : t.y.quant.scale),
+			volatile float scale_product = t.x.quant.scale * scales[i % n],
+				       scale = scale_product / (function ? sixteenth : t.y.quant.scale),
 				       v = (float)acc * scale;
 			double expected = fmin(fmax(rint((double)v), -32768), 32767);
 			if (function)
@@ -209,8 +209,8 @@ Test(integer, wide_products_of_two_tensors)
 				sum += (at(&a, (m * rows + row) * k + l) - a.quant.zero_point) *
 				       (at(&b, (m * k + l) * n + column) - b.quant.zero_point);
 			beyond_32_bits += sum > INT32_MAX || sum < INT32_MIN;
-			volatile float both_scales = a.quant.scale * b.quant.scale, scale = both_scales / y.quant.scale,
-				       value = (float)sum * scale;
+			volatile float scale_product = a.quant.scale * b.quant.scale,
+				       scale = scale_product / y.quant.scale, value = (float)sum * scale;
 			const double rounded = rint((double)value), expected = fmin(fmax(rounded, -32768), 32767);
 			clipped += rounded < expected || rounded > expected;
 			cr_assert_eq(at(&y, i), (int64_t)expected, "round %d, result %d: %d, expected %d", round,
@@ -228,7 +228,7 @@ Test(integer, wide_products_of_two_tensors)
 }
 
 /* The 257 points are the function's; between them the interpolation stays within h^2/8 max|f''|; it never falls. */
-Test(integer, function_table)
+Test(integer, the_table_of_a_function_is_near_it_and_never_falls)
 {
 	static const struct {
 		enum npl_activation function;
@@ -311,7 +311,7 @@ Test(integer, sums_and_products_of_two)
 }
 
 /* Sigmoid and Tanh on their own: Q4.12 in between. */
-Test(integer, functions)
+Test(integer, sigmoid_and_tanh_follow_the_rule)
 {
 	seed = 0x5eed5004;
 	for (int round = 0; round < 200; round++) {
@@ -341,7 +341,7 @@ Test(integer, functions)
 }
 
 /* Joined inputs are brought to the output's scale; those that have it are copied. */
-Test(integer, concat)
+Test(integer, concat_converts_inputs_of_another_scale)
 {
 	seed = 0x5eed5005;
 	for (int round = 0; round < 100; round++) {

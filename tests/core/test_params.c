@@ -63,7 +63,8 @@ Test(params, defaults_file_and_set)
 	cli_write_text(
 		folder, "full.yaml",
 		"# comments and blank lines do not count\n\nname: mine\ndriver: thing\ndescription: \"one: two\"\n"
-		"array: {rows: 0.8e1, rate: 2.5}\nmode: rounded\nenergy:\n  origin: \"modelled:cacti\"\ntitle: 'it''s #1'\n");
+		"array: {rows: 0.8e1, rate: 2.5}\nmode: rounded\nenergy:\n  origin: \"modelled:cacti\"\ntitle: 'it''s "
+		"#1'\n");
 	cr_assert_eq(read_file(cli_path(folder, "full.yaml"), &arena, &machine, &config, &err), 0, "%s", err.msg);
 	cr_assert_str_eq(machine.name, "mine");
 	cr_assert_str_eq(machine.description, "one: two");
@@ -94,7 +95,7 @@ Test(params, defaults_file_and_set)
 }
 
 /* A setting on line 2 of a file, and the same by --set: the code, and what the message must say. */
-Test(params, wrong_settings)
+Test(params, wrong_settings_are_refused)
 {
 	static const struct {
 		const char *key, *value, *expected;
@@ -362,7 +363,7 @@ Test(params, a_figure_must_stand_beside_its_origin)
 }
 
 /* --set and threads reach the driver's parameters; the hash follows. */
-Test(params, device_options)
+Test(params, options_reach_the_driver_s_parameters)
 {
 	struct npl_device *plain, *changed;
 	struct npl_err err;
@@ -404,7 +405,7 @@ Test(params, numbers_as_text)
 		cr_assert_str_eq(npl_double_text(cases[i].value, buf, sizeof buf), cases[i].text);
 }
 
-Test(params, nearest)
+Test(params, a_wrong_key_finds_the_nearest)
 {
 	static const char *const keys[] = {"array.rows", "array.columns", "clock_hz", "Conv", "conv_bias"};
 	static const struct {

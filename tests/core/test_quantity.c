@@ -90,7 +90,8 @@ Test(quantity, in_files_and_by_set)
 	cli_folder(folder);
 	cli_write_text(
 		folder, "m.yaml",
-		"driver: systolic\nclock_hz: 1 GHz\nunified_buffer: {bytes: 2MiB}\nhost_link: {latency_seconds: 6 us}\n");
+		"driver: systolic\nclock_hz: 1 GHz\nunified_buffer: {bytes: 2MiB}\nhost_link: {latency_seconds: 6 "
+		"us}\n");
 	cr_assert_eq(npl_device_open(cli_path(folder, "m.yaml"), NULL, &of_file, &err), 0, "%s", err.msg);
 	cr_assert(npl_device_get_info(of_file)->clock_hz == 1e9 && strstr(npl_device_yaml(of_file), "bytes: 2097152 "));
 	npl_device_close(with);
@@ -99,10 +100,9 @@ Test(quantity, in_files_and_by_set)
 	static const char *const wrong[] = {"unified_buffer.bytes=2 MHz"};
 	options = (struct npl_device_options){.set = wrong, .n_sets = 1};
 	cr_assert_eq(npl_device_open("tpu_v1", &options, &with, &err), NPL_EUSAGE);
-	cr_assert(
-		strstr(err.msg,
-		       "must be a whole number from 2 to 1e+12 bytes (or with one of B, kB, MB, GB, TB, KiB, MiB, GiB, TiB behind "
-		       "it), got '2 MHz'"),
-		"%s", err.msg);
+	cr_assert(strstr(err.msg,
+			 "must be a whole number from 2 to 1e+12 bytes (or with one of B, kB, MB, GB, TB, KiB, MiB, "
+			 "GiB, TiB behind it), got '2 MHz'"),
+		  "%s", err.msg);
 	cli_remove_folder(folder);
 }

@@ -12,7 +12,7 @@
 #include "npulab/session.h"
 
 /* Phi(quantile(p)) = p, by libm's error function, far into both tails. */
-Test(random_normal, quantile)
+Test(random_normal, the_quantile_inverts_the_distribution)
 {
 	uint64_t seed = 0x5eed4001u;
 	for (int i = 0; i < 20000; i++) {
@@ -29,7 +29,7 @@ Test(random_normal, quantile)
 }
 
 /* statistics.NormalDist().inv_cdf of Python's standard library on splitmix64. */
-Test(random_normal, pinned)
+Test(random_normal, values_are_those_of_python)
 {
 	static const struct {
 		struct npl_random_law law;
@@ -57,7 +57,7 @@ Test(random_normal, pinned)
 }
 
 /* Moments and tails of a million values. */
-Test(random_normal, distribution)
+Test(random_normal, moments_and_tails_are_normal)
 {
 	enum { N = 1000000 };
 	const struct npl_random_law law = {.mean = 3, .deviation = 2, .seed = 99, .seeded = true};
@@ -154,7 +154,7 @@ Test(random_normal, made_when_read)
 
 /* y = scale (x W - mean) / sqrt(4): one positive factor for all columns keeps the weight a description, of other
  * numbers; other factors make it. Its elements are the unfolded ones times their column's factor all the same. */
-Test(random_normal, folded_batchnorm)
+Test(random_normal, a_uniform_batchnorm_keeps_the_weight_a_description)
 {
 	static const float scales[][4] = {{3, 3, 3, 3}, {-3, -3, -3, -3}, {0, 0, 0, 0}, {3, 3, 3, 5}};
 	const union {

@@ -249,12 +249,13 @@ Test(sources, values_no_longer_inherited_get_a_note)
 		const char *name, *text, *left_out, *with;
 	} cases[] = {
 		{"old", "driver: systolic\narray:\n  rows: 16\n  columns: 16\n",
-		 "its file leaves out activate.latency_cycles (now 0, formerly 550), issue.sync_cycles (now 0, formerly 2000), "
-		 "host_link.latency_seconds (now 0, formerly 6e-6): the former defaults were fitted to the TPU v1",
+		 "its file leaves out activate.latency_cycles (now 0, formerly 550), issue.sync_cycles (now 0, "
+		 "formerly 2000), host_link.latency_seconds (now 0, formerly 6e-6): the former defaults were fitted "
+		 "to the TPU v1",
 		 "activate.latency_cycles=550 issue.sync_cycles=2000 host_link.latency_seconds=6e-6"},
 		{"older", "driver: diannao\n",
-		 "its file leaves out memory.preset (now ideal, formerly diannao-250gbps), dma.request_cycles (now 0, formerly 13): the "
-		 "former defaults were fitted to DianNao",
+		 "its file leaves out memory.preset (now ideal, formerly diannao-250gbps), dma.request_cycles (now 0, "
+		 "formerly 13): the former defaults were fitted to DianNao",
 		 "memory.preset=diannao-250gbps dma.request_cycles=13"},
 	};
 	char folder[CLI_PATH], path[CLI_PATH + 20], set[3][80];
@@ -332,8 +333,8 @@ Test(sources, figures_of_another_size_get_a_note)
 		const char *device, *expected; /* NULL: nothing */
 	} cases[] = {
 		{"tpu_v1@array.rows=128",
-		 "with its own array.rows it keeps the energies and watts, and the fitted activate.latency_cycles, issue.sync_cycles, "
-		 "host_link.latency_seconds of tpu_v1"},
+		 "with its own array.rows it keeps the energies and watts, and the fitted activate.latency_cycles, "
+		 "issue.sync_cycles, host_link.latency_seconds of tpu_v1"},
 		{"tpu_v1@clock_hz=1GHz", "with its own clock_hz it keeps"},
 		{"diannao@nfu.tn=32",
 		 "with its own nfu.tn it keeps the energies and watts, and the fitted dma.request_cycles of diannao"},

@@ -230,11 +230,11 @@ static inline struct cli_result cli_run_list(const struct cli_run_options *optio
 	char program[4096], *argv[CLI_ARGUMENTS + 2] = {0};
 	struct cli_result r;
 	FILE *out = tmpfile(), *err = tmpfile();
-	const char *choice = getenv("NPULAB_BIN");
+	const char *program_path = getenv("NPULAB_BIN");
 	int n = 0, status;
 	cr_assert(out && err);
-	cr_assert(realpath(choice && *choice ? choice : "build/npulab", program),
-		  "there is no program %s: build it, or set NPULAB_BIN", choice ? choice : "build/npulab");
+	cr_assert(realpath(program_path && *program_path ? program_path : "build/npulab", program),
+		  "there is no program %s: build it, or set NPULAB_BIN", program_path ? program_path : "build/npulab");
 	argv[n++] = program;
 	for (; args[n - 1]; n++) {
 		cr_assert(n <= CLI_ARGUMENTS);

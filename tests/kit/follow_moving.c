@@ -206,9 +206,9 @@ static void gather_elements(struct net *net, const struct drawn *d)
 	struct npl_shape shape = d->s;
 	shape.dim[d->axis] = 2;
 	const int64_t maximum = d->s.dim[d->axis] - 1;
-	const int64_t method = follow_draw(net, 0, 2);
-	const int data = method == 2 ? follow_floats(net, d->s) : d->x;
-	const int indices = method ? follow_picks(net, d->x, maximum) : follow_indices(net, shape, 0, maximum);
+	const int64_t sources = follow_draw(net, 0, 2);
+	const int data = sources == 2 ? follow_floats(net, d->s) : d->x;
+	const int indices = sources ? follow_picks(net, d->x, maximum) : follow_indices(net, shape, 0, maximum);
 	follow_node_of(net, "GatherElements", NPL_IN(data, indices), NPL_ATTRS(NPL_INT("axis", d->axis)));
 }
 
@@ -243,13 +243,13 @@ static void compress(struct net *net, const struct drawn *d)
 /* Data, indices and updates: each constant or with samples. */
 static void scatter_elements(struct net *net, const struct drawn *d)
 {
-	const int64_t maximum = d->s.dim[d->axis] - 1, method = follow_draw(net, 1, 7);
+	const int64_t maximum = d->s.dim[d->axis] - 1, sources = follow_draw(net, 1, 7);
 	struct npl_shape shape = d->s;
 	if (follow_draw(net, 0, 3) == 0)
 		shape.dim[d->other] = 1;
-	const int data = method & 1 ? d->x : follow_floats(net, d->s),
-		  indices = method & 2 ? follow_picks(net, d->x, maximum) : follow_indices(net, shape, 0, maximum),
-		  updates = method & 4 ? d->x : follow_floats(net, shape);
+	const int data = sources & 1 ? d->x : follow_floats(net, d->s),
+		  indices = sources & 2 ? follow_picks(net, d->x, maximum) : follow_indices(net, shape, 0, maximum),
+		  updates = sources & 4 ? d->x : follow_floats(net, shape);
 	follow_node_of(net, net->graph->opset < 11 ? "Scatter" : "ScatterElements", NPL_IN(data, indices, updates),
 		       NPL_ATTRS(NPL_INT("axis", d->axis)));
 }
@@ -282,10 +282,10 @@ static void scatter_nd_inside(struct net *net, const struct drawn *d)
 	}
 	const int x = follow_node_of(net, "Transpose", NPL_IN(d->x), NPL_ATTRS(LIST("perm", perm, d->r)));
 	const int indices = follow_indices(net, npl_shape_of(2, turned.dim[0], 1), 0, turned.dim[0] - 1);
-	const int64_t method = follow_draw(net, 1, 3);
+	const int64_t sources = follow_draw(net, 1, 3);
 	follow_node_of(net, "ScatterND",
-		       NPL_IN(method & 1 ? x : follow_floats(net, turned), indices,
-			      method & 2 ? x : follow_floats(net, turned)),
+		       NPL_IN(sources & 1 ? x : follow_floats(net, turned), indices,
+			      sources & 2 ? x : follow_floats(net, turned)),
 		       NPL_NO_ATTRS);
 }
 

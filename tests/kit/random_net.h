@@ -131,15 +131,15 @@ static inline void drawn_pool(struct drawn *d, int v)
 /* Another value of the same dimensions, except that of the axis (-1: none); v itself where there is no other. */
 static inline int drawn_partner(struct drawn *d, int v, int axis)
 {
-	int n_found = v, seen = 0;
+	int partner = v, seen = 0;
 	for (int u = 0; u < d->n; u++) {
 		bool fits = d->value[u].rank == d->value[v].rank;
 		for (int i = 0; i < d->value[v].rank && fits; i++)
 			fits = i == axis || d->value[u].dim[i] == d->value[v].dim[i];
 		if (fits && drawn_range(d, 0, seen++) == 0)
-			n_found = u;
+			partner = u;
 	}
-	return n_found;
+	return partner;
 }
 
 static inline void drawn_pair(struct drawn *d, int v)

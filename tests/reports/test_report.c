@@ -18,7 +18,7 @@
 
 #define SEED 0x5e9047ull
 
-Test(report, si_text)
+Test(report, numbers_are_written_with_si_prefixes)
 {
 	static const struct {
 		double value;
@@ -73,16 +73,16 @@ Test(report, si_text)
 	for (int i = 0; i < 100000; i++) {
 		double value = pow(10, (double)test_range(&rng, -1150, 2050) / 100) * (test_rng(&rng) >> 63 ? -1 : 1);
 		char *end;
-		double restored = strtod(npl_si_text(value, "", buf, sizeof buf), &end);
+		double parsed = strtod(npl_si_text(value, "", buf, sizeof buf), &end);
 		const char *prefix = *end ? strchr(prefixes, end[1]) : strchr(prefixes, ' ');
 		cr_assert(prefix, "seed %llx: %g is %s", SEED, value, buf);
-		restored *= pow(1000, (double)(prefix - prefixes) - 4);
-		cr_assert(fabs(restored - value) <= 0.00501 * fabs(value), "seed %llx: %g became %s", SEED, value, buf);
+		parsed *= pow(1000, (double)(prefix - prefixes) - 4);
+		cr_assert(fabs(parsed - value) <= 0.00501 * fabs(value), "seed %llx: %g became %s", SEED, value, buf);
 	}
 }
 
 /* What is counted has no decimals until it has a prefix. */
-Test(report, count_text)
+Test(report, counts_have_no_decimals_before_a_prefix)
 {
 	static const struct {
 		double value;
@@ -101,7 +101,7 @@ Test(report, count_text)
 	cr_assert(!*npl_plural(1) && *npl_plural(0) && *npl_plural(2));
 }
 
-Test(report, utf8)
+Test(report, only_well_formed_utf8_has_a_length)
 {
 	static const struct {
 		const char *text;
@@ -146,7 +146,7 @@ static char *print_table(const char *layout, int rows, const char *const *cells)
 }
 
 /* What steers a terminal, breaks a line or turns the direction of text becomes one '?' each; all else stays. */
-Test(report, printable)
+Test(report, control_characters_become_question_marks)
 {
 	static const struct {
 		const char *text, *shown;
@@ -188,7 +188,7 @@ static json_t *parse(char *text, size_t bytes)
 }
 
 /* Any bytes make valid JSON; well-formed text comes back as it was. */
-Test(report, json_strings)
+Test(report, any_bytes_make_valid_json)
 {
 	uint64_t rng = SEED;
 	for (int i = 0; i < 20000; i++) {
@@ -220,7 +220,7 @@ Test(report, json_strings)
 	}
 }
 
-Test(report, json_values)
+Test(report, json_values_are_written_as_json)
 {
 	char *out = NULL;
 	size_t bytes = 0;
@@ -245,10 +245,10 @@ Test(report, json_values)
 	npl_json_text(&json, "blank", "");
 	npl_json_close(&json, '}');
 	fclose(stream);
-	cr_assert_str_eq(
-		out,
-		"{\"empty\":{},\"list\":[{},\"a\"],\"nan\":null,\"inf\":null,\"tenth\":0.1,\"large\":1e+300,\"written\":700000000,"
-		"\"u64\":18446744073709551615,\"i64\":-9223372036854775808,\"none\":null,\"blank\":null}");
+	cr_assert_str_eq(out,
+			 "{\"empty\":{},\"list\":[{},\"a\"],\"nan\":null,\"inf\":null,\"tenth\":0.1,\"large\":1e+300,"
+			 "\"written\":700000000,\"u64\":18446744073709551615,"
+			 "\"i64\":-9223372036854775808,\"none\":null,\"blank\":null}");
 	free(out);
 }
 
@@ -266,7 +266,7 @@ static void check_widths(const char *text, const char *subject)
 	}
 }
 
-Test(report, table_layout)
+Test(report, columns_are_aligned)
 {
 	char *text = print_table("lr", 3, (const char *const[]){"NAME", "N", "a", "1", "longer", "1000"});
 	cr_assert_str_eq(text, "NAME       N\na          1\nlonger  1000\n");
@@ -311,7 +311,7 @@ Test(report, table_layout)
 
 /* Random tables, of up to twelve columns with names and numbers of any length: never wider than a line where the
  * numbers leave room. */
-Test(report, table_width)
+Test(report, no_table_is_wider_than_a_line)
 {
 	uint64_t rng = SEED;
 	for (int i = 0; i < 2000; i++) {
@@ -364,14 +364,14 @@ Test(report, processors_of_any_name)
 		for (int single = 0; single < 2; single++) {
 			struct npl_comparison c;
 			struct npl_err err = {0};
-			char *text = NULL, output[1200];
+			char *text = NULL, expected[1200];
 			size_t bytes;
 			cr_assert_eq(npl_single_layer(&spec, &options, &c, NULL, &err), 0, "%s", err.msg);
 			struct npl_device_report *report = &c.device[0];
 			describe(report->info.detail, lengths[i]);
 			snprintf(report->energy.note, sizeof report->energy.note,
 				 "no TDP is known of '%s'; --set cpu.tdp_watts=W tells it", report->info.detail);
-			snprintf(output, sizeof output, "%s; energy absent: %s", report->info.detail,
+			snprintf(expected, sizeof expected, "%s; energy absent: %s", report->info.detail,
 				 report->energy.note);
 			FILE *stream = open_memstream(&text, &bytes);
 			npl_report_table(stream, &c,
@@ -379,7 +379,7 @@ Test(report, processors_of_any_name)
 						 .model_name = "layer", .single_layer = single, .layers = true});
 			fclose(stream);
 			check_widths(text, "a processor's name");
-			cr_assert(cli_says(text, output), "'%s' is not in:\n%s", output, text);
+			cr_assert(cli_says(text, expected), "'%s' is not in:\n%s", expected, text);
 			cr_assert(!cli_says(text, "another text"), "%s", text);
 			free(text);
 			npl_comparison_free(&c);
@@ -559,7 +559,7 @@ static struct npl_figures figures_of(enum npl_device_kind kind, double seconds, 
 }
 
 /* Derived figures; what is not known is NAN and never 0. */
-Test(report, figures)
+Test(report, a_figure_that_is_not_known_is_nan)
 {
 	const struct npl_energy known[] = {{.component = "a", .origin = "modelled:x", .joules = 2},
 					   {.component = "b", .origin = "calibrated:y", .joules = 1}};

@@ -114,7 +114,7 @@ static void add_weights(struct made *m, enum npl_op op, bool bias)
 }
 
 /* Products to bytes, with values that saturate, and to raw sums that wrap; a k and columns that fill no tile. */
-Test(sim_threads, products)
+Test(sim_threads, products_do_not_depend_on_threads)
 {
 	uint64_t rng = 1;
 	struct made m;
@@ -161,7 +161,7 @@ static const struct {
 		{"diannao", NULL, NPL_I16, NPL_I16, 9000}};
 
 /* Windows with padding and strides, after them Relu. */
-Test(sim_threads, convolutions)
+Test(sim_threads, convolutions_do_not_depend_on_threads)
 {
 	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++) {
 		uint64_t rng = 2;
@@ -182,7 +182,7 @@ Test(sim_threads, convolutions)
 	}
 }
 
-Test(sim_threads, pooling)
+Test(sim_threads, pooling_does_not_depend_on_threads)
 {
 	for (size_t i = 0; i < sizeof machines / sizeof *machines; i++)
 		for (int average = 0; average < 2; average++) {
@@ -201,7 +201,7 @@ Test(sim_threads, pooling)
 }
 
 /* Two tensors added, from the buffer. */
-Test(sim_threads, additions)
+Test(sim_threads, additions_do_not_depend_on_threads)
 {
 	uint64_t rng = 4;
 	struct made m;

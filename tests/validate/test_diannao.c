@@ -59,7 +59,7 @@ static double mean_of(const struct npl_validation *v, const char *metric, unsign
 #define TEN        ((1u << NPL_DIANNAO_LAYERS) - 1)
 
 /* Bars are read off within 2.5 %, their means are printed. */
-Test(validate_diannao, published_means)
+Test(validate_diannao, published_means_follow_from_the_bars)
 {
 	const struct {
 		const char *name, *metric;
@@ -219,7 +219,7 @@ Test(validate_diannao, shapes_as_collected)
 }
 
 /* Worked by hand: positions x taps x rows of inputs x rows of outputs; and products over 256. */
-Test(validate_diannao, ideal_cycles)
+Test(validate_diannao, ideal_cycles_are_as_worked_by_hand)
 {
 	static const double steps[] = {60 * 2,
 				       13 * 7,
@@ -298,7 +298,7 @@ Test(validate_diannao, the_paper_is_met)
 
 /* By the second reading of ideal a pooled input costs the core the same in all three layers, and a synapse in four; by
  * the first neither. */
-Test(validate_diannao, second_ideal)
+Test(validate_diannao, the_second_reading_of_ideal_is_uniform)
 {
 	static const int pools[] = {NPL_DIANNAO_POOL1, NPL_DIANNAO_POOL3, NPL_DIANNAO_POOL5};
 	static const int once[] = {NPL_DIANNAO_CLASS1, NPL_DIANNAO_CLASS3, NPL_DIANNAO_CONV2, NPL_DIANNAO_CONV5};
@@ -320,7 +320,7 @@ Test(validate_diannao, second_ideal)
 }
 
 /* What docs/validation-diannao.md says that other settings give. */
-Test(validate_diannao, documented_variants)
+Test(validate_diannao, the_page_s_variants_are_right)
 {
 	static const struct {
 		const char *set[2], *name;
@@ -347,17 +347,19 @@ Test(validate_diannao, documented_variants)
 }
 
 /* A layer that the machine refuses has no figure: the check does not pass, and every row that lacks one says why. */
-Test(validate_diannao, refused_layers)
+Test(validate_diannao, a_refused_layer_fails_the_check)
 {
 	static const struct {
 		const char *set, *refused, *reason, *first;
 		int missing;
 	} cases[] = {
 		{"diannao.tiles.positions=18", "CONV3", "no tiles as asked for by tiles.* fit the buffers",
-		 "2 judged figures are missing; the first is time_over_ideal of CONV1: diannao does not run CONV1: no tiles",
+		 "2 judged figures are missing; the first is time_over_ideal of CONV1: diannao does not run CONV1: no "
+		 "tiles",
 		 2},
 		{"diannao.tiles.nest=down", "CONV2*", "no tiles as asked for by tiles.* fit the buffers",
-		 "3 judged figures are missing; the first is time_over_ideal of CONV1: diannao does not run CONV1: no tiles",
+		 "3 judged figures are missing; the first is time_over_ideal of CONV1: diannao does not run CONV1: no "
+		 "tiles",
 		 3},
 		{"diannao.energy.chip_origin=absent", "SB", "energy.chip_origin is absent",
 		 "8 judged figures are missing; the first is power of SB: energy.chip_origin is absent", 8},
@@ -368,7 +370,7 @@ Test(validate_diannao, refused_layers)
 		const struct npl_validate_options options = {.n_sets = 1, .set = &cases[c].set};
 		struct npl_validation v;
 		struct npl_err err;
-		int missing = 0, n_notes = 0;
+		int missing = 0, n_reasons = 0;
 		cr_assert_eq(npl_validate(MACHINE, &options, &v, &err), 0, "%s", err.msg);
 		for (int i = 0; i < v.n; i++) {
 			const struct npl_validation_row *row = &v.row[i];
@@ -377,10 +379,10 @@ Test(validate_diannao, refused_layers)
 				     row->case_name, row->reason);
 			cr_assert(!row->attempted || strcmp(row->reason, "no model works it out") != 0, "%s of %s",
 				  row->metric, row->case_name);
-			n_notes += !strcmp(row->case_name, cases[c].refused) && strstr(row->reason, cases[c].reason);
+			n_reasons += !strcmp(row->case_name, cases[c].refused) && strstr(row->reason, cases[c].reason);
 		}
 		cr_assert_eq(missing, cases[c].missing, "%s: %d", cases[c].set, missing);
-		cr_assert_gt(n_notes, 0, "%s", cases[c].set);
+		cr_assert_gt(n_reasons, 0, "%s", cases[c].set);
 		npl_validation_free(&v);
 		const struct cli_refusal refused[] = {
 			{1, cases[c].first, {"validate", MACHINE, "--quiet", "--check", "--set", cases[c].set}}};
@@ -389,7 +391,7 @@ Test(validate_diannao, refused_layers)
 }
 
 /* Figures of the configuration follow it; what it does not know is not known. */
-Test(validate_diannao, another_machine)
+Test(validate_diannao, figures_follow_another_configuration)
 {
 	static const char *const sets[] = {"nfu.tn=8", "nbin.rows=128", "clock_hz=490000000", "dma.request_cycles=5"};
 	struct npl_device *device;

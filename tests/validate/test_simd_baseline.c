@@ -138,7 +138,7 @@ static void check_exact(const struct npl_simd *simd, const struct npl_simd_layer
 }
 
 /* A line holds 32 elements of 2 bytes. */
-Test(simd_baseline, by_hand)
+Test(simd_baseline, lines_read_are_as_worked_by_hand)
 {
 	/* CLASS1: every synapse once (20 x 30 lines), 30 lines of inputs that stay, 1 of results */
 	const struct npl_simd_layer class1 = {.in = {1, 1}, .kernel = {1, 1}, .stride = {1, 1}, .ni = 960, .no = 20};
@@ -235,7 +235,7 @@ Test(simd_baseline, time_and_energy)
 	cr_assert_float_eq(run.cycles, 20.0 * 20 * 32 / 4 + 260 * 1000, 1e-6);
 }
 
-Test(simd_baseline, best_tiles)
+Test(simd_baseline, the_tiles_chosen_are_the_best)
 {
 	const struct npl_simd s = with_lines(100, 1000);
 	const struct npl_simd_layer conv = {.in = {12, 11}, .kernel = {3, 3}, .stride = {1, 1}, .ni = 40, .no = 70};

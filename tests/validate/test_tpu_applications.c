@@ -28,7 +28,7 @@ static struct npl_graph *load(const char *name, int64_t batch, struct npl_model_
 }
 
 /* On a machine, timing only: all multiply-accumulates are done somewhere, and no weight is made for it. */
-Test(tpu_applications, timing_only)
+Test(tpu_applications, all_macs_are_done_without_weights)
 {
 	static const char *const sets[] = {"precision=int8", "precision=8x16"};
 	for (size_t a = 0; a < APPS; a++)

@@ -173,7 +173,7 @@ Test(validate, verdicts_and_rows)
 		  "%s", err.msg);
 }
 
-Test(validate, command)
+Test(validate, json_and_table_have_the_same_rows)
 {
 	json_t *root = cli_json(&plainly, "validate", "tpu_v1", "--json", "-"), *row;
 	size_t i, shown = json_array_size(cli_at(root, "rows"));
@@ -228,7 +228,7 @@ Test(validate, command)
 }
 
 /* The power at rest is judged and not known: it is not met therefore, and says why; no other row needs a reason. */
-Test(validate, missing_figures)
+Test(validate, a_missing_figure_fails_and_says_why)
 {
 	static const char set[] = "tpu_v1.energy.static.origin=absent", reason[] = "energy.static.origin is absent";
 	const struct npl_validate_options options = {.n_sets = 1, .set = (const char *[]){set}};
@@ -286,7 +286,7 @@ static const char *table_row(const char *table, const char *begins, char *row, s
 }
 
 /* Every unit, and every way to differ, as a person reads it. */
-Test(validate, table)
+Test(validate, the_table_says_how_figures_differ)
 {
 	static const struct {
 		struct npl_validation_row row;
@@ -369,10 +369,10 @@ Test(validate, table)
 static void write_published(const char *folder, const char *line)
 {
 	char text[400];
-	snprintf(
-		text, sizeof text,
-		"case,metric,value,unit,tolerance,fitted,reference,source,note\nMLP0,batch,200,samples,0,,paper,Table 1,\n%s\n",
-		line);
+	snprintf(text, sizeof text,
+		 "case,metric,value,unit,tolerance,fitted,reference,source,note\nMLP0,batch,200,samples,0,,paper,Table "
+		 "1,\n%s\n",
+		 line);
 	cli_write_text(folder, "published/tpu_v1.csv", text);
 }
 

@@ -66,10 +66,10 @@ bool cu_kernel_follows(const struct npl_layer *layer, int k);
 /* Says whether input k must be on the GPU. An input that the shape rule has read already (Reshape's shape, Slice's
  * starts) need not be. */
 bool cu_kernel_reads(const struct npl_layer *layer, int k);
-/* Runs a layer that cu_kernel_supports accepts. in[k] is the value of layer->in[k]; out[0] and after it layer->n_further
- * values are the results (address 0: not wanted). Results overlap neither each other nor an input, except that Reshape
- * and similar operators may have their input's address as result. Returns 0, NPL_EDEVICE where the driver fails, or
- * NPL_EINTERNAL where a kernel does not compile. */
+/* Runs a layer that cu_kernel_supports accepts. in[k] is the value of layer->in[k]; out[0] and after it
+ * layer->n_further values are the results (address 0: not wanted). Results overlap neither each other nor an input,
+ * except that Reshape and similar operators may have their input's address as result. Returns 0, NPL_EDEVICE where the
+ * driver fails, or NPL_EINTERNAL where a kernel does not compile. */
 int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, const struct cu_value *in,
 		  struct cu_value *out, void *stream, struct npl_err *err);
 
@@ -126,9 +126,10 @@ int cu_kernel_integer_conv(struct cu_kernels *kernels, const struct cu_value *x,
 			   enum npl_activation fused, const struct npl_tensor *out, uint64_t y, void *stream,
 			   struct npl_err *err);
 
-/* Packs 8-bit matrices for an integer product. x is (matrices, filled_rows, columns) or, if turned, (matrices, columns, filled_rows).
- * z is (matrices, rows, ld); elements that x does not have are 0. `flip` is as in struct cu_patches. `sums` is the
- * address for int32 sums (matrices, rows) of each row's elements as signed numbers; 0: they are not wanted. */
+/* Packs 8-bit matrices for an integer product. x is (matrices, filled_rows, columns) or, if turned, (matrices, columns,
+ * filled_rows). z is (matrices, rows, ld); elements that x does not have are 0. `flip` is as in struct cu_patches.
+ * `sums` is the address for int32 sums (matrices, rows) of each row's elements as signed numbers; 0: they are not
+ * wanted. */
 struct cu_packing {
 	int64_t matrices, filled_rows, rows, columns, ld;
 	bool turned;

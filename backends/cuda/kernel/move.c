@@ -166,7 +166,7 @@ static int run_pieces(const struct cu_job *job, int axis, const struct cu_value 
 		      int n, bool to_tensor)
 {
 	const size_t element = npl_dtype_size(tensor->dtype);
-	int64_t index = 0, step[NPL_MAX_RANK];
+	int64_t first = 0, step[NPL_MAX_RANK];
 	int rc = 0;
 	cu_steps_of(&tensor->shape, tensor->channels_last, step);
 	for (int k = 0; k < n && !rc; k++) {
@@ -175,11 +175,11 @@ static int run_pieces(const struct cu_job *job, int axis, const struct cu_value 
 		cu_steps_of(&piece[k].shape, piece[k].channels_last, piece_step);
 		memcpy(tensor_step, step, (size_t)axes.rank * sizeof *step);
 		cu_axes_order(&axes, to_tensor ? tensor->channels_last : piece[k].channels_last);
-		uint64_t piece_address = tensor->address + (uint64_t)(index * step[axis]) * element;
+		uint64_t piece_address = tensor->address + (uint64_t)(first * step[axis]) * element;
 		if (piece[k].address)
 			rc = cu_copy(job, &axes, element, to_tensor ? piece[k].address : piece_address,
 				     to_tensor ? piece_address : piece[k].address);
-		index += piece[k].shape.dim[axis];
+		first += piece[k].shape.dim[axis];
 	}
 	return rc;
 }

@@ -172,12 +172,13 @@ struct cu_convtranspose_args {
 	int kernel[3], stride[3], dilation[3], begin[3];
 };
 
-/* The arguments of integer_pair.cu, integer_convert.cu and integer_sums.cu. struct cu_finish holds what the last step
- * of the integer rules needs. */
+/* What the last step of the integer rules needs. */
 struct cu_finish {
 	float zero, low, high, relu6, function_scale;
 	short point[CU_POINTS]; /* table of Sigmoid or Tanh */
 };
+
+/* The arguments of integer_pair.cu, integer_convert.cu and integer_sums.cu. */
 struct cu_integer_args {
 	cu_address x, y, z;
 	long long count;
@@ -207,14 +208,15 @@ struct cu_integer_conv_args {
 	struct cu_finish finish;
 };
 
-/* The arguments of integer_pack.cu (sums 0: no sums are wanted) and integer_stack.cu. The latter adds to each sum
- * `all`, row_factor times the sum of its row and column_factor times the sum of its column. row_step and column_step
- * lead to the next matrix's sums. */
+/* The arguments of integer_pack.cu. sums 0: no sums are wanted. */
 struct cu_integer_pack_args {
 	cu_address x, z, sums;
 	long long matrices, used, rows, columns, ld;
 	unsigned flip;
 };
+
+/* The arguments of integer_stack.cu, which adds to each sum `all`, row_factor times the sum of its row and
+ * column_factor times the sum of its column. row_step and column_step lead to the next matrix's sums. */
 struct cu_integer_stack_args {
 	cu_address x, z, row_sums, column_sums, counter;
 	long long count, ld, row_step, column_step;

@@ -21,10 +21,12 @@
 static const struct npl_param params[] = {
 	NUMBER("device", INT, device, "0", 0, 63, "", "which GPU, as the driver counts them"),
 	CHOICE("precision", precision, "f32",
-	       "f32; tf32: products of float32 in TF32; f16, bf16: values of 16 bits, sums of 32; int8: exact, by the integer rules",
+	       "f32; tf32: products of float32 in TF32; f16, bf16: values of 16 bits, sums of 32; int8: exact, by the "
+	       "integer rules",
 	       "f32/float32 tf32 f16/float16 bf16/bfloat16 int8"),
 	CHOICE("layout", planar, "auto",
-	       "of images in 16 bits; auto: channels last from one convolution of cuDNN's to the next; planar: as ONNX has them",
+	       "of images in 16 bits; auto: channels last from one convolution of cuDNN's to the next; planar: as "
+	       "ONNX has them",
 	       "auto planar"),
 	NUMBER("patch_mib", INT, patch_mib, "256", 1, 65536, "MiB",
 	       "memory for a convolution's patches at a time, where cuDNN does not make it"),

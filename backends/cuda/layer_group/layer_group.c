@@ -161,8 +161,8 @@ static int wait(const struct cu_layer_group *group, struct npl_err *err)
 	return cu_try(&group->device->driver, err, cuStreamSynchronize, stream_wait, (group->device->stream));
 }
 
-/* Copies a constant to address `to` in its stored type and one order. `capacity` has room for two copies of it. */
-static int fill_constant(struct cu_layer_group *group, int h, bool channels_last, uint64_t to, char *capacity,
+/* Copies a constant to address `to` in its stored type and one order. `scratch` has room for two copies of it. */
+static int fill_constant(struct cu_layer_group *group, int h, bool channels_last, uint64_t to, char *scratch,
 			 struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
@@ -171,12 +171,12 @@ static int fill_constant(struct cu_layer_group *group, int h, bool channels_last
 	const size_t element = npl_dtype_size(tensor->dtype), bytes = (size_t)count * element;
 	const void *from = tensor->host->data;
 	if (tensor->dtype != tensor->host->dtype) {
-		npl_half_narrow(tensor->dtype, from, count, capacity);
-		from = capacity;
+		npl_half_narrow(tensor->dtype, from, count, scratch);
+		from = scratch;
 	}
 	if (channels_last) {
-		cu_layout_turn(&tensor->host->shape, element, true, from, capacity + bytes);
-		from = capacity + bytes;
+		cu_layout_turn(&tensor->host->shape, element, true, from, scratch + bytes);
+		from = scratch + bytes;
 	}
 	return cu_try(&d->driver, err, cuMemcpyHtoDAsync, to_device, (to, from, bytes, d->stream)) || wait(group, err)
 		       ? err->code
@@ -191,14 +191,14 @@ static int fill_constants(struct cu_layer_group *group, struct npl_err *err)
 		const size_t bytes = (size_t)npl_tensor_count(tensor->host) * npl_dtype_size(tensor->dtype);
 		if (tensor->result >= 0 || !tensor->constant || !tensor->read || !bytes)
 			continue;
-		char *capacity = malloc(2 * bytes);
-		if (!capacity)
+		char *scratch = malloc(2 * bytes);
+		if (!scratch)
 			return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes", 2 * bytes);
-		int rc = fill_constant(group, h, tensor->channels_last, address_of(group, h), capacity, err);
+		int rc = fill_constant(group, h, tensor->channels_last, address_of(group, h), scratch, err);
 		if (!rc && tensor->second_layout_first >= 0)
-			rc = fill_constant(group, h, !tensor->channels_last, second_layout_address(group, h), capacity,
+			rc = fill_constant(group, h, !tensor->channels_last, second_layout_address(group, h), scratch,
 					   err);
-		free(capacity);
+		free(scratch);
 		if (rc)
 			return err->code;
 	}
@@ -239,9 +239,10 @@ static int cast_for_transfer(struct cu_layer_group *group, int h, bool to_device
 	const struct cu_device *d = group->device;
 	if (group->tensor[h].host_copy_piece < 0 || !npl_tensor_count(group->tensor[h].host))
 		return 0;
-	const struct cu_value dtype = value_of(group, group->tensor[h].root),
+	const struct cu_value stored = value_of(group, group->tensor[h].root),
 			      landing = landing_of(group, &group->tensor[h]);
-	return cu_kernel_cast(d->kernels, to_device ? &landing : &dtype, to_device ? &dtype : &landing, d->stream, err);
+	return cu_kernel_cast(d->kernels, to_device ? &landing : &stored, to_device ? &stored : &landing, d->stream,
+			      err);
 }
 
 static int copy_inputs_to_device(struct cu_layer_group *group, struct npl_err *err)

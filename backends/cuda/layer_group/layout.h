@@ -15,7 +15,7 @@
 struct cu_layer_group;
 
 /* Chooses the order of every tensor once all layers are open. Sets `channels_last` and the steps of the copy in
- * the other order in each tensor, and `read_last` for each layer input. */
+ * the other order in each tensor, and the group's read_last for each layer input. */
 void cu_layout_plan(struct cu_layer_group *group);
 
 /* Returns the tensor from which a layer reads h: the root of h if both have the same shape, else h itself. */

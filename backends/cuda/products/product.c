@@ -119,7 +119,8 @@ static int choose(const struct cu_blas *blas, struct cu_product *p, struct npl_e
 	if (status == CU_BLAS_NOT_SUPPORTED || (!status && (returned < 1 || heuristic.status)))
 		return npl_fail(
 			err, NPL_EDEVICE,
-			"cuBLASLt has no way to make a product of %lld x %lld x %lld (m, n, k; %lld times) in %s on this GPU",
+			"cuBLASLt has no way to make a product of %lld x %lld x %lld (m, n, k; %lld times) in %s on "
+			"this GPU",
 			(long long)s->m, (long long)s->n, (long long)s->k, (long long)(s->batch ? s->batch : 1),
 			s->tf32 ? "tf32" : npl_dtype_name(s->operands));
 	p->algorithm = heuristic.algorithm;

@@ -35,7 +35,8 @@ const struct npl_param dn_params[] = {
 	NUMBER("dma.request_cycles", INT, dma_request_cycles, "0", 0, 1e6, "cycles",
 	       "that a request keeps the memory port at least; the three DMAs take turns with requests"),
 	CHOICE("lrn", lrn, "machine",
-	       "machine: it makes LRN's factor where it can, its host the squares and the last product; host: all of it",
+	       "machine: it makes LRN's factor where it can, its host the squares and the last product; host: all of "
+	       "it",
 	       "machine host"),
 	CHOICE("tiles.nest", nest, "any",
 	       "loop nest of convolutions and classifiers; any: the one that takes the least time",

@@ -209,7 +209,8 @@ int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl
 		: free_channels && file_preset.has_channels && adapted.channels != file_preset.channels
 			? npl_arena_printf(
 				  arena,
-				  "; weight_memory.channels is %lld, as the machine has it; the memory's file has %lld (0 takes that)",
+				  "; weight_memory.channels is %lld, as the machine has it; the memory's file has "
+				  "%lld (0 takes that)",
 				  (long long)adapted.channels, (long long)file_preset.channels)
 			: "";
 	const char *of_bytes = config->weight_bytes != bytes
@@ -240,7 +241,8 @@ static int refuse_size(const struct tpu_config *config, const struct npl_memory_
 			 (unsigned long long)channels);
 	return npl_fail(
 		err, NPL_EUSAGE,
-		"weight_memory.bytes is %llu, and the weight_memory.preset %s%s holds %llu: set weight_memory.bytes to that or less%s",
+		"weight_memory.bytes is %llu, and the weight_memory.preset %s%s holds %llu: set weight_memory.bytes "
+		"to that or less%s",
 		(unsigned long long)weight_bytes, info->name, channels_text, (unsigned long long)info->capacity_bytes,
 		remedy);
 }

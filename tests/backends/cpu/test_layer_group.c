@@ -440,7 +440,7 @@ static void check_networks(uint64_t first, int n, bool blas)
 		npl_device_close(device[d]);
 }
 
-Test(cpu_layer_group, random_networks)
+Test(cpu_layer_group, layer_groups_of_random_networks_equal_the_reference)
 {
 	check_networks(1, 150, true);
 }

@@ -178,7 +178,7 @@ static void check_conv(const struct conv *c)
 	npl_tensor_free(&bias);
 }
 
-Test(cpu_layers, random_convolutions)
+Test(cpu_layers, convolutions_equal_the_reference)
 {
 	for (uint64_t i = 1; i <= 400; i++) {
 		start(i);
@@ -230,7 +230,7 @@ Test(cpu_layers, convolutions_of_several_blocks)
 	}
 }
 
-Test(cpu_layers, random_gemms)
+Test(cpu_layers, gemms_equal_the_reference)
 {
 	for (uint64_t i = 1; i <= 300; i++) {
 		start(i);
@@ -326,7 +326,7 @@ static void check_matmul(const int64_t a[2], const int64_t b[2], int64_t m, int6
 	npl_tensor_free(&w);
 }
 
-Test(cpu_layers, random_matmuls)
+Test(cpu_layers, matmuls_equal_the_reference)
 {
 	for (uint64_t i = 1; i <= 300; i++) {
 		start(i);

@@ -9,8 +9,8 @@ static struct net make_layer(const char *op, uint64_t *rng)
 {
 	static const char *const directions[] = {"forward", "reverse", "bidirectional"};
 	const int64_t gates = !strcmp(op, "LSTM") ? 4 : !strcmp(op, "GRU") ? 3 : 1;
-	const int method = (int)test_range(rng, 0, 2);
-	const int64_t many = method == 2 ? 2 : 1, steps = test_range(rng, 1, 6),
+	const int direction = (int)test_range(rng, 0, 2);
+	const int64_t many = direction == 2 ? 2 : 1, steps = test_range(rng, 1, 6),
 		      batch = test_range(rng, 0, 2) ? test_range(rng, 1, 7) : test_range(rng, 16, 21),
 		      input = test_range(rng, 1, 40), hidden = test_range(rng, 1, 50);
 	const bool lengths = test_range(rng, 0, 1), states = test_range(rng, 0, 1);
@@ -31,7 +31,7 @@ static struct net make_layer(const char *op, uint64_t *rng)
 		onnx_put_message(&g, 5, &tensor);
 	}
 	onnx_put_attr_int(&attrs, "hidden_size", hidden);
-	put_text(&attrs, "direction", directions[method]);
+	put_text(&attrs, "direction", directions[direction]);
 	if (gates == 3)
 		onnx_put_attr_int(&attrs, "linear_before_reset", test_range(rng, 0, 1));
 	if (test_range(rng, 0, 2) == 0)

@@ -212,7 +212,7 @@ Test(cuda_elementwise, two_operands_of_16_bits_and_with_activations)
 }
 
 /* Positions of 64 bits, as tensors of 2^31 elements have them, give the same. */
-Test(cuda_elementwise, wide_positions)
+Test(cuda_elementwise, positions_of_64_bits_give_the_same)
 {
 	struct gpu *gpu = gpu_open();
 	cu_kernels_widen(gpu->kernels);
@@ -278,7 +278,7 @@ Test(cuda_elementwise, any_number_of_operands)
 	gpu_close(gpu);
 }
 
-Test(cuda_elementwise, where)
+Test(cuda_elementwise, where_equals_the_reference)
 {
 	static const enum npl_dtype types[] = {NPL_F32, NPL_I64, NPL_U8, NPL_F16};
 	struct gpu *gpu = gpu_open();

@@ -156,7 +156,7 @@ static void check(struct net (*make)(uint64_t *rng, int type), uint64_t seed, do
 	}
 }
 
-Test(cuda_halves, convolutions)
+Test(cuda_halves, convolutions_are_near_the_reference)
 {
 	check(convolutions, 0xc0da0101, 4);
 	cr_assert_gt(cu_fake.last_convolutions, 0);
@@ -169,12 +169,12 @@ Test(cuda_halves, convolutions_as_products_of_patches)
 	cr_assert_eq(cu_fake.convolutions, 0);
 }
 
-Test(cuda_halves, products)
+Test(cuda_halves, products_are_near_the_reference)
 {
 	check(products, 0xc0da0104, 4);
 }
 
-Test(cuda_halves, recurrent_networks)
+Test(cuda_halves, recurrent_networks_are_near_the_reference)
 {
 	check(recurrent, 0xc0da0105, 8);
 }

@@ -33,17 +33,17 @@ static void check(const char *part, const char *header)
 	cr_assert_neq(compile(part, "-DWRONG 2>/dev/null"), 0, "the comparison compares nothing");
 }
 
-Test(cuda_headers, the_driver)
+Test(cuda_headers, declarations_are_those_of_the_driver)
 {
 	check("DRIVER", "cuda.h");
 }
 
-Test(cuda_headers, cublaslt)
+Test(cuda_headers, declarations_are_those_of_cublaslt)
 {
 	check("BLAS", "cublasLt.h");
 }
 
-Test(cuda_headers, cudnn)
+Test(cuda_headers, declarations_are_those_of_cudnn)
 {
 	check("DNN", "cudnn.h");
 }

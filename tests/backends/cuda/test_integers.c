@@ -60,7 +60,7 @@ static enum npl_dtype byte_type(uint64_t *seed)
 	return test_range(seed, 0, 1) ? NPL_U8 : NPL_I8;
 }
 
-Test(cuda_integers, pairs)
+Test(cuda_integers, additions_and_products_follow_the_rule)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 160; seed++) {
@@ -85,7 +85,7 @@ Test(cuda_integers, pairs)
 }
 
 /* Sigmoid and Tanh are tried on every byte and on many 16-bit words. */
-Test(cuda_integers, functions)
+Test(cuda_integers, sigmoid_and_tanh_follow_the_rule)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 24; seed++) {
@@ -108,7 +108,7 @@ Test(cuda_integers, functions)
 }
 
 /* Inputs of the result's scale are moved, others converted. */
-Test(cuda_integers, concat)
+Test(cuda_integers, concat_converts_inputs_of_another_scale)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 40; seed++) {

@@ -185,10 +185,10 @@ Test(cuda_layout, algorithms_are_those_that_are_fastest)
 		double slower;
 		long searches, precomputed, fused;
 	} cases[] = {
-		{"precision=f16", 3, 0, 16, true, true, 2, 1, 0, 3}, /* the heuristic would have named the other */
-		{"precision=f16", 2, 1, 16, true, true, 2, 1, 2, 2}, /* it was right */
-		{"precision=f16", 2, 0, 16, false, true, 2, 1, 0, 0}, /* the bias is a pass of its own, and yet faster, */
-		{"precision=f16", 2, 0, 16, false, true, 1.2, 1, 2, 2}, /* not faster */
+		{"precision=f16", 3, 0, 16, true, true, 2, 1, 0, 3},    /* the heuristic would have named the other */
+		{"precision=f16", 2, 1, 16, true, true, 2, 1, 2, 2},    /* it was right */
+		{"precision=f16", 2, 0, 16, false, true, 2, 1, 0, 0},   /* faster, though with a bias pass */
+		{"precision=f16", 2, 0, 16, false, true, 1.2, 1, 2, 2}, /* not faster with it */
 		{"precision=f16", 2, 0, 2, true, true, 2, 0, 2, 2},     /* too small to tell */
 		{"precision=bf16", 1, 0, 16, true, true, 2, 1, 0, 1},
 		{"precision=tf32", 2, 0, 16, true, false, 2, 1, 0, 2},

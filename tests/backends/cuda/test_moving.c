@@ -39,7 +39,7 @@ static void shuffle(uint64_t *seed, int64_t *order, int n)
 	}
 }
 
-Test(cuda_moving, transpose)
+Test(cuda_moving, transpose_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -61,7 +61,7 @@ Test(cuda_moving, transpose)
 	gpu_close(gpu);
 }
 
-Test(cuda_moving, slice)
+Test(cuda_moving, slice_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -155,7 +155,7 @@ Test(cuda_moving, blocks_between_depth_and_space)
 	gpu_close(gpu);
 }
 
-Test(cuda_moving, other_shapes)
+Test(cuda_moving, a_reshaped_result_has_the_same_elements)
 {
 	static const enum npl_op ops[] = {NPL_OP_FLATTEN,   NPL_OP_IDENTITY, NPL_OP_DROPOUT,
 					  NPL_OP_UNSQUEEZE, NPL_OP_SQUEEZE,  NPL_OP_RESHAPE};
@@ -177,7 +177,7 @@ Test(cuda_moving, other_shapes)
 	gpu_close(gpu);
 }
 
-Test(cuda_moving, pad)
+Test(cuda_moving, pad_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -223,7 +223,7 @@ static struct npl_tensor random_indices(uint64_t *seed, struct npl_shape shape, 
 	return t;
 }
 
-Test(cuda_moving, gather)
+Test(cuda_moving, gather_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	int fault = 0;
@@ -275,7 +275,7 @@ Test(cuda_moving, gather_by_tuples)
 }
 
 /* Indices of integers and floats, also outside of the depth; values of any type. */
-Test(cuda_moving, one_hot)
+Test(cuda_moving, one_hot_equals_the_reference)
 {
 	static const enum npl_dtype index_types[] = {NPL_I64, NPL_I32, NPL_F32};
 	struct gpu *gpu = gpu_open();
@@ -304,7 +304,7 @@ Test(cuda_moving, one_hot)
 	gpu_close(gpu);
 }
 
-Test(cuda_moving, triangles)
+Test(cuda_moving, triangles_equal_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 30; seed++) {
@@ -318,7 +318,7 @@ Test(cuda_moving, triangles)
 	gpu_close(gpu);
 }
 
-Test(cuda_moving, reversed_sequences)
+Test(cuda_moving, reversed_sequences_equal_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 20; seed++) {
@@ -436,7 +436,7 @@ Test(cuda_moving, an_index_outside_the_tensor_is_reported)
 }
 
 /* Nothing is launched for a result without elements. */
-Test(cuda_moving, empty_tensors)
+Test(cuda_moving, nothing_is_launched_for_an_empty_result)
 {
 	struct gpu *gpu = gpu_open();
 	uint64_t seed = 1;

@@ -274,20 +274,20 @@ Test(cuda_nvml, counts_from_step_to_step)
 
 Test(cuda_nvml, integrates_power_where_there_is_no_counter)
 {
-	for (int method = 0; method < 4; method++) { /* not supported, or always 0; instantaneous, or averaged */
+	for (int variant = 0; variant < 4; variant++) { /* not supported, or always 0; instantaneous, or averaged */
 		struct npl_energy_meter meter;
 		struct npl_energy_reading reading = {0};
 		struct npl_err err = {0};
 		reset();
-		fake.counter_works = method & 1;
-		fake.counter_is_zero = method & 1;
-		fake.instant_works = method & 2;
+		fake.counter_works = variant & 1;
+		fake.counter_is_zero = variant & 1;
+		fake.instant_works = variant & 2;
 		cr_assert_eq(measure(&meter, &reading, &err), 0, "%s", err.msg);
 		cr_assert_str_eq(reading.origin, "measured:nvml-power-integral");
-		double watts = method & 2 ? 251 : 250;
+		double watts = variant & 2 ? 251 : 250;
 		cr_assert_float_eq(reading.joules, watts * reading.seconds, 1e-9 * reading.joules, "%g J in %g s",
 				   reading.joules, reading.seconds);
-		cr_assert(!strstr(meter.source, "average") == !!(method & 2), "%s", meter.source);
+		cr_assert(!strstr(meter.source, "average") == !!(variant & 2), "%s", meter.source);
 		npl_energy_meter_close(&meter);
 		expect_all_closed();
 	}

@@ -164,19 +164,19 @@ static void check_floats(struct cu_device *device, struct float_layer *f, const 
 	const enum cu_precision precision = declared == NPL_F16    ? CU_F16
 					    : declared == NPL_BF16 ? CU_BF16
 								   : device->precision;
-	float *want, *size, *actual = malloc(npl_tensor_bytes(&f->y) + 1);
-	reference(f, &want, &size);
+	float *sums, *size, *actual = malloc(npl_tensor_bytes(&f->y) + 1);
+	reference(f, &sums, &size);
 	if (declared == NPL_F32)
 		run_layer(device, &f->layer, actual, subject);
 	else
 		run_floats(device, f, actual, subject);
 	for (int64_t i = 0; i < npl_tensor_count(&f->y); i++) {
-		double expected = activated(f->layer.fused, want[i]);
+		double expected = activated(f->layer.fused, sums[i]);
 		cr_assert(fabs(actual[i] - expected) <= allowed[precision] * ((double)size[i] + fabs(expected)) + 2e-7,
 			  "%s, %s, precision %d: element %lld is %.9g, expected %.9g", subject,
 			  npl_dtype_name(declared), (int)device->precision, (long long)i, (double)actual[i], expected);
 	}
-	free(want);
+	free(sums);
 	free(size);
 	free(actual);
 }

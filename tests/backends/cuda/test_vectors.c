@@ -61,7 +61,7 @@ static void check_reduce(struct gpu *gpu, enum npl_op op, enum npl_dtype stored,
 	npl_tensor_free(&x);
 }
 
-Test(cuda_vectors, reductions)
+Test(cuda_vectors, reductions_equal_the_reference)
 {
 	static const enum npl_op ops[] = {NPL_OP_REDUCESUM,      NPL_OP_REDUCEMEAN,      NPL_OP_REDUCEMAX,
 					  NPL_OP_REDUCEMIN,      NPL_OP_REDUCEPROD,      NPL_OP_REDUCEL1,
@@ -98,7 +98,7 @@ Test(cuda_vectors, reduction_by_axes_that_are_an_input)
 	gpu_close(gpu);
 }
 
-Test(cuda_vectors, softmax)
+Test(cuda_vectors, softmax_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 60; seed++) {
@@ -150,7 +150,7 @@ Test(cuda_vectors, greatest_and_least)
 	gpu_close(gpu);
 }
 
-Test(cuda_vectors, normalisations)
+Test(cuda_vectors, normalisations_equal_the_reference)
 {
 	static const enum npl_op ops[] = {NPL_OP_LAYERNORMALIZATION, NPL_OP_INSTANCENORMALIZATION,
 					  NPL_OP_MEANVARIANCENORMALIZATION, NPL_OP_LPNORMALIZATION};
@@ -199,7 +199,7 @@ Test(cuda_vectors, normalisations)
 }
 
 /* Every mode, transformation and way of the nearest, by scales and by sizes. */
-Test(cuda_vectors, resize)
+Test(cuda_vectors, resize_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 150; seed++) {

@@ -55,7 +55,7 @@ static void check_pool(struct gpu *gpu, enum npl_op op, enum npl_dtype stored, u
 	npl_tensor_free(&x);
 }
 
-Test(cuda_windows, pooling)
+Test(cuda_windows, pooling_equals_the_reference)
 {
 	static const enum npl_op ops[] = {NPL_OP_MAXPOOL,       NPL_OP_AVERAGEPOOL,       NPL_OP_LPPOOL,
 					  NPL_OP_GLOBALMAXPOOL, NPL_OP_GLOBALAVERAGEPOOL, NPL_OP_GLOBALLPPOOL};
@@ -67,7 +67,7 @@ Test(cuda_windows, pooling)
 	gpu_close(gpu);
 }
 
-Test(cuda_windows, wide_positions)
+Test(cuda_windows, positions_of_64_bits_give_the_same)
 {
 	struct gpu *gpu = gpu_open();
 	cu_kernels_widen(gpu->kernels);
@@ -112,7 +112,7 @@ Test(cuda_windows, normalisation_by_channels)
 	gpu_close(gpu);
 }
 
-Test(cuda_windows, response_normalisation)
+Test(cuda_windows, response_normalisation_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 16; seed++) {
@@ -135,7 +135,7 @@ Test(cuda_windows, response_normalisation)
 	gpu_close(gpu);
 }
 
-Test(cuda_windows, transposed_convolution)
+Test(cuda_windows, transposed_convolution_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 40; seed++) {

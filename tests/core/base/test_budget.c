@@ -43,9 +43,9 @@ Test(budget, bytes_with_units)
 		     {"9007199254740992Ki", -1}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		int64_t bytes = -1;
-		const bool n_taken = npl_parse_bytes(cases[i].word, &bytes);
-		cr_assert_eq(n_taken, cases[i].bytes >= 0, "'%s'", cases[i].word);
-		if (n_taken)
+		const bool is_parsed = npl_parse_bytes(cases[i].word, &bytes);
+		cr_assert_eq(is_parsed, cases[i].bytes >= 0, "'%s'", cases[i].word);
+		if (is_parsed)
 			cr_assert_eq(bytes, cases[i].bytes, "'%s': %" PRId64, cases[i].word, bytes);
 	}
 }

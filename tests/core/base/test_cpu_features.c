@@ -12,7 +12,8 @@ static const char *const words[] = {"sse2", "avx", "avx2", "avx-vnni", "avx512",
 
 /* Suites whose code chooses its kernels at run time. */
 #define SUITES                                                                                                         \
-	"@(systolic_matrix|tpu_@(values|vector|device|energy|fast_values)|int8*|q16*|exact*|half*|cpu*|onednn*|integer*|ops_kernel*|ops_functions*)/*"
+	"@(systolic_matrix|tpu_@(values|vector|device|energy|fast_values)|int8*|q16*|exact*|half*|cpu*|onednn*|"       \
+	"integer*|ops_kernel*|ops_functions*)/*"
 
 static bool takes_away(const char *word)
 {
@@ -81,7 +82,7 @@ Test(isa, suites_under_avx512)
 	check_suites("avx512");
 }
 
-Test(isa, words)
+Test(isa, caps_are_the_words_that_the_message_lists)
 {
 	bool known;
 	for (int i = 0; i < WORDS; i++) {

@@ -79,7 +79,7 @@ Test(parallel, every_task_once)
 	cr_assert_eq(wrong, 0);
 }
 
-Test(parallel, alone)
+Test(parallel, a_thread_that_is_alone_has_one_worker)
 {
 	npl_threads_allow(3);
 	cr_assert(!npl_parallel_alone(true));
@@ -91,7 +91,7 @@ Test(parallel, alone)
 	cr_assert_eq(npl_threads_allowed(), npl_processors());
 }
 
-Test(parallel, child_process)
+Test(parallel, a_child_process_has_its_own_threads)
 {
 	int status;
 	npl_threads_allow(4);
@@ -106,7 +106,7 @@ Test(parallel, child_process)
 
 struct holding {
 	atomic_int there;
-	int output;
+	int n_threads;
 };
 
 /* Waits for the other threads. It would wait for ever if there were fewer. */
@@ -115,14 +115,14 @@ static void hold(void *context, int64_t i, int worker)
 	struct holding *holding = context;
 	(void)i, (void)worker;
 	atomic_fetch_add(&holding->there, 1);
-	while (atomic_load(&holding->there) < holding->output)
+	while (atomic_load(&holding->there) < holding->n_threads)
 		usleep(100);
 }
 
 Test(parallel, as_many_threads_as_allowed)
 {
 	for (int workers = 2; workers <= MOST; workers++) {
-		struct holding holding = {.output = workers};
+		struct holding holding = {.n_threads = workers};
 		npl_threads_allow(workers);
 		npl_parallel(workers, workers, hold, &holding);
 	}
@@ -138,7 +138,7 @@ static double by_rule(const struct npl_random_law *law, int64_t i)
 			    : (double)law->mean + (double)law->deviation * npl_normal_quantile(p);
 }
 
-Test(parallel, random_values)
+Test(parallel, random_values_do_not_depend_on_threads)
 {
 	enum { N = 150001, FIRST = 77 };
 	const struct npl_random_law laws[] = {{.mean = 0.25f, .deviation = 3, .seed = 5, .seeded = true},
@@ -168,7 +168,7 @@ static int64_t as_integer(const struct npl_tensor *t, int64_t i)
 }
 
 /* Values on both sides of every limit and tie, of every type, by libm's rint. */
-Test(parallel, quantised_values)
+Test(parallel, quantised_values_do_not_depend_on_threads)
 {
 	enum { N = 200003 };
 	static const struct {

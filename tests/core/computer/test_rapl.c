@@ -137,7 +137,7 @@ Test(rapl, gives_the_reason_when_there_is_no_counter)
 	expect_refused("there is no package counter below /tmp/");
 }
 
-Test(rapl, names_permission)
+Test(rapl, a_missing_permission_is_named)
 {
 	if (!geteuid())
 		SKIP("root reads every file");

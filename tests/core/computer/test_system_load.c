@@ -82,7 +82,7 @@ Test(system_load, what_others_take)
 }
 
 /* The real files: this process at work alone is nobody else's work, whatever else goes on. */
-Test(system_load, this_computer)
+Test(system_load, this_process_is_nobody_else_s_work)
 {
 	struct npl_system_load load;
 	npl_system_load_start(&load, NULL);

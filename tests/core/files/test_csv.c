@@ -35,7 +35,7 @@ static void remove_path(void)
 
 TestSuite(csv, .init = make_path, .fini = remove_path);
 
-Test(csv, fields)
+Test(csv, fields_are_read_with_their_quotes)
 {
 	static const char text[] = "\xef\xbb\xbf# a comment behind a byte order mark, with \"quotes\"\r\n"
 				   "name,value,note\n"
@@ -73,7 +73,7 @@ Test(csv, fields)
 	npl_arena_free(&arena);
 }
 
-Test(csv, refusals)
+Test(csv, malformed_csv_is_refused_by_line)
 {
 	static const struct {
 		const char *text, *expected;

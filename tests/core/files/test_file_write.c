@@ -38,9 +38,9 @@ static int put(const char *path, const char *text)
 
 static bool has_text(const char *path, const char *text)
 {
-	char *match = cli_read(path, NULL);
-	const bool same = !strcmp(match, text);
-	free(match);
+	char *contents = cli_read(path, NULL);
+	const bool same = !strcmp(contents, text);
+	free(contents);
 	return same;
 }
 
@@ -107,7 +107,7 @@ Test(file_write, keeps_permissions)
 	cr_assert_eq(cli_count_files(folder), 2);
 }
 
-Test(file_write, links)
+Test(file_write, links_stay_and_their_targets_are_written)
 {
 	cli_write_text(folder, "file", "old");
 	cr_assert_eq(link(cli_path(folder, "file"), cli_path(folder, "other")), 0);
@@ -135,7 +135,7 @@ Test(file_write, links)
 }
 
 /* Names that a longer one for the temporary has no room beside. */
-Test(file_write, long_names)
+Test(file_write, the_longest_names_can_be_written)
 {
 	char name[257];
 	for (int length = 200; length <= 255; length++) {
@@ -378,7 +378,7 @@ static void *write_again_and_again(void *path)
 	return NULL;
 }
 
-Test(file_write, threads)
+Test(file_write, threads_may_write_the_same_file)
 {
 	enum { THREADS = 24 };
 	pthread_t thread[THREADS];

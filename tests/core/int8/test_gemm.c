@@ -370,7 +370,7 @@ Test(int8_finish, every_kernel_equals_plain_steps)
 		}
 		for (int64_t i = 0; i < rows * count; i++)
 			acc[i] = (int32_t)(test_rng(&rng) >> 32) >> test_range(&rng, 0, round % 3 ? 31 : 2);
-		const struct npl_int8_counts want = finish_plainly(&f, acc, rows, count, expected);
+		const struct npl_int8_counts expected_counts = finish_plainly(&f, acc, rows, count, expected);
 		for (int kernel = 1; kernel <= npl_int8_kernels(); kernel++) {
 			struct npl_int8_counts counts = {0};
 			memcpy(used, acc, sizeof acc);
@@ -381,14 +381,15 @@ Test(int8_finish, every_kernel_equals_plain_steps)
 				  npl_int8_kernel_name(kernel));
 			cr_assert_eq(out[rows * count], 0x77, "round %d, %s: wrote beyond the end", round,
 				     npl_int8_kernel_name(kernel));
-			cr_assert(counts.overflows == want.overflows && counts.saturations == want.saturations,
+			cr_assert(counts.overflows == expected_counts.overflows &&
+					  counts.saturations == expected_counts.saturations,
 				  "round %d, %s: %llu wrapped, %llu saturated, expected %llu and %llu", round,
 				  npl_int8_kernel_name(kernel), (unsigned long long)counts.overflows,
-				  (unsigned long long)counts.saturations, (unsigned long long)want.overflows,
-				  (unsigned long long)want.saturations);
+				  (unsigned long long)counts.saturations, (unsigned long long)expected_counts.overflows,
+				  (unsigned long long)expected_counts.saturations);
 		}
-		overflows += want.overflows;
-		saturations += want.saturations;
+		overflows += expected_counts.overflows;
+		saturations += expected_counts.saturations;
 	}
 	npl_int8_prefer(0);
 	cr_assert(overflows > 100 && saturations > 100);

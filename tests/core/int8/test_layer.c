@@ -63,7 +63,7 @@ static int32_t finished(const struct test_layer *t, int64_t sum, int64_t channel
 	if (t->y.dtype == NPL_I32)
 		return (int32_t)sum;
 	float w_scale = t->w.quant.channel_scale ? t->w.quant.channel_scale[channel] : t->w.quant.scale;
-	volatile float both_scales = t->x.quant.scale * w_scale, scale = both_scales / y->scale,
+	volatile float scale_product = t->x.quant.scale * w_scale, scale = scale_product / y->scale,
 		       product = (float)sum * scale;
 	double q = rint((double)product) + y->zero_point;
 	double low = npl_int8_min(t->y.dtype), high = npl_int8_max(t->y.dtype);
@@ -292,7 +292,7 @@ Test(int8_layer, saturations_are_counted_once_each)
 		for (int64_t i = 0; i < npl_tensor_count(&t.y); i++) {
 			int64_t sum = conv_sum(&t, i / pixels / image.channels, i / pixels % image.channels,
 					       i % pixels / image.size[1], i % pixels % image.size[1]);
-			volatile float both_scales = t.x.quant.scale * t.w.quant.scale, scale = both_scales / 30.0f;
+			volatile float scale_product = t.x.quant.scale * t.w.quant.scale, scale = scale_product / 30.0f;
 			double q = rint((double)((float)sum * scale)) + 100;
 			expected += q < 0 || q > 255;
 		}

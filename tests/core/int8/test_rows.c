@@ -108,13 +108,13 @@ static void one_product(uint64_t seed)
 	free(p.c);
 }
 
-Test(int8_rows, products)
+Test(int8_rows, products_equal_the_definition)
 {
 	for (uint64_t seed = 1; seed <= 600; seed++)
 		one_product(seed);
 }
 
-Test(int8_rows, packing)
+Test(int8_rows, packed_weights_are_where_the_kernel_reads_them)
 {
 	static uint8_t w[70 * 100];
 	uint8_t *out = aligned_alloc(64, (size_t)npl_int8_panel_bytes(70));

@@ -111,7 +111,7 @@ static void check_reduce(enum npl_op op, const struct npl_tensor *x, const struc
 	}
 }
 
-Test(ops_along_axes, reduce)
+Test(ops_along_axes, reductions_follow_their_definitions)
 {
 	for (int round = 0; round < 600; round++) {
 		uint64_t seed = SEED + (uint64_t)round;
@@ -140,7 +140,7 @@ Test(ops_along_axes, reduce)
 }
 
 /* Axes as an input, none of them, none meant, and a dimension without elements. */
-Test(ops_along_axes, reduce_edges)
+Test(ops_along_axes, reductions_over_no_axis_or_no_element_are_right)
 {
 	float values[] = {1, 2, 3, 4};
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(2, 2, 2), .data = values};
@@ -233,7 +233,7 @@ Test(ops_along_axes, arg_and_topk)
 	}
 }
 
-Test(ops_along_axes, cumsum)
+Test(ops_along_axes, cumsum_follows_its_definition)
 {
 	for (int round = 0; round < 200; round++) {
 		uint64_t seed = SEED + 9000 + (uint64_t)round;
@@ -272,7 +272,7 @@ Test(ops_along_axes, cumsum)
 
 /* LogSoftmax is the logarithm of Softmax, Hardmax is 1 where ArgMax says; along an axis and, before opset 13, over the
  * rest. */
-Test(ops_along_axes, softmax_kind)
+Test(ops_along_axes, log_softmax_and_hardmax_follow_softmax)
 {
 	for (int round = 0; round < 100; round++) {
 		uint64_t seed = SEED + 12000 + (uint64_t)round;

@@ -113,7 +113,7 @@ static long double exact_at(const struct npl_tensor *t, int64_t i)
 }
 
 /* Every pair of types, on the ends of ranges, halves, infinities, NaN and random bits. */
-Test(ops_cast, casts)
+Test(ops_cast, casts_of_every_pair_of_types_are_right)
 {
 	static const double at[] = {
 		0,        -0.0,         0.5,           -0.5,    1,       -1,         127.9,        128,   -128.5,
@@ -189,7 +189,7 @@ Test(ops_cast, other_operators_keep_the_rule)
 	test_release(&out);
 }
 
-Test(ops_cast, attributes_refused)
+Test(ops_cast, wrong_attributes_are_refused)
 {
 	static const struct {
 		enum npl_op op;

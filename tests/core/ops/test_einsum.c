@@ -126,14 +126,14 @@ static void check_equation(const struct equation *e, uint64_t seed)
 		npl_tensor_free(&in[k]);
 }
 
-Test(ops_einsum, equations)
+Test(ops_einsum, equations_equal_their_loops)
 {
 	for (size_t k = 0; k < sizeof equations / sizeof *equations; k++)
 		for (uint64_t round = 0; round < 30; round++)
 			check_equation(&equations[k], SEED + 100 * k + round);
 }
 
-Test(ops_einsum, refused)
+Test(ops_einsum, wrong_equations_are_refused)
 {
 	static const struct {
 		const char *equation, *expected;
@@ -167,7 +167,7 @@ Test(ops_einsum, refused)
 }
 
 /* MatMul of every type is Einsum's sum, over broadcast stacks. */
-Test(ops_einsum, matmul_types)
+Test(ops_einsum, matmul_of_every_type_is_einsum_s_sum)
 {
 	static const enum npl_dtype types[] = {NPL_F64, NPL_I32, NPL_I64, NPL_U32, NPL_U64};
 	for (int round = 0; round < 50; round++) {

@@ -109,7 +109,7 @@ static const struct {
 };
 
 /* float, double and, rounded once more, the 16-bit floats */
-Test(ops_elementwise, formulas)
+Test(ops_elementwise, results_are_near_the_formulas)
 {
 	uint64_t seed = SEED;
 	static const struct {
@@ -247,7 +247,7 @@ static int128 whole_result(enum npl_op op, int128 x, int128 y, int bits, bool ot
 	}
 }
 
-Test(ops_elementwise, integers)
+Test(ops_elementwise, integers_follow_their_definitions)
 {
 	static const enum npl_op ops[] = {
 		NPL_OP_SUB,   NPL_OP_DIV,  NPL_OP_MOD,         NPL_OP_MIN,     NPL_OP_MAX,
@@ -325,7 +325,7 @@ Test(ops_elementwise, floats_of_two_operands)
 	refused(NPL_OP_MOD, attrs_of(NPL_OP_MOD, 13, NULL, 0), &a, &b, "inputs are float32, expected integers");
 }
 
-Test(ops_elementwise, logic)
+Test(ops_elementwise, logic_follows_its_tables)
 {
 	uint8_t x[] = {0, 0, 1, 255}, y[] = {0, 2, 0, 1};
 	struct npl_tensor a = vector(NPL_BOOL, 4, x), b = vector(NPL_BOOL, 4, y);
@@ -352,7 +352,7 @@ Test(ops_elementwise, logic)
 }
 
 /* Min, Max and Mean of three that broadcast; none broadcasts before opset 8. */
-Test(ops_elementwise, variadic)
+Test(ops_elementwise, min_max_and_mean_broadcast_from_opset_8)
 {
 	struct npl_tensor a = {.dtype = NPL_F64, .shape = npl_shape_of(2, 2, 1), .data = (double[]){1, 8}},
 			  b = {.dtype = NPL_F64, .shape = npl_shape_of(1, 3), .data = (double[]){0, 3, 9}},
@@ -387,7 +387,7 @@ Test(ops_elementwise, variadic_that_a_third_operand_widens)
 	test_release(&out);
 }
 
-Test(ops_elementwise, prelu)
+Test(ops_elementwise, prelu_places_slopes_by_opset)
 {
 	uint64_t seed = SEED + 2;
 	struct npl_tensor x = test_random_tensor(&seed, NPL_F32, npl_shape_of(3, 2, 3, 4)),
@@ -411,7 +411,7 @@ Test(ops_elementwise, prelu)
 }
 
 /* All three broadcast against each other, elements of every size. */
-Test(ops_elementwise, where)
+Test(ops_elementwise, where_broadcasts_all_three)
 {
 	static const enum npl_dtype types[] = {NPL_BOOL, NPL_I8, NPL_F16, NPL_F32, NPL_F64, NPL_I64};
 	uint64_t seed = SEED + 3;

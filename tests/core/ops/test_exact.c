@@ -98,7 +98,7 @@ Test(exact, functions_of_one_argument)
 }
 
 /* Around the places where a formula changes, and the multiples of a quarter of pi, which cancel. */
-Test(exact, seams)
+Test(exact, functions_are_exact_around_their_seams)
 {
 	static const double at[] = {0x1p-54, 0x1p-28, 0.125, 0.29,   0.375, 0.4375, 0.5,   0.6875, 0.75,
 				    1.0,     1.1875,  1.41,  1.4375, 2.0,   2.4375, 5.875, 0x1p28, 709.0};
@@ -132,7 +132,7 @@ Test(exact, sine_of_large_arguments)
 	cr_assert(fabs(op_cos(6381956970095103.0 * 0x1p797) / -4.68716592425462761112e-19 - 1) < 1e-15);
 }
 
-Test(exact, limits)
+Test(exact, functions_are_exact_at_their_limits)
 {
 	static const double at[] = {0.0,  -0.0, INFINITY, -INFINITY, NAN,    1.0,
 				    -1.0, 2.0,  -2.0,     1e300,     -1e300, DBL_TRUE_MIN};
@@ -187,7 +187,7 @@ Test(exact, arrays_have_the_same_bits)
 		}
 }
 
-Test(exact, powers)
+Test(exact, powers_are_exact)
 {
 	uint64_t seed = SEED + 2;
 	for (int i = 0; i < 200000; i++) {

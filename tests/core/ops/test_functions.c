@@ -117,7 +117,7 @@ Test(ops_functions, clip_with_limits_as_inputs)
 }
 
 /* The same from attributes and from inputs; a limit that the network computes is not known. */
-Test(ops_functions, clip_forms)
+Test(ops_functions, clip_takes_limits_from_attributes_and_inputs)
 {
 	float values[] = {-INFINITY, -7, -0.0f, 0.5f, 5.999f, 6, 6.001f, INFINITY, NAN}, low = 0, high = 6;
 	float expected[] = {0, 0, -0.0f, 0.5f, 5.999f, 6, 6, 6, NAN};

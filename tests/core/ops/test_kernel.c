@@ -378,7 +378,7 @@ Test(ops_kernel, pooling_of_whole_planes_and_nan)
 }
 
 /* The range of outputs that a tap meets, against asking each output. */
-Test(ops_kernel, window_ranges)
+Test(ops_kernel, ranges_of_a_tap_equal_asking_each_output)
 {
 	uint64_t seed = SEED + 5;
 	for (int i = 0; i < 3000; i++) {

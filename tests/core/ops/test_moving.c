@@ -50,7 +50,7 @@ static void check_same(const struct npl_tensor *out, int64_t i, const struct npl
 		     "%s, seed %llu: element %lld", subject, (unsigned long long)seed, (long long)i);
 }
 
-Test(ops_moving, gather)
+Test(ops_moving, gather_follows_its_definition)
 {
 	for (uint64_t round = 0; round < 300; round++) {
 		uint64_t seed = SEED + round;
@@ -78,7 +78,7 @@ Test(ops_moving, gather)
 }
 
 /* GatherElements takes and ScatterElements puts at the same places. */
-Test(ops_moving, elements)
+Test(ops_moving, gather_and_scatter_elements_use_the_same_places)
 {
 	for (uint64_t round = 0; round < 300; round++) {
 		uint64_t seed = SEED + 1000 + round;
@@ -116,7 +116,7 @@ Test(ops_moving, elements)
 }
 
 /* GatherND and ScatterND (without batch dimensions) at the same places; sums instead of replacement too. */
-Test(ops_moving, tuples)
+Test(ops_moving, gather_and_scatter_nd_use_the_same_places)
 {
 	for (uint64_t round = 0; round < 300; round++) {
 		uint64_t seed = SEED + 2000 + round;
@@ -193,7 +193,7 @@ static int64_t walk_back(int mode, int64_t at, int64_t n)
 	return from;
 }
 
-Test(ops_moving, pad)
+Test(ops_moving, pad_follows_its_definition)
 {
 	for (uint64_t round = 0; round < 300; round++) {
 		uint64_t seed = SEED + 3000 + round;
@@ -315,7 +315,7 @@ Test(ops_moving, depth_and_space)
 	}
 }
 
-Test(ops_moving, triangles)
+Test(ops_moving, triangles_follow_their_definition)
 {
 	uint64_t seed = SEED + 6000;
 	struct npl_tensor x = test_random_tensor(&seed, NPL_U8, npl_shape_of(3, 2, 4, 5));
@@ -342,7 +342,7 @@ Test(ops_moving, triangles)
 	npl_tensor_free(&x);
 }
 
-Test(ops_moving, one_hot)
+Test(ops_moving, one_hot_follows_its_definition)
 {
 	float indices[] = {1, -1, 3, -5, 2.7f, 4};
 	int32_t values[] = {-3, 9}, depth = 4;
@@ -396,7 +396,7 @@ Test(ops_moving, compress_and_nonzero)
 }
 
 /* Reversing twice gives the input back; once, the first steps of each sequence are in reverse. */
-Test(ops_moving, reverse_sequence)
+Test(ops_moving, reversing_twice_gives_the_input_back)
 {
 	for (uint64_t round = 0; round < 60; round++) {
 		uint64_t seed = SEED + 8000 + round;
@@ -427,7 +427,7 @@ Test(ops_moving, reverse_sequence)
 }
 
 /* An index that points outside is found when it is read. */
-Test(ops_moving, indices_outside)
+Test(ops_moving, an_index_outside_is_found)
 {
 	float data[6] = {0}, room[6];
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(2, 2, 3), .data = data};

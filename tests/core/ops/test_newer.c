@@ -131,7 +131,7 @@ static const struct wrong {
 	 "expected 0 to 3"},
 };
 
-Test(ops_newer, refusals)
+Test(ops_newer, wrong_nodes_are_refused)
 {
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
 		const struct wrong *w = &wrong[i];
@@ -281,16 +281,16 @@ Test(ops_newer, attention_in_a_graph)
 			products += graph->node[i].op == NPL_OP_MATMUL;
 		}
 		cr_assert_eq(products, 2);
-		struct npl_tensor single = by_kernel(&c, graph, input), *all = test_run_graph(graph, input, &err);
+		struct npl_tensor from_kernel = by_kernel(&c, graph, input), *all = test_run_graph(graph, input, &err);
 		cr_assert(all, "%s", err.msg);
 		const struct npl_tensor *y = &all[graph->output[0]];
-		cr_assert(npl_shape_equal(&y->shape, &single.shape));
+		cr_assert(npl_shape_equal(&y->shape, &from_kernel.shape));
 		for (int64_t e = 0; e < npl_tensor_count(y); e++)
-			cr_assert_float_eq(((float *)y->data)[e], ((float *)single.data)[e], 2e-6,
+			cr_assert_float_eq(((float *)y->data)[e], ((float *)from_kernel.data)[e], 2e-6,
 					   "round %d, element %lld", round, (long long)e);
 		cr_assert_eq(graph->macs, (uint64_t)(c.batch * c.heads * c.rows * (c.past + c.length)) *
 						  (uint64_t)(c.size + c.v_size));
-		test_release(&single);
+		test_release(&from_kernel);
 		test_free_values(graph, all);
 		for (int i = 0; i < graph->n_inputs; i++)
 			npl_tensor_free(&input[i]);

@@ -67,7 +67,7 @@ static struct npl_shape parameter_shape(uint64_t *seed, const struct npl_shape *
 	return shape;
 }
 
-Test(ops_normalise, layer)
+Test(ops_normalise, layer_normalisation_follows_its_definition)
 {
 	uint64_t seed = SEED;
 	for (int i = 0; i < 120; i++) {
@@ -164,7 +164,7 @@ Test(ops_normalise, layer_of_16_bit_floats)
 	}
 }
 
-Test(ops_normalise, instance)
+Test(ops_normalise, instance_normalisation_follows_its_definition)
 {
 	uint64_t seed = SEED + 1;
 	const bool axes[NPL_MAX_RANK] = {false, false, true, true, true};
@@ -330,7 +330,7 @@ static void expect_refusal(enum npl_op op, struct npl_attr attr, int n_attrs, co
 	cr_assert(strstr(err.msg, expected), "%s said '%s', not '%s'", npl_op_defs[op].name, err.msg, expected);
 }
 
-Test(ops_normalise, refusals)
+Test(ops_normalise, wrong_nodes_are_refused)
 {
 	const struct npl_shape x = npl_shape_of(3, 2, 3, 4), three = npl_shape_of(1, 3), four = npl_shape_of(1, 4);
 	const struct npl_attr axis = ATTR_INT("axis", 3), p = ATTR_INT("p", 3), stash = ATTR_INT("stash_type", 16);

@@ -353,7 +353,7 @@ Test(ops_recurrent, functions_at_their_ends)
 	}
 }
 
-Test(ops_recurrent, refusals)
+Test(ops_recurrent, wrong_nodes_are_refused)
 {
 	static const char *const sine[] = {"Sine"}, *const two[] = {"Tanh", "Tanh"};
 	const struct {

@@ -144,7 +144,7 @@ static void check_resize(uint64_t seed, struct setting s, bool by_sizes)
 	npl_tensor_free(&x);
 }
 
-Test(ops_resize, formulas)
+Test(ops_resize, resize_follows_its_formulas)
 {
 	uint64_t seed = SEED;
 	for (int mode = 0; mode < 3; mode++)
@@ -213,7 +213,7 @@ Test(ops_resize, before_opset_11)
 	}
 }
 
-Test(ops_resize, refused)
+Test(ops_resize, wrong_nodes_are_refused)
 {
 	float values[8] = {0}, bad = NAN, zero = 0, half = 0.5f;
 	int64_t size = 3, negative = -3;
@@ -258,7 +258,7 @@ Test(ops_resize, refused)
 	}
 }
 
-Test(ops_resize, range)
+Test(ops_resize, range_follows_its_definition)
 {
 	struct npl_attrs attrs = {.opset = 11};
 	for (int round = 0; round < 300; round++) {
@@ -309,7 +309,7 @@ Test(ops_resize, range)
 }
 
 /* splitmix64 once more: the first output seeds the sequence, each value is low + (high - low) * p. */
-Test(ops_resize, uniform)
+Test(ops_resize, random_uniform_follows_its_generator)
 {
 	const struct npl_random_law law = {.uniform = true, .low = -3, .high = 5, .seed = 77, .seeded = true};
 	enum { N = 20000 };

@@ -75,7 +75,7 @@ static void check_all(const struct rule *rule, size_t n)
 }
 #define CHECK_ALL(rules) check_all(rules, sizeof(rules) / sizeof *(rules))
 
-Test(ops_shape, conv)
+Test(ops_shape, shapes_of_convolutions_are_right_or_refused)
 {
 	const int64_t huge = (int64_t)1 << 30;
 	/* clang-format off */
@@ -88,7 +88,8 @@ Test(ops_shape, conv)
 		 .attr = {ATTR_INTS("strides", 2)}},
 		{NPL_OP_CONV, 11, 2, {S4(0, 4, 3, 3), S4(6, 4, 3, 3)}, .out = S4(0, 6, 1, 1)},
 		{NPL_OP_CONV, 11, 2, {S4(1, 4, 9, 9), S4(6, 4, 3, 3)}, .out = S4(1, 6, 5, 5),
-		 .attr = {ATTR_STRING("auto_pad", "SAME_UPPER"), ATTR_INTS("strides", 2, 2), ATTR_INTS("pads", 0, 0, 0, 0)}},
+		 .attr = {ATTR_STRING("auto_pad", "SAME_UPPER"), ATTR_INTS("strides", 2, 2),
+			  ATTR_INTS("pads", 0, 0, 0, 0)}},
 		{NPL_OP_CONV, 11, 2, {S4(1, 4, 9, 9), S4(6, 4, 3, 3)}, .out = S4(1, 6, 4, 4),
 		 .attr = {ATTR_STRING("auto_pad", "VALID"), ATTR_INTS("strides", 2, 2)}},
 		{NPL_OP_CONV, 11, 2, {S4(1, 6, 8, 8), S4(8, 2, 3, 3)}, .refusal = "must divide by group = 4",
@@ -180,7 +181,7 @@ Test(ops_shape, conv_with_private_kernels)
 	}
 }
 
-Test(ops_shape, pool)
+Test(ops_shape, shapes_of_pooling_are_right_or_refused)
 {
 	/* clang-format off */
 	const struct rule rules[] = {
@@ -192,7 +193,8 @@ Test(ops_shape, pool)
 		 .attr = {ATTR_INTS("kernel_shape", 3, 3), ATTR_INTS("strides", 2, 2), ATTR_INT("ceil_mode", 0)}},
 		/* a third window of stride 2 would start at 4, in the padding after the 3 inputs: dropped */
 		{NPL_OP_AVERAGEPOOL, 12, 1, {S3(1, 1, 3)}, .out = S3(1, 1, 2),
-		 .attr = {ATTR_INTS("kernel_shape", 2), ATTR_INTS("strides", 2), ATTR_INTS("pads", 1, 1), ATTR_INT("ceil_mode", 1)}},
+		 .attr = {ATTR_INTS("kernel_shape", 2), ATTR_INTS("strides", 2), ATTR_INTS("pads", 1, 1),
+			  ATTR_INT("ceil_mode", 1)}},
 		{NPL_OP_AVERAGEPOOL, 12, 1, {S3(2, 3, 32)}, .out = S3(2, 3, 31),
 		 .attr = {ATTR_INTS("kernel_shape", 2)}},
 		{NPL_OP_MAXPOOL, 12, 1, {S4(1, 1, 4, 4)}, .refusal = "must be smaller than the 2 positions",
@@ -209,7 +211,8 @@ Test(ops_shape, pool)
 		{NPL_OP_GLOBALMAXPOOL, 12, 1, {S5(2, 512, 7, 3, 2)}, .out = S5(2, 512, 1, 1, 1)},
 		{NPL_OP_GLOBALLPPOOL, 12, 1, {S4(2, 512, 7, 3)}, .out = S4(2, 512, 1, 1), .attr = {ATTR_INT("p", 3)}},
 		{NPL_OP_AVERAGEPOOL, 12, 1, {S5(2, 3, 8, 9, 10)}, .out = S5(2, 3, 4, 9, 9),
-		 .attr = {ATTR_INTS("kernel_shape", 2, 3, 4), ATTR_INTS("strides", 2, 1, 1), ATTR_INTS("pads", 0, 1, 2, 0, 1, 0)}},
+		 .attr = {ATTR_INTS("kernel_shape", 2, 3, 4), ATTR_INTS("strides", 2, 1, 1),
+			  ATTR_INTS("pads", 0, 1, 2, 0, 1, 0)}},
 		{NPL_OP_GLOBALAVERAGEPOOL, 12, 1, {S2(2, 512)}, .refusal = "the input 2x512 must be"},
 		{NPL_OP_GLOBALAVERAGEPOOL, 12, 1, {S4(2, 512, 0, 5)}, .refusal = "each kernel size must be 1"},
 	};
@@ -288,7 +291,7 @@ Test(ops_shape, windows_are_completed)
 	cr_assert_eq(memcmp(&attrs.pool.window, &expected, sizeof expected), 0, "three dimensions");
 }
 
-Test(ops_shape, products)
+Test(ops_shape, shapes_of_products_are_right_or_refused)
 {
 	const int64_t huge = (int64_t)1 << 39;
 	/* clang-format off */
@@ -368,7 +371,7 @@ Test(ops_shape, elementwise_and_normalisation)
 	cr_assert_eq(attrs.binary.axis, 2);
 }
 
-Test(ops_shape, layout)
+Test(ops_shape, shapes_of_moving_operators_are_right_or_refused)
 {
 	const int64_t huge = (int64_t)1 << 39;
 	/* clang-format off */
@@ -421,7 +424,7 @@ Test(ops_shape, layout)
 		  "the default perm");
 }
 
-Test(ops_shape, reshape)
+Test(ops_shape, shapes_of_reshape_are_right_or_refused)
 {
 	/* clang-format off */
 	const struct rule rules[] = {
@@ -470,7 +473,8 @@ Test(ops_shape, slice_split_clip_and_random)
 		 .attr = {ATTR_INTS("starts", 0, 0), ATTR_INTS("ends", 3, 10)}},
 		{NPL_OP_SLICE, 9, 1, {S3(20, 10, 5)}, .out = S3(20, 9, 1),
 		 .attr = {ATTR_INTS("starts", -2, 1), ATTR_INTS("ends", -1, far), ATTR_INTS("axes", 2, -2)}},
-		{NPL_OP_SLICE, 6, 1, {S2(4, 3)}, .out = S2(0, 3), .attr = {ATTR_INTS("starts", 7), ATTR_INTS("ends", 9)}},
+		{NPL_OP_SLICE, 6, 1, {S2(4, 3)}, .out = S2(0, 3),
+		 .attr = {ATTR_INTS("starts", 7), ATTR_INTS("ends", 9)}},
 		{NPL_OP_SLICE, 6, 1, {S2(4, 3)}, .out = S2(4, 0),
 		 .attr = {ATTR_INTS("starts", back), ATTR_INTS("ends", back), ATTR_INTS("axes", 1)}},
 		{NPL_OP_SLICE, 6, 1, {S2(4, 3)}, .refusal = "the axis must be within -2..1",
@@ -487,7 +491,8 @@ Test(ops_shape, slice_split_clip_and_random)
 		 .list = {5}},
 		{NPL_OP_SPLIT, 13, 2, {S2(4, 3), S1(1)}, .refusal = "size 0 of split is -4", .has_list = true,
 		 .list = {-4}},
-		{NPL_OP_SPLIT, 11, 2, {S2(4, 3), S1(1)}, .refusal = "came with opset 13", .has_list = true, .list = {4}},
+		{NPL_OP_SPLIT, 11, 2, {S2(4, 3), S1(1)}, .refusal = "came with opset 13",
+		 .has_list = true, .list = {4}},
 		{NPL_OP_SPLIT, 13, 2, {S2(4, 3), S1(1)}, .refusal = "must be at most 64 int64 values"},
 		{NPL_OP_SPLIT, 2, 1, {S2(4, 3)}, .refusal = "the axis must be within", .attr = {ATTR_INT("axis", 2)}},
 		{NPL_OP_CLIP, 6, 1, {S2(4, 3)}, .out = S2(4, 3), .attr = {ATTR_FLOAT("max", 6)}},
@@ -497,7 +502,8 @@ Test(ops_shape, slice_split_clip_and_random)
 		{NPL_OP_SIGMOID, 13, 1, {S2(4, 3)}, .out = S2(4, 3)},
 		{NPL_OP_TANH, 13, 1, {SCALAR}, .out = SCALAR},
 		{NPL_OP_RANDOMNORMAL, 13, 0, {{0}}, .out = S3(2, 3, 4), .attr = {ATTR_INTS("shape", 2, 3, 4)}},
-		{NPL_OP_RANDOMNORMAL, 13, 0, {{0}}, .refusal = "negative dimension", .attr = {ATTR_INTS("shape", 2, -3)}},
+		{NPL_OP_RANDOMNORMAL, 13, 0, {{0}}, .refusal = "negative dimension",
+		 .attr = {ATTR_INTS("shape", 2, -3)}},
 		{NPL_OP_RANDOMNORMAL, 13, 0, {{0}}, .refusal = "more than 1099511627776 elements",
 		 .attr = {ATTR_INTS("shape", 1 << 30, 1 << 30)}},
 	};

@@ -90,7 +90,7 @@ static struct npl_tensor list_tensor(const int64_t *values, int n, bool narrow, 
 				   .data = narrow ? (void *)room : (void *)values};
 }
 
-Test(ops_slice, slices)
+Test(ops_slice, slices_follow_their_definition)
 {
 	static const enum npl_dtype types[] = {NPL_F32, NPL_F64, NPL_I8, NPL_I16, NPL_I32, NPL_I64, NPL_BOOL};
 	uint64_t seed = SEED;
@@ -159,7 +159,7 @@ Test(ops_slice, all_small_slices)
 }
 
 /* Starts, ends and steps at the ends of int32 and int64, which exporters write for "to the end". */
-Test(ops_slice, extremes)
+Test(ops_slice, slices_may_end_at_the_ends_of_int64)
 {
 	const int64_t extreme[] = {INT64_MIN, INT64_MIN + 1, INT32_MIN, -5,        -1,           0, 1,
 				   4,         INT32_MAX,     5,         INT64_MAX, INT64_MAX - 1};
@@ -191,7 +191,7 @@ Test(ops_slice, extremes)
 	cr_assert(strstr(err.msg, "the step along axis 0 is 0"), "%s", err.msg);
 }
 
-Test(ops_slice, splits)
+Test(ops_slice, splits_follow_their_definition)
 {
 	static const enum npl_dtype types[] = {NPL_F32, NPL_F64, NPL_I8, NPL_I16, NPL_I32, NPL_I64, NPL_BOOL};
 	uint64_t seed = SEED;

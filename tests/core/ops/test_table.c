@@ -30,7 +30,7 @@ Test(ops_table, every_operator_is_complete_and_found)
 }
 
 /* Every operator has versions, in order; each opset picks the last one that is not newer, or says why there is none. */
-Test(ops_table, versions)
+Test(ops_table, each_opset_picks_the_last_version)
 {
 	for (int op = NPL_OP_NONE + 1; op < NPL_OPS; op++) {
 		const struct npl_op_versions *v = &npl_op_versions[op];
@@ -81,7 +81,7 @@ Test(ops_table, page_of_versions)
 	}
 }
 
-Test(ops_table, nearest_name)
+Test(ops_table, a_wrong_name_finds_the_nearest)
 {
 	static const char *const pairs[][2] = {
 		{"conv", "Conv"},   {"MaxPool2", "MaxPool"}, {"concatenate", "Concat"}, {"AveragPool", "AveragePool"},

@@ -121,7 +121,7 @@ Test(ops_values, add_before_opset_7_places_b_at_its_axis)
 	}
 }
 
-Test(ops_values, relu)
+Test(ops_values, relu_follows_its_definition)
 {
 	struct npl_tensor x = {
 		.dtype = NPL_F32, .shape = npl_shape_of(1, 5), .data = (float[]){-1, 2, -INFINITY, (float)NAN, 0}};
@@ -206,7 +206,7 @@ Test(ops_values, softmax_sums_in_order)
 	}
 }
 
-Test(ops_values, softmax)
+Test(ops_values, softmax_does_not_overflow)
 {
 	uint64_t seed = SEED + 2;
 	for (int64_t axis = 0; axis < 4; axis++) {
@@ -221,7 +221,7 @@ Test(ops_values, softmax)
 	}
 }
 
-Test(ops_values, elementary_functions)
+Test(ops_values, elementary_functions_are_near_libm)
 {
 	uint64_t seed = SEED + 3;
 	for (int i = 0; i < 200000; i++) {
@@ -241,7 +241,7 @@ Test(ops_values, elementary_functions)
 	cr_assert(op_pow(0, 0.75) == 0 && op_pow(0, -1) == INFINITY && op_pow(7, 0) == 1 && isnan(op_pow(-1, 0.75)));
 }
 
-Test(ops_values, lrn)
+Test(ops_values, lrn_follows_its_definition)
 {
 	uint64_t seed = SEED + 4;
 	for (int i = 0; i < 60; i++) {
@@ -274,7 +274,7 @@ Test(ops_values, lrn)
 	}
 }
 
-Test(ops_values, batch_normalisation)
+Test(ops_values, batch_normalisation_follows_its_definition)
 {
 	uint64_t seed = SEED + 5;
 	for (int rank = 1; rank <= 5; rank++) {
@@ -399,7 +399,7 @@ static struct npl_tensor constant_from(struct npl_attr attr[1])
 	return test_run(NPL_OP_CONSTANT, &attrs, NULL, 0);
 }
 
-Test(ops_values, constants)
+Test(ops_values, constants_are_those_of_their_attributes)
 {
 	struct npl_tensor value = {
 		.dtype = NPL_I32, .shape = npl_shape_of(2, 1, 2), .data = (int32_t[]){7, -8}, .owned = true};
@@ -428,16 +428,16 @@ Test(ops_values, constant_of_shape)
 {
 	struct npl_tensor shape = {.dtype = NPL_I64, .shape = npl_shape_of(1, 2), .data = (int64_t[]){3, 5}};
 	struct npl_tensor one = {.dtype = NPL_I16, .shape = npl_shape_of(1, 1), .data = (int16_t[]){-300}};
-	for (int n_given = 0; n_given < 2; n_given++) {
+	for (int n_attrs = 0; n_attrs < 2; n_attrs++) {
 		struct npl_attr attr = ATTR_TENSOR("value", &one);
-		struct npl_attr_list list = {&attr, n_given};
+		struct npl_attr_list list = {&attr, n_attrs};
 		struct npl_attrs attrs = {.opset = 9};
 		cr_assert_eq(npl_op_attrs(NPL_OP_CONSTANTOFSHAPE, &list, &attrs, NULL), 0);
 		struct npl_tensor out = test_run(NPL_OP_CONSTANTOFSHAPE, &attrs, (const struct npl_tensor *[]){&shape},
 						 1);
-		cr_assert_eq(out.dtype, n_given ? NPL_I16 : NPL_F32);
+		cr_assert_eq(out.dtype, n_attrs ? NPL_I16 : NPL_F32);
 		for (int64_t e = 0; e < 15; e++)
-			cr_assert_eq(bits_at(&out, e), n_given ? (uint16_t)-300 : 0);
+			cr_assert_eq(bits_at(&out, e), n_attrs ? (uint16_t)-300 : 0);
 		test_release(&out);
 	}
 }

@@ -104,13 +104,13 @@ static void run_nd(enum npl_op op, struct nd *w, struct npl_attrs *attrs, const 
 	out[0] = test_run(op, attrs, in, n_in);
 	if (n_out < 2)
 		return;
-	struct npl_tensor both_scales[2] = {{0}};
-	cr_assert_eq(npl_op_shape(op, attrs, in, n_in, both_scales, 2, &err), 0, "%s", err.msg);
-	cr_assert(!npl_tensor_alloc(&both_scales[0], &err) && !npl_tensor_alloc(&both_scales[1], &err));
-	cr_assert_eq(npl_op_run(op, attrs, in, n_in, both_scales, 2, &err), 0, "%s", err.msg);
-	cr_assert_eq(memcmp(both_scales[0].data, out[0].data, npl_tensor_bytes(&both_scales[0])), 0);
-	out[1] = both_scales[1];
-	npl_tensor_free(&both_scales[0]);
+	struct npl_tensor outputs[2] = {{0}};
+	cr_assert_eq(npl_op_shape(op, attrs, in, n_in, outputs, 2, &err), 0, "%s", err.msg);
+	cr_assert(!npl_tensor_alloc(&outputs[0], &err) && !npl_tensor_alloc(&outputs[1], &err));
+	cr_assert_eq(npl_op_run(op, attrs, in, n_in, outputs, 2, &err), 0, "%s", err.msg);
+	cr_assert_eq(memcmp(outputs[0].data, out[0].data, npl_tensor_bytes(&outputs[0])), 0);
+	out[1] = outputs[1];
+	npl_tensor_free(&outputs[0]);
 }
 
 static void check_conv(uint64_t *seed, int rank)
@@ -213,14 +213,14 @@ static void check_transposed(uint64_t *seed, int rank, int64_t limit)
 			     (unsigned long long)start, d, (long long)out.shape.dim[2 + d], (long long)size[d]);
 	cr_assert(out.shape.dim[0] == x.shape.dim[0] && out.shape.dim[1] == groups * filters);
 	int64_t plane = volume(size, rank), taps = volume(w.kernel, rank), index[2 + MOST] = {0};
-	double *want = calloc((size_t)npl_tensor_count(&out), sizeof *want);
+	double *sums = calloc((size_t)npl_tensor_count(&out), sizeof *sums);
 	const float *value = x.data;
 	do { /* each input value goes to all filters by all taps */
 		int64_t g = index[1] / channels, tap[MOST] = {0}, t = 0;
 		do {
 			int64_t at = reads(&w, size, index + 2, tap);
 			for (int64_t m = 0; m < filters && at >= 0; m++, macs++)
-				want[(index[0] * groups * filters + g * filters + m) * plane + at] +=
+				sums[(index[0] * groups * filters + g * filters + m) * plane + at] +=
 					(double)*value *
 					(double)((const float *)weight.data)[(index[1] * filters + m) * taps + t];
 			t++;
@@ -228,13 +228,13 @@ static void check_transposed(uint64_t *seed, int rank, int64_t limit)
 		value++;
 	} while (next(index, x.shape.dim, 2 + rank));
 	for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
-		double expected = want[i] + (in[2] ? (double)((float *)bias.data)[i / plane % (groups * filters)] : 0);
+		double expected = sums[i] + (in[2] ? (double)((float *)bias.data)[i / plane % (groups * filters)] : 0);
 		cr_assert(fabs((double)((float *)out.data)[i] - expected) < 1e-5 * (double)(channels * taps),
 			  "seed %llu: element %lld is %g, expected %g", (unsigned long long)start, (long long)i,
 			  (double)((float *)out.data)[i], expected);
 	}
 	cr_assert_eq(npl_op_macs(NPL_OP_CONVTRANSPOSE, &attrs, in, 3, &out), macs);
-	free(want);
+	free(sums);
 	test_release(&out);
 	npl_tensor_free(&x);
 	npl_tensor_free(&weight);
@@ -426,7 +426,7 @@ Test(ops_windows, indices_of_nan_and_equals)
 	test_release(&out[0]);
 }
 
-Test(ops_windows, global_pooling)
+Test(ops_windows, global_pooling_covers_the_whole_image)
 {
 	static const enum npl_op ops[] = {NPL_OP_GLOBALMAXPOOL, NPL_OP_GLOBALLPPOOL, NPL_OP_GLOBALAVERAGEPOOL};
 	uint64_t seed = SEED + 4;
@@ -501,8 +501,8 @@ Test(ops_windows, maxunpool_restores_positions)
 		struct npl_tensor larger = test_tensor(NPL_I64, npl_shape_of(1, shape.rank)), out;
 		for (int d = 0; d < shape.rank; d++)
 			((int64_t *)larger.data)[d] = shape.dim[d] + (d >= 2 ? test_range(&seed, 0, 2) : 0);
-		for (int n_given = 0; n_given < 2; n_given++) {
-			const struct npl_tensor *in[] = {&pooled[0], &pooled[1], n_given ? &larger : NULL};
+		for (int with_size = 0; with_size < 2; with_size++) {
+			const struct npl_tensor *in[] = {&pooled[0], &pooled[1], with_size ? &larger : NULL};
 			run_nd(NPL_OP_MAXUNPOOL, &w, &attrs, in, 3, &out, 1);
 			int64_t index[2 + MOST] = {0};
 			const float *actual = out.data;

@@ -272,7 +272,7 @@ Test(roofline, layers_in_float32_beside_integers)
 }
 
 /* A line of the CSV for each layer of the JSON with its figures, and one for the network. */
-Test(roofline, reports_agree)
+Test(roofline, csv_and_json_have_the_same_figures)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

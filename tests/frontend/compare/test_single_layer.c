@@ -100,21 +100,21 @@ Test(single_layer, what_crosses_the_link_crosses_it_once)
 		const struct npl_link *link = &report->info.link;
 		uint64_t x = (uint64_t)(m * K), y = (uint64_t)(m * N) * 4;
 		uint64_t in = counter_of(row, "host_bytes_in"), out = counter_of(row, "host_bytes_out");
-		int method = (in > 0) + (out > 0);
+		int n_within_cycles = (in > 0) + (out > 0);
 		cr_assert(in == 0 || in == x, "%d rows: %d bytes in", (int)m, (int)in);
 		cr_assert(out == 0 || out == y, "%d rows: %d bytes out", (int)m, (int)out);
 		cr_assert_eq(row->link_bytes, x + y - in - out, "%d rows: %d bytes as transfers", (int)m,
 			     (int)row->link_bytes);
-		cr_assert_eq(row->transfers, 2 - method);
+		cr_assert_eq(row->transfers, 2 - n_within_cycles);
 		cr_assert_float_eq(row->link_seconds,
 				   row->transfers * 1e-6 + (double)row->link_bytes / link->bytes_per_second, 1e-12);
 		cr_assert(report->run.link_bytes == row->link_bytes && report->run.link_seconds == row->link_seconds);
-		if (method)
+		if (n_within_cycles)
 			cr_assert_float_eq(joules_of(row, "host link"), (double)(in + out) * 70e-12, 1e-15);
 		else
 			cr_assert_eq(joules_of(row, "host link"), -1);
 		cr_assert(report->run.peak_buffer_bytes > 0 && report->run.peak_buffer_bytes <= 25165824);
-		seen[method]++;
+		seen[n_within_cycles]++;
 		npl_comparison_free(&c);
 	}
 	cr_assert(seen[0] > 5 && seen[1] > 0 && seen[2] > 0, "%d, %d, %d", seen[0], seen[1], seen[2]);
@@ -250,9 +250,9 @@ static bool diannao_takes(struct npl_shape x, struct npl_shape w, struct npl_sha
 	struct npl_device *device;
 	struct npl_err err;
 	cr_assert_eq(npl_device_open("diannao", NULL, &device, &err), 0, "%s", err.msg);
-	bool n_taken = npl_device_supports(device, &layer, reason, n);
+	bool supported = npl_device_supports(device, &layer, reason, n);
 	npl_device_close(device);
-	return n_taken;
+	return supported;
 }
 
 /* The largest layer of the DianNao paper has 1.44e12 bytes of weights, and 2^40 elements are the most that a shape can

@@ -157,7 +157,7 @@ static void put_strings(const char *folder)
 	put_model(folder, "strings", &g, 13);
 }
 
-Test(conformance, statuses)
+Test(conformance, each_case_gets_its_status)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -242,7 +242,7 @@ static int check(int dtype, const void *found, const void *expected)
 }
 
 /* |a - b| <= atol + rtol |b|, not symmetric; NaN is NaN; infinities have a sign; integers are exact. */
-Test(conformance, values)
+Test(conformance, tolerances_are_onnx_s)
 {
 	static const struct {
 		float found, expected;
@@ -294,10 +294,11 @@ Test(conformance, a_nan_never_equals_a_number)
 		{{1, 2, 3, 4}, {1, NAN, 3, 4}, "1 of 4 elements differ; element 1 is 2, expected NaN"},
 		{{1, 2, -NAN, NAN},
 		 {1, 2, 3, 4},
-		 "2 of 4 elements differ, all in where NaN is; element 2 is NaN, expected 3"},
+		 "2 of 4 elements differ; all differ in which are NaN; element 2 is NaN, expected 3"},
 		{{1, 2.5f, NAN, 4},
 		 {1, 2, 3, 4},
-		 "2 of 4 elements differ, 1 in where NaN is, the others by 0.5 at most; element 1 is 2.5, expected 2"},
+		 "2 of 4 elements differ, 1 of them in which are NaN, the others by 0.5 at most; element 1 is 2.5, "
+		 "expected 2"},
 		{{1, 2, 3, 4}, {1, 2, 3, 6}, "1 of 4 elements differ, by 2 at most; element 3 is 4, expected 6"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -309,7 +310,7 @@ Test(conformance, a_nan_never_equals_a_number)
 
 /* A device of integers: floats are unsupported there, also where they would have come out right; on a device of floats
  * the case passes only when something ran. */
-Test(conformance, devices)
+Test(conformance, a_device_passes_only_what_it_ran)
 {
 	char folder[CLI_PATH];
 	struct npl_err err;
@@ -356,7 +357,7 @@ static void put_model_alone(const char *folder, const char *name)
 	put_model(folder, name, &g, 13);
 }
 
-Test(conformance, command)
+Test(conformance, the_command_counts_and_exits_as_documented)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

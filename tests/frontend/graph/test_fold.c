@@ -246,7 +246,7 @@ Test(onnx_fold, gemm_with_matrix)
 }
 
 /* Two convolutions share a weight: folding into one must not change the other. */
-Test(onnx_fold, shared_weight)
+Test(onnx_fold, a_shared_weight_stays_for_its_other_reader)
 {
 	uint64_t rng = 11;
 	struct onnx_writer g = {0};
@@ -269,7 +269,7 @@ Test(onnx_fold, shared_weight)
 
 /* The legacy rule: broadcast=1 with axis=1 lays a vector along the channels; without it a vector lies along the last
  * dimension and is no bias. */
-Test(onnx_fold, legacy_broadcast)
+Test(onnx_fold, a_legacy_broadcast_lies_along_its_axis)
 {
 	uint64_t rng = 5;
 	for (int axis = 1; axis <= 3; axis += 2) {
@@ -294,7 +294,7 @@ Test(onnx_fold, legacy_broadcast)
 }
 
 /* A constant of 2^36 elements, its views and its normalisation stay one element; constants that are computed are. */
-Test(onnx_fold, fills)
+Test(onnx_fold, fills_stay_one_element)
 {
 	struct onnx_writer g = {0}, attrs = {0}, t = onnx_tensor_of(NULL, ONNX_FLOAT, 1, DIMS(1), &(float){2}, 4);
 	int64_t side = 1 << 18;
@@ -338,7 +338,7 @@ Test(onnx_fold, fills)
 }
 
 /* A few hundred bytes that ask for terabytes of work: what is over the limits stays a node, and loading is quick. */
-Test(onnx_fold, limits)
+Test(onnx_fold, nodes_over_the_limits_stay)
 {
 	struct onnx_writer g = {0};
 	onnx_put_int64s(&g, "large", 2, DIMS(1 << 20, 1 << 20));
@@ -359,7 +359,7 @@ Test(onnx_fold, limits)
 }
 
 /* Views that change nothing go, also at the ends of the network; the outputs keep their names. */
-Test(onnx_fold, trivial_views)
+Test(onnx_fold, views_that_change_nothing_go)
 {
 	static const char *const edges[][3] = {{"x", "a", "y"}, {"x", "y", NULL}};
 	for (int variant = 0; variant < 2; variant++) {
@@ -401,7 +401,7 @@ static struct onnx_writer batch_model(int64_t batch, int64_t first)
 	return onnx_model(&g, 13);
 }
 
-Test(onnx_fold, batch)
+Test(onnx_fold, the_batch_follows_what_is_asked_for)
 {
 	for (int64_t declared = -2; declared <= 1; declared++)
 		for (int64_t batch = 0; batch <= 5; batch++) {
@@ -430,7 +430,7 @@ Test(onnx_fold, batch)
 }
 
 /* Inputs whose values the caller knows become constants; an unknown name or another type is refused. */
-Test(onnx_fold, known_inputs)
+Test(onnx_fold, inputs_whose_values_are_given_become_constants)
 {
 	struct onnx_writer g = {0};
 	struct npl_graph *graph;
@@ -489,7 +489,7 @@ Test(onnx_fold, what_counts_as_parameter)
 
 /* A BatchNormalization that lists the statistics of training after its result is the one without them where nobody
  * reads these, and refused where somebody does. */
-Test(onnx_fold, unread_statistics)
+Test(onnx_fold, unread_statistics_of_training_are_left_out)
 {
 	static const char *const outs[] = {"y", "y m v", "y m v sm sv", "y - - sm sv"};
 	for (int opset = 8; opset <= 14; opset += 3)

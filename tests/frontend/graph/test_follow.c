@@ -113,16 +113,16 @@ static int64_t differing(const struct follow *f, int v, const struct npl_tensor 
 {
 	const int64_t distance = f->distance[v];
 	const size_t size = npl_dtype_size(a->dtype);
-	int64_t n_found = 0;
+	int64_t n_different = 0;
 	for (int64_t i = 0, n = npl_tensor_count(a); i < n; i++) {
 		const int64_t sample = distance ? i / distance % BATCH : -1;
 		const int64_t to = distance ? i + ((sample + turned) % BATCH - sample) * distance : i;
 		const void *before = (const char *)a->data + (size_t)i * size,
 			   *after = (const char *)b->data + (size_t)to * size;
 		if (sample < 0 || sample != changed)
-			n_found += memcmp(before, after, size) && !both_nan(a->dtype, before, after);
+			n_different += memcmp(before, after, size) && !both_nan(a->dtype, before, after);
 	}
-	return n_found;
+	return n_different;
 }
 
 static void free_values(struct net *net, struct npl_tensor *values)

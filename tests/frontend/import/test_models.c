@@ -84,7 +84,7 @@ Test(models, published_parameters_and_macs)
 }
 
 /* Elements that nodes make: of LeNet-5 layer by layer, its Flatten none; in proportion to the batch. */
-Test(models, activations)
+Test(models, activations_are_the_elements_that_nodes_make)
 {
 	struct npl_arena arena = {0};
 	struct npl_model_files files;
@@ -99,7 +99,7 @@ Test(models, activations)
 }
 
 /* The table of models/README.md has the activations that `npulab models` shows. */
-Test(models, readme)
+Test(models, the_readme_s_activations_are_those_shown)
 {
 	struct npl_arena arena = {0};
 	struct npl_model_files files;
@@ -122,7 +122,7 @@ Test(models, readme)
 	npl_arena_free(&arena);
 }
 
-Test(models, timing_only)
+Test(models, every_model_runs_without_its_values)
 {
 	for (size_t i = 0; i < NETWORKS; i++) {
 		const struct network *net = &networks[i];
@@ -226,7 +226,7 @@ Test(models, the_script_made_them)
 	shipped_check_made("models/make_networks.py", names, NETWORKS);
 }
 
-Test(models, listed)
+Test(models, every_model_is_listed)
 {
 	json_t *root = cli_json(&(struct cli_run_options){0}, "models", "--json", "-"), *entry;
 	size_t i, n_found = 0;

@@ -100,7 +100,7 @@ static int read_dims(const char *text, struct npl_dim *dims, char (*names)[16])
 	return n;
 }
 
-Test(onnx_dims, sources)
+Test(onnx_dims, dimensions_come_from_options_files_and_batch)
 {
 	for (size_t i = 0; i < sizeof dims_cases / sizeof dims_cases[0]; i++) {
 		const struct dims_case *c = &dims_cases[i];
@@ -126,7 +126,7 @@ Test(onnx_dims, sources)
 }
 
 /* Shapes that are given bind every open dimension; two that disagree are refused. */
-Test(onnx_dims, given)
+Test(onnx_dims, shapes_that_are_given_bind_open_dimensions)
 {
 	struct onnx_writer model = two_inputs("N S", "S 4");
 	const struct npl_tensor good[2] = {{.name = "y", .shape = npl_shape_of(2, 6, 4)},
@@ -172,7 +172,7 @@ static void write_array(const char *folder, const char *name, int64_t rows, int6
 	npl_tensor_free(&t);
 }
 
-Test(onnx_dims, command)
+Test(onnx_dims, inputs_are_given_by_name_in_any_order)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -225,7 +225,7 @@ Test(onnx_dims, command)
 }
 
 /* NaN and infinite weights are named and counted, on standard error and in JSON; the network runs all the same. */
-Test(onnx_dims, warnings)
+Test(onnx_dims, weights_that_are_not_finite_are_counted)
 {
 	char folder[CLI_PATH];
 	struct onnx_writer g = {0}, fill = {0}, attrs = {0};
@@ -290,7 +290,7 @@ Test(onnx_dims, warnings)
 }
 
 /* Random inputs that pick rows stay within the rows; bytes use their range; masks are 0 and 1. */
-Test(onnx_dims, random_inputs)
+Test(onnx_dims, random_inputs_stay_within_their_use)
 {
 	enum { N = 4000 };
 	static const struct {
@@ -321,7 +321,7 @@ Test(onnx_dims, random_inputs)
 }
 
 /* ids -> Unsqueeze -> Gather(table of 10 rows): where there is a Gather, its indices are rows of the smallest table. */
-Test(onnx_dims, random_rows)
+Test(onnx_dims, random_indices_are_rows_of_the_smallest_table)
 {
 	struct onnx_writer g = {0};
 	float table[30] = {0};

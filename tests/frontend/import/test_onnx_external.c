@@ -72,7 +72,7 @@ static void evaluate(struct npl_graph *graph, float y[6])
 	npl_tensor_free(&out);
 }
 
-Test(onnx_external, values)
+Test(onnx_external, external_weights_have_their_values)
 {
 	/* aligned, not aligned (copied), both from one file, without offset and length, tied, through a link in the
 	 * folder */
@@ -119,7 +119,7 @@ Test(onnx_external, values)
 }
 
 /* Tied weights share their bytes. */
-Test(onnx_external, tied)
+Test(onnx_external, tied_weights_share_their_bytes)
 {
 	char folder[CLI_PATH];
 	struct onnx_writer g = {0};
@@ -139,7 +139,7 @@ Test(onnx_external, tied)
 }
 
 /* The model's identity is that of all its bytes: those of the file, then of each file that it names, once. */
-Test(onnx_external, hash)
+Test(onnx_external, the_hash_is_that_of_all_files)
 {
 	char folder[CLI_PATH], expected[NPL_SHA256_HEX], before[NPL_SHA256_HEX];
 	struct npl_file file;
@@ -174,7 +174,7 @@ Test(onnx_external, hash)
 	cli_remove_folder(folder);
 }
 
-Test(onnx_external, refusals)
+Test(onnx_external, locations_outside_of_the_folder_are_refused)
 {
 	static const struct {
 		const char *location, *offset, *length, *expected;
@@ -228,7 +228,7 @@ Test(onnx_external, refusals)
 }
 
 /* Ranges that overlap without being the same, entries given twice, and elements given here and there. */
-Test(onnx_external, nonsense)
+Test(onnx_external, overlapping_and_repeated_entries_are_refused)
 {
 	char folder[CLI_PATH];
 	struct npl_graph *graph;
@@ -262,7 +262,7 @@ Test(onnx_external, nonsense)
 }
 
 /* A model beside which the program runs: its folder is the current one. */
-Test(onnx_external, beside)
+Test(onnx_external, a_model_in_the_current_folder_finds_its_weights)
 {
 	char folder[CLI_PATH];
 	struct onnx_writer g = {0};

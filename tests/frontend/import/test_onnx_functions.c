@@ -125,7 +125,7 @@ static const struct npl_value *input_of(const struct npl_graph *graph, int node,
 }
 
 /* Calls of calls: nodes and values are named by the path to them, once more with a number where a name is taken. */
-Test(onnx_functions, names)
+Test(onnx_functions, nodes_are_named_by_the_path_to_them)
 {
 	static const char *const names[] = {"one/Relu_0", "one/inner/neg", "two/Relu_0",     "two/inner/neg",
 					    "last",       "two/Relu_0#2",  "two/inner/neg#2"};
@@ -149,7 +149,7 @@ Test(onnx_functions, names)
 
 /* Overloads are functions of their own; a function may be called before and after the file defines it, and one that
  * nobody calls may hold what npulab does not know. */
-Test(onnx_functions, overloads)
+Test(onnx_functions, overloads_are_functions_of_their_own)
 {
 	static const char *const names[] = {"a/n", "b/n"};
 	struct onnx_writer g = {0}, f[3] = {function_of("F", "", "a", "b"), function_of("F", "other", "a", "b"),
@@ -178,7 +178,7 @@ Test(onnx_functions, hides_an_operator_of_its_name)
 
 /* Each node means the operators of its own function's version: Softmax is along the last axis from opset 13 on, before
  * over all dimensions from 1 on. A function that imports none has the model's. */
-Test(onnx_functions, versions)
+Test(onnx_functions, a_node_means_its_function_s_version)
 {
 	static const char *const names[] = {"main", "a/n", "b/n"};
 	struct onnx_writer g = {0}, f[2] = {function_of("Old", "", "a", "b"), function_of("Same", "", "a", "b")};
@@ -199,7 +199,7 @@ Test(onnx_functions, versions)
 }
 
 /* An attribute's value is the call's, else the function's default, else the operator's; through two functions too. */
-Test(onnx_functions, attributes)
+Test(onnx_functions, an_attribute_is_the_call_s_then_the_default)
 {
 	static const char *const names[] = {"given/inner/soft", "default/inner/soft", "none/inner/soft"};
 	for (int with_default = 0; with_default < 2; with_default++) {
@@ -231,7 +231,7 @@ Test(onnx_functions, attributes)
 
 /* Inputs that the call leaves out, at the end or by an empty name, are absent in the body; outputs that it leaves out
  * are not made where the operator need not; an output that is an input is a copy. */
-Test(onnx_functions, absent)
+Test(onnx_functions, inputs_left_out_are_absent_in_the_body)
 {
 	struct onnx_writer g = {0}, f[2] = {function_of("Limit", "", "a low high", "b"),
 					    function_of("Pool", "", "a", "b index a")};
@@ -343,7 +343,7 @@ static void needs_what_is_absent(struct onnx_writer *f)
 	put_body(f, "Add", "n", "a missing", "b", NULL);
 }
 
-Test(onnx_functions, refusals)
+Test(onnx_functions, wrong_functions_are_refused)
 {
 	static const struct {
 		void (*build)(struct onnx_writer *f);
@@ -371,7 +371,7 @@ Test(onnx_functions, refusals)
 	}
 }
 
-Test(onnx_functions, wrong_calls)
+Test(onnx_functions, wrong_calls_are_refused)
 {
 	static const struct {
 		const char *inputs, *outputs, *attribute;
@@ -434,7 +434,7 @@ static struct onnx_writer tower(int levels, int times)
 }
 
 /* What would become too much is refused before it is made: 2^63 nodes, and a chain of calls that is too deep. */
-Test(onnx_functions, too_much)
+Test(onnx_functions, what_grows_too_large_is_refused_before)
 {
 	struct npl_graph *graph;
 	struct npl_err err;
@@ -451,7 +451,7 @@ Test(onnx_functions, too_much)
 }
 
 /* Names of 60 kB in a function that is called ten thousand times: the memory for them is limited as well. */
-Test(onnx_functions, long_names)
+Test(onnx_functions, memory_for_names_is_limited)
 {
 	enum { LENGTH = 60000, CALLS = 10000 };
 	char *name = malloc(LENGTH + 1), in[16], out[16], call[16];

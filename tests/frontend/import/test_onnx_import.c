@@ -19,7 +19,7 @@ static int load_bytes(const struct onnx_writer *model, const struct npl_load_opt
 }
 
 /* Numbers have at most 64 bits in at most ten bytes; field 0, groups and lengths past the end are refused. */
-Test(onnx_import, wire)
+Test(onnx_import, malformed_bytes_are_refused)
 {
 	static const struct {
 		const char *bytes;
@@ -58,7 +58,7 @@ Test(onnx_import, wire)
 }
 
 /* A file in any order comes out sorted, as little changed as can be; one in order keeps its order. */
-Test(onnx_import, sorting)
+Test(onnx_import, a_file_in_any_order_is_sorted)
 {
 	static const char *const expected[] = {"a", "b", "c", "d", "e"};
 	for (int round = 0; round < 2; round++) {
@@ -132,7 +132,7 @@ Test(onnx_import, names_and_dead_nodes)
 
 /* An initialiser that is listed as input too is no input; a float tensor is used in place when its bytes are aligned
  * for it and copied when they are not; every encoding gives the same values. */
-Test(onnx_import, initialisers)
+Test(onnx_import, an_initialiser_is_no_input)
 {
 	static const float expected[3] = {1.5f, -2.0f, 3.25f};
 	for (int form = 0; form < 3; form++)
@@ -173,7 +173,7 @@ Test(onnx_import, initialisers)
 
 /* An output is what the nodes make of it; a file that says something else of its type or shape gets a warning, unless
  * what it says is open or speaks of another batch. */
-Test(onnx_import, declared_outputs)
+Test(onnx_import, a_wrong_declaration_of_an_output_gets_a_warning)
 {
 	static const struct {
 		int type, rank;
@@ -239,7 +239,7 @@ Test(onnx_import, lists_of_strings)
 }
 
 /* Integers of every width, as lists and as raw bytes. */
-Test(onnx_import, integer_tensors)
+Test(onnx_import, integers_of_every_width_are_read)
 {
 	static const struct {
 		int type, size, field;
@@ -272,10 +272,10 @@ Test(onnx_import, integer_tensors)
 			cr_assert_eq(graph->folded_constants, 1);
 			const unsigned char *data = npl_value_data(graph, &graph->value[graph->output[0]], &err);
 			for (int i = 0; i < 2; i++) {
-				int64_t n_found = 0;
-				memcpy(&n_found, data + i * kinds[k].size, (size_t)kinds[k].size);
+				int64_t imported = 0;
+				memcpy(&imported, data + i * kinds[k].size, (size_t)kinds[k].size);
 				int unused_bits = 64 - 8 * kinds[k].size;
-				cr_assert_eq(n_found, (int64_t)((uint64_t)v[i] << unused_bits >> unused_bits));
+				cr_assert_eq(imported, (int64_t)((uint64_t)v[i] << unused_bits >> unused_bits));
 			}
 			npl_graph_free(graph);
 			onnx_writer_free(&model);

@@ -164,23 +164,23 @@ Test(onnx_page, refusals_are_tried)
 		on_page += strncmp(end - 6, " | - |", 6) != 0;
 	}
 	for (size_t i = 0; i < ROWS; i++) {
-		char begin[64], output[128];
+		char begin[64], row_end[128];
 		if (!table[i].refused)
 			continue;
 		tried++;
 		snprintf(begin, sizeof begin, "\n| %s |", table[i].op);
-		snprintf(output, sizeof output, " | %s |\n", table[i].refused);
+		snprintf(row_end, sizeof row_end, " | %s |\n", table[i].refused);
 		const char *there = strstr(page, begin), *end = there ? strchr(there + 1, '\n') : NULL;
-		const size_t n = strlen(output);
-		cr_expect(end && !strncmp(end + 1 - n, output, n), "the page's row of %s does not end with%s",
-			  table[i].op, output);
+		const size_t n = strlen(row_end);
+		cr_expect(end && !strncmp(end + 1 - n, row_end, n), "the page's row of %s does not end with%s",
+			  table[i].op, row_end);
 	}
 	cr_expect_eq(on_page, tried, "the page has %zu refusals, %zu are tried here", on_page, tried);
 	free(page);
 }
 
 /* The list of element types has those that tensors have, and no other. */
-Test(onnx_page, element_types)
+Test(onnx_page, the_page_lists_the_types_that_tensors_have)
 {
 	char *page = read_page();
 	char *list = strstr(page, "Allowed are"), *end = list ? strstr(list, "; each operator") : NULL;

@@ -48,7 +48,7 @@ static const char *compare(const struct npl_tensor *found, const struct npl_tens
 }
 
 /* mnist-8: the trained network gives the outputs delivered with it, folded or not. */
-Test(onnx_real, mnist)
+Test(onnx_real, mnist_8_gives_the_outputs_delivered_with_it)
 {
 	if (access(MODELS "/mnist-8/model.onnx", R_OK))
 		cr_skip("no " MODELS "/mnist-8");
@@ -75,7 +75,7 @@ Test(onnx_real, mnist)
 }
 
 /* mnist-8 at batch 3: three copies of one digit give three times its output. */
-Test(onnx_real, mnist_batch)
+Test(onnx_real, a_batch_of_three_gives_three_times_the_output)
 {
 	if (access(MODELS "/mnist-8/model.onnx", R_OK))
 		cr_skip("no " MODELS "/mnist-8");
@@ -118,7 +118,7 @@ static const struct {
 	{"light_squeezenet", 0.35, 1.235, 0.01, 65, 0},
 };
 
-Test(onnx_real, topologies)
+Test(onnx_real, light_models_have_their_published_counts)
 {
 	if (access(MODELS "/light/light_resnet50.onnx", R_OK))
 		cr_skip("no " MODELS "/light");

@@ -422,7 +422,7 @@ static void expect_refusal(const struct onnx_writer *model, const struct npl_loa
 }
 
 /* Each wrong graph is refused, naming the file and the culprit. */
-Test(onnx_refusals, refusals)
+Test(onnx_refusals, wrong_graphs_are_refused_with_their_culprit)
 {
 	for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
 		struct onnx_writer g = {0};
@@ -434,7 +434,7 @@ Test(onnx_refusals, refusals)
 }
 
 /* Versions outside 6..23, or none, or two, are refused; those within load. */
-Test(onnx_refusals, versions)
+Test(onnx_refusals, only_supported_versions_load)
 {
 	for (int64_t opset = 0; opset <= 26; opset++) {
 		struct onnx_writer g = {0};
@@ -530,7 +530,7 @@ Test(onnx_refusals, foreign_operators_and_types_are_refused_by_name)
 
 /* Every proper prefix of a model is refused or is a model without its end; no byte outside it is read (the copy is
  * exactly as large as the prefix, so the address sanitizer would see). */
-Test(onnx_refusals, truncated)
+Test(onnx_refusals, no_byte_outside_of_a_prefix_is_read)
 {
 	struct onnx_writer g = {0}, attrs = {0};
 	onnx_put_floats(&g, "w", 4, DIMS(2, 1, 3, 3), (float[18]){1});
@@ -551,7 +551,7 @@ Test(onnx_refusals, truncated)
 
 /* Length-delimited fields nested in each other, thousands deep, cost neither stack nor time: an unknown one is
  * stepped over, a subgraph is refused where it begins. */
-Test(onnx_refusals, nested)
+Test(onnx_refusals, deep_nesting_costs_neither_stack_nor_time)
 {
 	for (int field = 1; field <= 30; field++) {
 		struct onnx_writer inner = {0};
@@ -566,7 +566,7 @@ Test(onnx_refusals, nested)
 }
 
 /* The file itself: missing, a directory, a device, empty, a text, random bytes. */
-Test(onnx_refusals, files)
+Test(onnx_refusals, files_that_are_no_models_are_refused)
 {
 	char dir[] = "/tmp/npl_import_XXXXXX", path[64], fifo[64];
 	static const char *const texts[] = {"", "hello, world\n", "\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "\x08\x07",

@@ -36,7 +36,7 @@ static void put_axes(struct onnx_writer *g, const char *op, const char *in, cons
 }
 
 /* x.view(x.size(0), x.size(1) * x.size(2), -1), as PyTorch exports it. */
-Test(onnx_shapes, exported_view)
+Test(onnx_shapes, a_view_exported_by_pytorch_has_its_shape)
 {
 	for (int64_t batch = 0; batch <= 6; batch += 3)
 		for (int64_t exported = -1; exported <= 2; exported += 3) { /* symbolic; fixed at 2 */
@@ -157,7 +157,7 @@ Test(onnx_shapes, made_like_an_input)
 	onnx_writer_free(&model);
 }
 
-Test(onnx_shapes, einsum_counts)
+Test(onnx_shapes, einsum_counts_its_macs)
 {
 	struct onnx_writer g = {0}, a = {0}, v = {0};
 	onnx_put_input(&g, "q", ONNX_FLOAT, 4, DIMS(2, 3, 5, 7));

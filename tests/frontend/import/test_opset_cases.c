@@ -63,7 +63,7 @@ static struct npl_conformance run_cases(const struct families *f, struct npl_dev
 	return c;
 }
 
-Test(opset_cases, reference)
+Test(opset_cases, the_reference_passes_the_cases_of_every_opset)
 {
 	struct families f = make_cases();
 	struct npl_conformance c = run_cases(&f, NULL);
@@ -72,7 +72,7 @@ Test(opset_cases, reference)
 	free_cases(&f);
 }
 
-Test(opset_cases, cpu)
+Test(opset_cases, the_cpu_passes_the_cases_of_every_opset)
 {
 	struct families f = make_cases();
 	struct npl_device *device;

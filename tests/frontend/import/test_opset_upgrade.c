@@ -100,7 +100,7 @@ Test(opset_upgrade, same_light_network)
 	check_networks("../shared/models/light/light_", light, sizeof light / sizeof light[0]);
 }
 
-Test(opset_upgrade, same_bits)
+Test(opset_upgrade, upgraded_models_give_the_same_bits)
 {
 	static const char *const run[] = {"digits", "lenet5", "lstm_lm", "mlp1"};
 	char folder[CLI_PATH], path[CLI_PATH], model[2 * CLI_PATH], old[1024], new[1024];

@@ -54,7 +54,7 @@ static struct npl_tensor random_tensor(uint64_t *rng)
 }
 
 /* Both formats give back type, shape and bits. */
-Test(tensor_file, round_trip)
+Test(tensor_file, both_formats_give_back_type_shape_and_bits)
 {
 	static const int onnx_type[NPL_DTYPES] = {ONNX_FLOAT,  ONNX_DOUBLE,  ONNX_INT8,    ONNX_UINT8,  ONNX_INT16,
 						  ONNX_INT32,  ONNX_INT64,   ONNX_BOOL,    ONNX_UINT16, ONNX_UINT32,
@@ -95,7 +95,7 @@ Test(tensor_file, round_trip)
 static const char numpy_header[] = "\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 2), }"
 				   "                                                          \n";
 
-Test(tensor_file, numpy_bytes)
+Test(tensor_file, the_bytes_written_are_numpy_s)
 {
 	static const float values[4] = {1.5f, -2, 0, 3};
 	char dir[64], path[96], bytes[512];
@@ -144,7 +144,7 @@ static int load_text(const char *text, size_t data, struct npl_err *err)
 	return rc;
 }
 
-Test(tensor_file, npy_headers)
+Test(tensor_file, headers_are_read_as_numpy_reads_them)
 {
 	static const struct {
 		const char *text;
@@ -202,7 +202,7 @@ Test(tensor_file, npy_headers)
 }
 
 /* Every proper prefix of either format is refused, read from a copy of exactly that size. */
-Test(tensor_file, truncated)
+Test(tensor_file, every_prefix_is_refused)
 {
 	struct onnx_writer npy = {0}, pb = onnx_tensor_of("t", ONNX_INT16, 2, DIMS(2, 3), "0123456789ab", 12);
 	onnx_put_raw(&npy, numpy_header, 128);
@@ -236,7 +236,7 @@ static void expect_failure(const char *path, const char *expected)
 }
 
 /* Files that cannot be read or written: one line with the path, the right code, nothing left behind. */
-Test(tensor_file, bad_paths)
+Test(tensor_file, files_that_cannot_be_opened_are_named)
 {
 	char dir[64], path[96], other[96];
 	struct npl_tensor t = {.dtype = NPL_U8, .shape = npl_shape_of(1, 4), .data = (void *)"abcd"};
@@ -264,7 +264,7 @@ Test(tensor_file, bad_paths)
 
 /* The disk is full half-way (a limit on file sizes stands for it): the old file stays as it was, no temporary is
  * left. */
-Test(tensor_file, failed_write)
+Test(tensor_file, a_full_disk_leaves_the_old_file)
 {
 	char dir[64], path[96];
 	struct npl_tensor small = {.dtype = NPL_U8, .shape = npl_shape_of(1, 4), .data = (void *)"abcd"}, restored;
@@ -294,7 +294,7 @@ Test(tensor_file, failed_write)
 }
 
 /* FIPS 180-4's examples, in one piece and in many. */
-Test(tensor_file, sha256)
+Test(tensor_file, hashes_are_those_of_fips_180_4)
 {
 	static const char *const cases[][2] = {
 		{"", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"},

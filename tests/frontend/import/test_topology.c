@@ -36,7 +36,7 @@ static struct npl_graph *load(const char *folder, const char *text, int64_t batc
 }
 
 /* The products of layer counts, and their sum. */
-Test(topology, alexnet)
+Test(topology, counts_of_alexnet_are_worked_by_hand)
 {
 	static const uint64_t macs[] = {55 * 55 * 96 * 11 * 11 * 3ull,
 					27 * 27 * 256 * 5 * 5 * 96ull,
@@ -71,7 +71,7 @@ Test(topology, alexnet)
 }
 
 /* Random rows: shapes and counts as SCALE-Sim's formulas have them, written here once more in floating point. */
-Test(topology, random_rows)
+Test(topology, counts_follow_scale_sim_s_formulas)
 {
 	uint64_t rng = 42;
 	char folder[CLI_PATH];
@@ -121,7 +121,7 @@ Test(topology, random_rows)
 
 /* Products with their values: outputs of layers on the same input differ by their own weights only, which are the same
  * in every run and of the deviation promised. */
-Test(topology, products)
+Test(topology, layers_on_one_input_differ_by_their_weights)
 {
 	char folder[CLI_PATH];
 	struct npl_err err;
@@ -238,7 +238,7 @@ Test(topology, names_of_columns)
 }
 
 /* What is after the known columns: the stride of the width, a batch of one, a ratio and a number of products. */
-Test(topology, columns_behind)
+Test(topology, further_columns_are_read)
 {
 	static const struct {
 		const char *text;
@@ -265,7 +265,7 @@ Test(topology, columns_behind)
 	cli_remove_folder(folder);
 }
 
-Test(topology, refusals)
+Test(topology, wrong_files_are_refused_by_line)
 {
 	static const struct {
 		const char *expected, *text;

@@ -195,9 +195,11 @@ Test(model_quant, readers_of_floats_get_floats)
 
 Test(model_quant, joined_and_multiplied_values_have_each_their_own)
 {
-	check("QuantizeLinear q x s z\nDequantizeLinear d q s z\nDequantizeLinear e b t z\nConcat y d e\nQuantizeLinear p y t i",
+	check("QuantizeLinear q x s z\nDequantizeLinear d q s z\nDequantizeLinear e b t z\nConcat y d e\n"
+	      "QuantizeLinear p y t i",
 	      "p", "x=q(0.5,7)! d=q(0.5,7) e=b(0.25,7) y=p(0.25,-3)! +q -d -e +p");
-	check("QuantizeLinear q x s z\nDequantizeLinear d q s z\nDequantizeLinear e b t z\nMatMul y d e\nQuantizeLinear p y t i",
+	check("QuantizeLinear q x s z\nDequantizeLinear d q s z\nDequantizeLinear e b t z\nMatMul y d e\n"
+	      "QuantizeLinear p y t i",
 	      "p", "x=q(0.5,7)! d=q(0.5,7) e=b(0.25,7) y=p(0.25,-3)! +q -d -e +p");
 }
 
@@ -251,11 +253,11 @@ Test(model_quant, what_the_model_gives_and_wants_as_integers)
 	for (size_t k = 0; k < sizeof name / sizeof *name; k++)
 		cr_expect_eq(npl_model_quant_is_given(&f.quants, value_of(&f, name[k])), given[k], "%s", name[k]);
 	static const char *const made[] = {"m", "g", "o", "y"};
-	static const bool output[] = {true, false, true, true};
+	static const bool is_wanted[] = {true, false, true, true};
 	for (size_t k = 0; k < sizeof made / sizeof *made; k++) {
 		const int v = value_of(&f, made[k]);
 		const struct npl_node *node = &f.graph->node[f.graph->value[v].producer];
-		cr_expect_eq(npl_model_quant_is_wanted(&f.quants, node, v), output[k], "%s", made[k]);
+		cr_expect_eq(npl_model_quant_is_wanted(&f.quants, node, v), is_wanted[k], "%s", made[k]);
 	}
 	release(&f);
 }

@@ -44,7 +44,7 @@ static int32_t value_at(const struct npl_tensor *t, int64_t i)
 				    : ((int16_t *)t->data)[i];
 }
 
-Test(quantise, int8_ranges)
+Test(quantise, ranges_include_zero)
 {
 	static const struct {
 		struct npl_range range;
@@ -75,7 +75,7 @@ Test(quantise, int8_ranges)
 }
 
 /* Any range: zero is exact, the ends are inside half a step, and what lies between comes back within half a step. */
-Test(quantise, round_trip)
+Test(quantise, values_come_back_within_half_a_step)
 {
 	uint64_t rng = SEED;
 	enum { VALUES = 64 };
@@ -275,7 +275,7 @@ Test(quantise, what_is_no_number)
 		}
 }
 
-Test(quantise, bias)
+Test(quantise, a_bias_is_rounded_and_saturates)
 {
 	float data[] = {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 100, 3e9f, -3e9f, 2147483648.0f, -2147483648.0f};
 	static const int32_t expected[] = {0, 2, 2, 0, -2, 100, INT32_MAX, INT32_MIN, INT32_MAX, INT32_MIN};

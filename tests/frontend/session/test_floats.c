@@ -35,7 +35,7 @@ static void put_recurrent(struct onnx_writer *g, uint64_t *rng, const char *op, 
 }
 
 /* x (5,2,8) -> three recurrent layers, of whose results the first and the last are read: no integer comes between. */
-Test(session_floats, recurrent_layers)
+Test(session_floats, recurrent_layers_stay_in_floats)
 {
 	static const char *const ops[] = {"LSTM", "GRU", "RNN"};
 	struct npl_device *device = cpu_int8();

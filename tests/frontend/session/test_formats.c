@@ -236,7 +236,7 @@ Test(session_formats, rows_tell_what_their_integers_stand_for)
 }
 
 /* An infinity is the greatest value that the format has. */
-Test(session_formats, infinities_saturate)
+Test(session_formats, an_infinity_becomes_the_greatest_value)
 {
 	static const char *const names[] = {"tpu_v1", "diannao"};
 	for (int i = 0; i < 20; i++) {
@@ -266,14 +266,14 @@ Test(session_formats, infinities_saturate)
 }
 
 /* x (2,6) -> op with weights of which one is bad -> y; the bias too where the operator has one. */
-static struct net make_bad(const char *op, const char *position, float bad)
+static struct net make_bad(const char *op, const char *constant, float bad)
 {
 	struct onnx_writer g = {0};
 	uint64_t rng = 77;
 	bool is_conv = !strcmp(op, "Conv");
 	int64_t dims[4] = {is_conv ? 4 : 6, is_conv ? 6 : 4, 1, 1}, bias = 4;
 	float *w = random_floats(&rng, 24), *b = random_floats(&rng, 4);
-	*(strcmp(position, "the_weight") ? b + 2 : w + 17) = bad;
+	*(strcmp(constant, "the_weight") ? b + 2 : w + 17) = bad;
 	onnx_put_input(&g, "x", ONNX_FLOAT, is_conv ? 4 : 2, (int64_t[]){2, 6, 1, 1});
 	onnx_put_floats(&g, "the_weight", is_conv ? 4 : 2, dims, w);
 	onnx_put_floats(&g, "the_bias", 1, &bias, b);

@@ -52,7 +52,7 @@ static struct net make_cell(uint64_t *rng)
 	return make_net(&g, rng);
 }
 
-Test(session_integer, lstm_cell)
+Test(session_integer, the_functions_of_a_cell_run_in_integers)
 {
 	static const struct {
 		const char *precision;
@@ -242,7 +242,7 @@ Test(session_integer, split_is_slices)
 }
 
 /* Scales of the format: symmetric 16 bits over the range; weights of 8 bits per channel. */
-Test(session_integer, format_8x16)
+Test(session_integer, scales_of_8x16_are_symmetric)
 {
 	uint64_t rng = 11;
 	for (int i = 0; i < 200; i++) {

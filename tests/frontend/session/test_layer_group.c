@@ -310,7 +310,7 @@ static void check_net(struct net *net, struct machines *m, uint64_t seed, struct
 	free_outcome(net, &o);
 }
 
-Test(session_layer_group, random_networks)
+Test(session_layer_group, random_networks_equal_the_rule)
 {
 	static const char *const buffers[] = {"1000000", "2000", "900", "400"}, *const cells[] = {"16", "7"};
 	struct counted n = {0};
@@ -330,7 +330,7 @@ Test(session_layer_group, random_networks)
 }
 
 /* The processor's own 8-bit kernels, on what they do by the rule: any layer group equals them. */
-Test(session_layer_group, equals_cpu)
+Test(session_layer_group, layer_groups_equal_the_cpu_s_kernels)
 {
 	struct npl_device *device[] = {open_machine("100000", "16", "fast"), open_set("cpu", "precision=int8")};
 	int compared = 0;
@@ -383,7 +383,7 @@ static struct net make_views(uint64_t *rng)
 
 /* Views before, in and after a layer group cost nothing, and what is seen twice is moved and converted once. The pool
  * is done in the convolution's pass; together the layers take less time than each alone. */
-Test(session_layer_group, views)
+Test(session_layer_group, views_in_a_layer_group_cost_nothing)
 {
 	enum { X = 2 * 3 * 6 * 4, P = 2 * 12 * 6, Y = 2 * 10 };
 	static const char *const views[] = {"before", "within", "behind"};

@@ -199,7 +199,7 @@ Test(session_lrn, rules_place_lrn_beside_other_devices)
 }
 
 /* Both normalisations of AlexNet's shapes. Its weights are all alike, so what comes out says nothing of accuracy. */
-Test(session_lrn, light_alexnet)
+Test(session_lrn, both_normalisations_of_alexnet_run)
 {
 	static const char path[] = "../shared/models/light/light_bvlc_alexnet.onnx";
 	if (access(path, R_OK))

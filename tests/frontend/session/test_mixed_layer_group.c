@@ -115,13 +115,13 @@ static void check_device(const char *name, int n_sets, const char *const *sets)
 	cr_assert_gt(saturations, 50);
 }
 
-Test(mixed_layer_group, cpu)
+Test(mixed_layer_group, mixed_groups_run_right_on_the_cpu)
 {
 	static const char *const sets[] = {"precision=int8", "threads=2"};
 	check_device("cpu", 2, sets);
 }
 
-Test(mixed_layer_group, cuda)
+Test(mixed_layer_group, mixed_groups_run_right_on_cuda)
 {
 	static const char *const sets[] = {"precision=int8"};
 	check_device("cuda", 1, sets);

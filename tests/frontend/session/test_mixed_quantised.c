@@ -221,8 +221,8 @@ static void draw_detour(struct drawing *d)
 	if (!x || !*x->quant)
 		return;
 	struct value *real = add_value(d, false), *aside = add_value(d, false), *again = add_value(d, true),
-		     *n_taken = add_value(d, false), *made = add_value(d, false), *back = add_value(d, false);
-	aside->elsewhere = again->elsewhere = n_taken->elsewhere = made->elsewhere = true;
+		     *dequantised = add_value(d, false), *made = add_value(d, false), *back = add_value(d, false);
+	aside->elsewhere = again->elsewhere = dequantised->elsewhere = made->elsewhere = true;
 	snprintf(in, sizeof in, "%s %s_s %s_z", x->name, x->quant, x->quant);
 	put(d, "DequantizeLinear", in, real, NULL);
 	snprintf(in, sizeof in, "%s aside", real->name);
@@ -235,11 +235,11 @@ static void draw_detour(struct drawing *d)
 	snprintf(in, sizeof in, "%s %s_s %s_z", aside->name, quant, quant);
 	put(d, "QuantizeLinear", in, again, NULL);
 	snprintf(in, sizeof in, "%s %s_s %s_z", again->name, quant, quant);
-	put(d, "DequantizeLinear", in, n_taken, NULL);
+	put(d, "DequantizeLinear", in, dequantised, NULL);
 	const char *op = ops[test_range(&d->rng, 0, 3)];
 	if (!strcmp(op, "Transpose"))
 		onnx_put_attr_ints(&attrs, "perm", 3, (int64_t[]){2, 0, 1});
-	put(d, op, n_taken->name, made, &attrs);
+	put(d, op, dequantised->name, made, &attrs);
 	snprintf(in, sizeof in, "%s shape", made->name);
 	put(d, "Reshape", in, back, NULL);
 }
@@ -295,9 +295,9 @@ static struct counts check_net(struct net *net, struct npl_device **device, int 
 	struct outcome single = run_with(net, options, subject);
 	check_same_outputs(net, together.out, single.out, subject);
 	for (int i = 0; i < net->graph->n_nodes; i++) {
-		const struct npl_layer_run *row = &together.run.layer[i], *want = &single.run.layer[i];
+		const struct npl_layer_run *row = &together.run.layer[i], *expected = &single.run.layer[i];
 		if (*row->output_sha256 || strcmp(row->ran_on, "tpu_v1")) /* which keeps some in its accumulators */
-			cr_assert_str_eq(row->output_sha256, want->output_sha256, "%s: %s", subject,
+			cr_assert_str_eq(row->output_sha256, expected->output_sha256, "%s: %s", subject,
 					 net->graph->node[i].name);
 	}
 	const uint64_t saturations = together.run.saturations, expected = single.run.saturations;

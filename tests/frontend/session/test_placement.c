@@ -11,7 +11,7 @@
 
 /* Rules, and where they put c1 Conv, r1 Relu, n1 LRN, p1 MaxPool, f1 Flatten, fc Gemm, sm Softmax: a letter each, the
  * devices in the order of their first rule, h the host. */
-Test(placement, placement_rules)
+Test(placement, rules_place_nodes_as_documented)
 {
 	static const struct {
 		const char *rules, *expected, *names;
@@ -24,7 +24,7 @@ Test(placement, placement_rules)
 		{"*=tpu_v1,*=cpu", "aaaaaaa", "tpu_v1 cpu"},                  /* nothing is left for the rest */
 		{"*=tpu_v1,/.*/=cpu", "aaaaaaa", "tpu_v1 cpu"},
 		{"Conv=host,Gemm=cpu,[CG]*=tpu_v1", "hhhhhah", "cpu tpu_v1"},
-		{"Conv=tpu_v1,*o*=cpu", "ahhbhhb", "tpu_v1 cpu"}, /* the first match wins */
+		{"Conv=tpu_v1,*o*=cpu", "ahhbhhb", "tpu_v1 cpu"}, /* the first devices wins */
 		{"Conv=host,*=tpu_v1", "haaaaaa", "tpu_v1"},
 		{"/^c1$/=diannao,Conv=tpu_v1", "ahhhhhh", "diannao tpu_v1"},
 		{"/1$/=diannao,*=cpu", "aaaaabb", "diannao cpu"},
@@ -41,15 +41,15 @@ Test(placement, placement_rules)
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
-		char match[SEQUENCE + 1] = "", names[100] = "";
+		char devices[SEQUENCE + 1] = "", names[100] = "";
 		cr_assert_eq(npl_placement_parse(net.graph, cases[i].rules, &arena, &placement, &err), 0, "%s: %s",
 			     cases[i].rules, err.msg);
 		for (int k = 0; k < SEQUENCE; k++)
-			match[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
+			devices[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
 		for (int k = 0; k < placement.n_names; k++)
 			snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k ? " " : "",
 				 placement.names[k]);
-		cr_assert_str_eq(match, cases[i].expected, "%s: %s", cases[i].rules, match);
+		cr_assert_str_eq(devices, cases[i].expected, "%s: %s", cases[i].rules, devices);
 		cr_assert_str_eq(names, cases[i].names, "%s: %s", cases[i].rules, names);
 		for (int k = 0; k < SEQUENCE; k++) {
 			const char *rule = placement.rule[k], *device = rule ? strrchr(rule, '=') + 1 : "host";
@@ -193,12 +193,12 @@ Test(placement, names_with_slashes)
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
-		char match[4] = "";
+		char devices[4] = "";
 		cr_assert_eq(npl_placement_parse(net.graph, cases[i].rules, &arena, &placement, &err), 0, "%s: %s",
 			     cases[i].rules, err.msg);
 		for (int k = 0; k < 3; k++)
-			match[k] = (char)('a' + placement.device[k]);
-		cr_assert_str_eq(match, cases[i].expected, "%s: %s", cases[i].rules, match);
+			devices[k] = (char)('a' + placement.device[k]);
+		cr_assert_str_eq(devices, cases[i].expected, "%s: %s", cases[i].rules, devices);
 		npl_arena_free(&arena);
 	}
 	free_net(&net);
@@ -245,7 +245,7 @@ Test(placement, rules_in_a_file)
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
-		char match[SEQUENCE + 1] = "", expected[300];
+		char devices[SEQUENCE + 1] = "", expected[300];
 		char *path = write_rules(cases[i].text, strlen(cases[i].text));
 		int rc = npl_placement_load(net.graph, path, &arena, &placement, &err);
 		if (cases[i].expected[0] == ':') {
@@ -255,8 +255,9 @@ Test(placement, rules_in_a_file)
 		} else {
 			cr_assert_eq(rc, 0, "%s: %s", cases[i].text, err.msg);
 			for (int k = 0; k < SEQUENCE; k++)
-				match[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
-			cr_assert_str_eq(match, cases[i].expected, "%s", cases[i].text);
+				devices[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h'
+										       : 'a' + placement.device[k]);
+			cr_assert_str_eq(devices, cases[i].expected, "%s", cases[i].text);
 		}
 		unlink(path);
 		npl_arena_free(&arena);
@@ -284,7 +285,7 @@ static float *tensor_file(const char *path, int64_t samples, int64_t each, uint6
 
 /* Samples are cut into batches and the last one filled with its last sample; an input without the batch in front is the
  * same for every batch; an output without it is no classifier's. */
-Test(placement, samples)
+Test(placement, the_last_batch_repeats_the_last_sample)
 {
 	uint64_t rng = 10;
 	char x_path[] = "/tmp/npulab-x-XXXXXX.npy", z_path[] = "/tmp/npulab-z-XXXXXX.npy", x_spec[64], z_spec[64];
@@ -348,7 +349,7 @@ Test(placement, samples)
 }
 
 /* Error, signal-to-noise ratio and top-1 by hand. */
-Test(placement, accuracy)
+Test(placement, accuracy_is_as_worked_by_hand)
 {
 	float expected[] = {1, 2, 3, 9, 5, 4, 0, 1, 2}, actual[] = {1, 2, 3.5f, 4, 5, 4, 0, 3, 2};
 	int64_t classes[] = {2, 0, 1};

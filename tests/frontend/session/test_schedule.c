@@ -229,7 +229,7 @@ static void check_same_times(const struct npl_run *a, const struct npl_run *b, c
 
 /* Random networks, each layer on a random device or the host: the laws; the same again without values, under other
  * names. */
-Test(schedule, random_networks)
+Test(schedule, schedules_of_random_networks_keep_the_laws)
 {
 	static const char *const buffers[] = {"1000000", "2000", "900"};
 	int overlapping = 0, serial = 0, held = 0;
@@ -408,7 +408,7 @@ Test(schedule, from_device_to_device)
 }
 
 /* Batches follow each other: times add, and what overlaps in each. */
-Test(schedule, batches_add)
+Test(schedule, times_of_batches_add)
 {
 	uint64_t rng = 5;
 	struct net net = make_branches(&rng, 16);

@@ -196,7 +196,7 @@ Test(session, fused_relu_equals_unfused)
 }
 
 /* A value read both as it is and through views, a view that is an output, a view of an input: right, and free. */
-Test(session, views)
+Test(session, views_move_nothing_and_are_right)
 {
 	static const char *const names[] = {"reference", "tpu_v1", "diannao", "null"};
 	for (int d = 0; d < 4; d++) {
@@ -328,7 +328,7 @@ Test(session, operators_that_machines_refuse_run_exactly_on_the_host)
 
 /* Layers with several results run whole on devices of float32: of an LSTM the sequence, which nobody reads, and its
  * last states; both lists of TopK; the places of MaxPool; slices of unlike sizes. To the bit, and on no host. */
-Test(session, several_results)
+Test(session, layers_with_several_results_run_whole)
 {
 	static const char *const names[] = {"reference", "cpu"};
 	for (int d = 0; d < 2; d++) {

@@ -239,7 +239,7 @@ static struct npl_err refusal_of(const char *path)
 	return err;
 }
 
-Test(traffic, damaged_compression)
+Test(traffic, damaged_compression_is_refused)
 {
 	static struct requests all;
 	char folder[CLI_PATH];
@@ -319,10 +319,10 @@ static void run_slowly(struct npl_memory *memory, const struct requests *all, in
 	*e = (struct expected){0};
 	for (;; npl_memory_step(memory)) {
 		const uint64_t now = npl_memory_now(memory);
-		struct npl_memory_completion completions;
-		while (npl_memory_completed(memory, &completions)) {
-			e->latency[e->n++] = completions.cycle - due[completions.tag];
-			e->last = completions.cycle;
+		struct npl_memory_completion completion;
+		while (npl_memory_completed(memory, &completion)) {
+			e->latency[e->n++] = completion.cycle - due[completion.tag];
+			e->last = completion.cycle;
 		}
 		if (e->n == (uint64_t)all->n)
 			break;
@@ -411,7 +411,7 @@ Test(traffic, runs_are_those_of_every_cycle)
 }
 
 /* A trace that asks for far more than there is: a new row of one bank each, all at cycle 0. */
-Test(traffic, long_latencies)
+Test(traffic, latencies_of_an_overload_are_counted)
 {
 	static struct requests all;
 	char folder[CLI_PATH];

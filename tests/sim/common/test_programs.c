@@ -158,9 +158,11 @@ Test(sim_programs, every_notation_gives_the_same_program)
 {
 	static const char *const texts[] = {
 		".machine mine\nmove.fast.down tiny,4096 by=-3\nscale factor=0.5 shape=LINE\nwait left right\n",
-		("define TO 0x1000 ; where\nmove.down.fast by=-3 to = TO size=tiny\n# half\nscale shape=LINE factor=0x3f000000\n"
+		("define TO 0x1000 ; where\nmove.down.fast by=-3 to = TO size=tiny\n# half\nscale shape=LINE "
+		 "factor=0x3f000000\n"
 		 "wait right left\n"),
-		"define HALF 5e-1\ndefine BY -3\nmove.fast.down tiny 4096 by=BY\nscale factor=HALF shape=LINE\nwait left right",
+		"define HALF 5e-1\ndefine BY -3\nmove.fast.down tiny 4096 by=BY\nscale factor=HALF shape=LINE\nwait "
+		"left right",
 	};
 	struct sim_program first, program;
 	struct npl_err err = {0};
@@ -176,7 +178,7 @@ Test(sim_programs, every_notation_gives_the_same_program)
 	sim_program_free(&first);
 }
 
-Test(sim_programs, refusals)
+Test(sim_programs, wrong_programs_are_refused)
 {
 	static const struct {
 		const char *text, *expected;

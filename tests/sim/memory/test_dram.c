@@ -13,7 +13,7 @@
 
 #define SEED 0x5eedull
 
-Test(dram, engines_agree)
+Test(dram, both_engines_agree)
 {
 	for (uint64_t seed = SEED; seed < SEED + TEST_TIMES(3000); seed++) {
 		char reason[512] = "";
@@ -22,7 +22,7 @@ Test(dram, engines_agree)
 }
 
 /* Against digits taken one by one, and no two accesses in one place. */
-Test(dram, mappings)
+Test(dram, mappings_put_each_access_in_a_place_of_its_own)
 {
 	uint64_t rng = SEED;
 	for (int n = 0; n < 500; n++) {
@@ -57,7 +57,7 @@ Test(dram, mappings)
 }
 
 /* The currents of DDR3-2133: per event and rank of eight devices, IDD * VDD * clocks * 0.9375 ns. */
-Test(dram, energy)
+Test(dram, energy_is_that_of_the_currents)
 {
 	struct npl_memory *memory;
 	struct npl_err err;
@@ -95,7 +95,7 @@ Test(dram, energy)
 
 /* A gap of 2^40 cycles between two requests: every rank is refreshed as often as its interval fits in it, and that is
  * counted and not gone through. */
-Test(dram, long_rest)
+Test(dram, a_long_rest_is_counted_and_not_gone_through)
 {
 	static const char *const presets[] = {"hbm2", "ddr3-2133", "ddr4-2400", "gddr6"};
 	for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {

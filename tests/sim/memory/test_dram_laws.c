@@ -74,15 +74,15 @@ static void push(struct history *h)
 
 static void take(struct history *h)
 {
-	for (struct npl_memory_completion completions; npl_memory_completed(h->memory, &completions); h->completed++) {
-		struct request *r = &h->request[completions.tag];
-		cr_assert(completions.tag < (uint64_t)h->pushed && !r->completed,
-			  SAY(h, "%d comes twice", (int)completions.tag));
-		cr_assert_leq(completions.cycle, npl_memory_now(h->memory),
-			      SAY(h, "%d comes early", (int)completions.tag));
-		cr_assert(!r->forwarded || completions.cycle == r->done,
-			  SAY(h, "%d is forwarded late", (int)completions.tag));
-		r->done = completions.cycle;
+	for (struct npl_memory_completion completion; npl_memory_completed(h->memory, &completion); h->completed++) {
+		struct request *r = &h->request[completion.tag];
+		cr_assert(completion.tag < (uint64_t)h->pushed && !r->completed,
+			  SAY(h, "%d comes twice", (int)completion.tag));
+		cr_assert_leq(completion.cycle, npl_memory_now(h->memory),
+			      SAY(h, "%d comes early", (int)completion.tag));
+		cr_assert(!r->forwarded || completion.cycle == r->done,
+			  SAY(h, "%d is forwarded late", (int)completion.tag));
+		r->done = completion.cycle;
 		r->completed = true;
 	}
 }
@@ -92,15 +92,15 @@ static void note(struct history *h, uint64_t cycle)
 {
 	struct npl_memory_counters now;
 	npl_memory_counters(h->memory, &now);
-	const uint64_t n_given[] = {[ACT] = now.activates - h->count.activates,
-				    [PRE] = now.precharges - h->count.precharges,
-				    [RD] = now.read_commands - h->count.read_commands,
-				    [WR] = now.write_commands - h->count.write_commands,
-				    [REF] = now.refreshes - h->count.refreshes};
+	const uint64_t n_commands[] = {[ACT] = now.activates - h->count.activates,
+				       [PRE] = now.precharges - h->count.precharges,
+				       [RD] = now.read_commands - h->count.read_commands,
+				       [WR] = now.write_commands - h->count.write_commands,
+				       [REF] = now.refreshes - h->count.refreshes};
 	uint64_t all = 0;
 	for (int k = ACT; k <= REF; k++) {
-		all += n_given[k];
-		if (n_given[k])
+		all += n_commands[k];
+		if (n_commands[k])
 			h->command[cycle] = (uint8_t)k;
 	}
 	cr_assert_leq(all, 1, SAY(h, "%d commands in a cycle", (int)all));
@@ -314,7 +314,7 @@ static void one(uint64_t seed, bool commands)
 	free(h);
 }
 
-Test(dram_laws, any_memory)
+Test(dram_laws, any_memory_keeps_the_laws)
 {
 	for (uint64_t seed = SEED; seed < SEED + 200; seed++)
 		one(seed, false);

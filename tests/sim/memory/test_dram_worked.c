@@ -105,11 +105,11 @@ static void work(const char *subject, const struct dram_config *c, const struct 
 			npl_memory_push(memory, &r);
 		}
 		npl_memory_advance(memory, pushed < n ? steps[pushed].at : 1000000, NPL_MEMORY_COMPLETION);
-		for (struct npl_memory_completion completions; npl_memory_completed(memory, &completions); completed++)
-			cr_expect_eq(completions.cycle, steps[completions.tag].done,
+		for (struct npl_memory_completion completion; npl_memory_completed(memory, &completion); completed++)
+			cr_expect_eq(completion.cycle, steps[completion.tag].done,
 				     "%s, %s: request %d: got %d, expected %d", subject,
-				     every_cycle ? "every cycle" : "skipping", (int)completions.tag,
-				     (int)completions.cycle, (int)steps[completions.tag].done);
+				     every_cycle ? "every cycle" : "skipping", (int)completion.tag,
+				     (int)completion.cycle, (int)steps[completion.tag].done);
 		cr_assert_lt(npl_memory_now(memory), 1000000, "%s: some requests are never answered", subject);
 	}
 	npl_memory_counters(memory, counters);
@@ -132,7 +132,7 @@ static void check_both_engines(const char *subject, const struct dram_config *c,
 	}
 
 /* From the start, all rows closed: ACT in cycle 0. */
-Test(dram_worked, rows)
+Test(dram_worked, rows_open_and_close_in_time)
 {
 	const struct dram_config c = plain();
 	static const struct {
@@ -173,7 +173,7 @@ Test(dram_worked, rows)
 		300, F, 1, false, 300 + RCD + READ_DATA                                                                \
 	}
 
-Test(dram_worked, bursts)
+Test(dram_worked, bursts_keep_their_distance)
 {
 	const struct dram_config c = plain();
 	static const struct {
@@ -210,7 +210,7 @@ Test(dram_worked, bursts)
 }
 
 /* More than write_high = 2 writes go before reads, until fewer than write_low wait and a read does. */
-Test(dram_worked, order)
+Test(dram_worked, writes_go_in_batches_before_reads)
 {
 	struct dram_config c = plain();
 	enum { TURN_TO_WRITE = CL + BURST + TURN - CWL };
@@ -270,7 +270,7 @@ Test(dram_worked, order)
 }
 
 /* One rank is due every tREFI, two ranks half a period apart. */
-Test(dram_worked, refresh)
+Test(dram_worked, each_rank_is_refreshed_when_due)
 {
 	enum { REFI = 1000 };
 	static const struct {
@@ -323,7 +323,7 @@ Test(dram_worked, refresh)
 }
 
 /* A request is a row hit when no row was opened for it. */
-Test(dram_worked, counters)
+Test(dram_worked, a_row_hit_opened_no_row)
 {
 	const struct dram_config c = plain();
 	static const struct {

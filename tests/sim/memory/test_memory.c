@@ -33,7 +33,7 @@ static struct npl_memory *open_text(const char *folder, const char *text, const 
 Test(memory, ideal_answers_at_once)
 {
 	struct npl_memory *memory;
-	struct npl_memory_completion completions;
+	struct npl_memory_completion completion;
 	struct npl_memory_counters n;
 	struct npl_memory_energy energy[NPL_MEMORY_ENERGIES];
 	struct npl_err err;
@@ -55,9 +55,9 @@ Test(memory, ideal_answers_at_once)
 		npl_memory_advance(memory, 1000, NPL_MEMORY_COMPLETION);
 		cr_assert_eq(npl_memory_now(memory), 7 * round);
 		for (uint64_t i = 0; i < 1000; i++)
-			cr_assert(npl_memory_completed(memory, &completions) && completions.tag == i &&
-				  completions.cycle == 7 * round);
-		cr_assert(!npl_memory_completed(memory, &completions));
+			cr_assert(npl_memory_completed(memory, &completion) && completion.tag == i &&
+				  completion.cycle == 7 * round);
+		cr_assert(!npl_memory_completed(memory, &completion));
 		npl_memory_step(memory);
 		npl_memory_advance(memory, 7 * (round + 1), NPL_MEMORY_COMPLETION | NPL_MEMORY_ROOM);
 		cr_assert_eq(npl_memory_now(memory), 7 * (round + 1));
@@ -77,7 +77,7 @@ Test(memory, ideal_answers_at_once)
 static void stream(struct npl_memory *memory, const struct npl_hz *clock, uint64_t rate, uint64_t latency,
 		   uint64_t *rng)
 {
-	struct npl_memory_completion completions;
+	struct npl_memory_completion completion;
 	uint64_t tag = 0, n_taken = 0, bytes[2000];
 	npl_u128 total = 0;
 	enum { N = sizeof bytes / sizeof *bytes };
@@ -94,16 +94,16 @@ static void stream(struct npl_memory *memory, const struct npl_hz *clock, uint64
 			npl_memory_step(memory);
 		else
 			npl_memory_advance(memory, UINT64_MAX, NPL_MEMORY_COMPLETION | (tag < N ? NPL_MEMORY_ROOM : 0));
-		for (; npl_memory_completed(memory, &completions); n_taken++) {
-			cr_assert_eq(completions.tag, n_taken);
+		for (; npl_memory_completed(memory, &completion); n_taken++) {
+			cr_assert_eq(completion.tag, n_taken);
 			total += bytes[n_taken];
 			npl_u128 above = total * (npl_u128)clock->numerator,
 				 below = (npl_u128)rate * (npl_u128)clock->denominator;
 			uint64_t expected = (uint64_t)((above + below - 1) / below) + latency;
-			cr_assert_eq(completions.cycle, expected, "%d at %g Hz: %llu, expected %llu", (int)n_taken,
+			cr_assert_eq(completion.cycle, expected, "%d at %g Hz: %llu, expected %llu", (int)n_taken,
 				     (double)clock->numerator / (double)clock->denominator,
-				     (unsigned long long)completions.cycle, (unsigned long long)expected);
-			cr_assert_leq(completions.cycle, npl_memory_now(memory));
+				     (unsigned long long)completion.cycle, (unsigned long long)expected);
+			cr_assert_leq(completion.cycle, npl_memory_now(memory));
 		}
 	}
 }
@@ -237,25 +237,25 @@ Test(memory, fixed_takes_turns)
 	const struct npl_memory_info *info = npl_memory_info(memory);
 	cr_assert(info->access_bytes == 64 && info->capacity_bytes == 4096);
 	struct npl_memory_request r = {.bytes = 1};
-	struct npl_memory_completion completions;
+	struct npl_memory_completion completion;
 	npl_memory_advance(memory, 100, 0);
 	npl_memory_push(memory, &r); /* 64 bytes: 21 1/3 cycles */
 	cr_assert(!npl_memory_can_accept(memory, &r));
 	npl_memory_advance(memory, 1000, NPL_MEMORY_ROOM);
 	cr_assert_eq(npl_memory_now(memory), 121);
-	cr_assert(npl_memory_can_accept(memory, &r) && !npl_memory_completed(memory, &completions));
+	cr_assert(npl_memory_can_accept(memory, &r) && !npl_memory_completed(memory, &completion));
 	r.tag = 1;
 	npl_memory_push(memory, &r);
 	npl_memory_advance(memory, 1000, NPL_MEMORY_COMPLETION);
-	cr_assert(npl_memory_completed(memory, &completions) && completions.cycle == 122 && completions.tag == 0);
+	cr_assert(npl_memory_completed(memory, &completion) && completion.cycle == 122 && completion.tag == 0);
 	npl_memory_advance(memory, 1000, NPL_MEMORY_COMPLETION);
-	cr_assert(npl_memory_completed(memory, &completions) && completions.cycle == 143 && completions.tag == 1);
+	cr_assert(npl_memory_completed(memory, &completion) && completion.cycle == 143 && completion.tag == 1);
 	npl_memory_advance(memory, 150, NPL_MEMORY_COMPLETION | NPL_MEMORY_ROOM);
 	r = (struct npl_memory_request){.bytes = 64, .tag = 2, .is_write = true};
 	npl_memory_push(memory, &r);
 	cr_assert_eq(npl_memory_pending(memory), 1);
 	npl_memory_advance(memory, 1000, 0);
-	cr_assert(npl_memory_completed(memory, &completions) && completions.cycle == 172 && completions.tag == 2);
+	cr_assert(npl_memory_completed(memory, &completion) && completion.cycle == 172 && completion.tag == 2);
 	cr_assert(npl_memory_now(memory) == 1000 && npl_memory_pending(memory) == 0);
 	struct npl_memory_counters n;
 	struct npl_memory_energy energy[NPL_MEMORY_ENERGIES];
@@ -268,13 +268,13 @@ Test(memory, fixed_takes_turns)
 	cli_remove_folder(folder);
 }
 
-/* No more is accepted than completions can be kept for. */
+/* No more is accepted than completion can be kept for. */
 Test(memory, untaken_completions_are_bounded)
 {
 	static const char *const names[] = {"ideal", "diannao-250gbps"};
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		struct npl_memory *memory;
-		struct npl_memory_completion completions;
+		struct npl_memory_completion completion;
 		struct npl_memory_request r = {.bytes = 1};
 		struct npl_err err;
 		cr_assert_eq(npl_memory_open(names[i], NULL, &memory, &err), 0, "%s", err.msg);
@@ -286,7 +286,7 @@ Test(memory, untaken_completions_are_bounded)
 		npl_memory_advance(memory, npl_memory_now(memory) + 1000, 0);
 		cr_assert_eq(npl_memory_pending(memory), NPL_MEMORY_MAX_SIMPLE_PENDING, "%s", names[i]);
 		cr_assert(!npl_memory_can_accept(memory, &r), "%s", names[i]);
-		cr_assert(npl_memory_completed(memory, &completions) && completions.tag == 0);
+		cr_assert(npl_memory_completed(memory, &completion) && completion.tag == 0);
 		cr_assert(npl_memory_can_accept(memory, &r), "%s", names[i]);
 		npl_memory_close(memory);
 	}

@@ -22,7 +22,7 @@ static void refused(const char *name, const struct npl_memory_options *options, 
 	cr_expect(strstr(err.msg, said), "%s: says '%s', expected '%s'", name, err.msg, said);
 }
 
-Test(memory_open, unknown_names)
+Test(memory_open, unknown_names_are_refused_with_the_nearest)
 {
 	refused("ddr3-2134", NULL, NPL_EUSAGE, "there is no memory 'ddr3-2134'; the nearest is 'ddr3-2133'");
 	refused("hbm3", NULL, NPL_EUSAGE, "there is no memory 'hbm3'; the nearest is 'hbm'");
@@ -30,7 +30,7 @@ Test(memory_open, unknown_names)
 	refused("none.yaml", NULL, NPL_EINPUT, "none.yaml");
 }
 
-Test(memory_open, options)
+Test(memory_open, options_that_a_model_lacks_are_refused)
 {
 	static const struct {
 		const char *name;
@@ -99,9 +99,10 @@ static const char good_file[] =
 	"organisation: { channels: 1, ranks: 1, bank_groups: 1, banks: 8, rows: 65536, columns: 1024, device_bits: 8, "
 	"bus_bits: 64, burst_length: 8 }\n"
 	"controller: { read_queue: 32, write_queue: 32, write_high: 26, write_low: 6 }\n"
-	"timing: { CL: 11, CWL: 7, tRCD: 13, tRCDWR: 9, tRP: 17, tRAS: 40, tRC: 57, tWR: 19, tRTP: 6, tCCD_S: 4, tCCD_L: 5, "
-	"tRRD_S: 5, tRRD_L: 6, tWTR_S: 3, tWTR_L: 4, tFAW: 20, tRFC: 100, tREFI: 1000, turnaround: 2 }\n"
-	"currents: { VDD: 1, IDD0: 12, IDD2N: 8, IDD3N: 10, IDD4R: 30, IDD4W: 30, IDD5B: 30, origin: \"modelled:me\" }\n"
+	"timing: { CL: 11, CWL: 7, tRCD: 13, tRCDWR: 9, tRP: 17, tRAS: 40, tRC: 57, tWR: 19, tRTP: 6, tCCD_S: 4, "
+	"tCCD_L: 5, tRRD_S: 5, tRRD_L: 6, tWTR_S: 3, tWTR_L: 4, tFAW: 20, tRFC: 100, tREFI: 1000, turnaround: 2 }\n"
+	"currents: { VDD: 1, IDD0: 12, IDD2N: 8, IDD3N: 10, IDD4R: 30, IDD4W: 30, IDD5B: 30, origin: \"modelled:me\" "
+	"}\n"
 	"mapping: row:rank:bank:bankgroup:column:channel\n";
 
 /* Puts "key: value" in the place of the key's own; without a value the key goes. A key that is not there goes to the
@@ -126,7 +127,7 @@ static void change_one(char *text, size_t n, const char *key, const char *value)
 }
 
 /* Each is the good file with something instead, "key: value" with a semicolon between two. */
-Test(memory_open, bad_files)
+Test(memory_open, wrong_files_are_refused)
 {
 	static const struct {
 		const char *changes, *said;

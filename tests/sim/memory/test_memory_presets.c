@@ -38,7 +38,7 @@ static double stream(const char *name, const char *mapping, double *pj_per_bit)
 {
 	enum { N = 100000 };
 	struct npl_memory *memory;
-	struct npl_memory_completion completions = {0};
+	struct npl_memory_completion completion = {0};
 	struct npl_memory_counters n;
 	struct npl_memory_energy energy[NPL_MEMORY_ENERGIES];
 	struct npl_err err;
@@ -52,10 +52,10 @@ static double stream(const char *name, const char *mapping, double *pj_per_bit)
 			npl_memory_push(memory, &r);
 		npl_memory_advance(memory, UINT64_MAX / 4,
 				   pushed < N ? NPL_MEMORY_ROOM | NPL_MEMORY_COMPLETION : NPL_MEMORY_COMPLETION);
-		while (npl_memory_completed(memory, &completions))
+		while (npl_memory_completed(memory, &completion))
 			n_taken++;
 	}
-	const double seconds = (double)completions.cycle * (double)info->clock.denominator /
+	const double seconds = (double)completion.cycle * (double)info->clock.denominator /
 			       (double)info->clock.numerator;
 	const double bytes = (double)(N * info->access_bytes), share = bytes / seconds / info->peak_bytes_per_second;
 	npl_memory_counters(memory, &n);
@@ -129,7 +129,7 @@ Test(memory_presets, sizes_peaks_and_refreshes)
 	}
 }
 
-Test(memory_presets, streams)
+Test(memory_presets, streams_reach_the_rate_that_refresh_leaves)
 {
 	for (int i = 0; i < PRESETS; i++) {
 		const struct preset *p = &presets[i];

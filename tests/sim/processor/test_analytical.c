@@ -201,7 +201,7 @@ Test(analytical, bound_names_what_takes_the_time)
 }
 
 /* Roofs are the figures, and a network on an analytical device is below them. */
-Test(analytical, rooflines)
+Test(analytical, networks_are_below_the_roofs)
 {
 	json_t *root = run_json(
 		(const char *[]){"roofline", "digits", "--devices", "cpu_haswell_e5_2699v3", "--json", "-", NULL});

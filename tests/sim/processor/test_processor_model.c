@@ -124,7 +124,7 @@ static struct npl_processor_counts random_work(uint64_t *rng)
 
 /* Faster figures are never slower, nor is less work, and time never falls below what arithmetic or traffic alone take
  * of all cores. */
-Test(processor_model, laws)
+Test(processor_model, faster_figures_are_never_slower)
 {
 	uint64_t rng = 7;
 	for (int i = 0; i < 20000; i++) {
@@ -241,7 +241,7 @@ Test(processor_model, work_of_operators)
 }
 
 /* x^2 is one product, sqrt a root; an exponent that is not known, or no such number, is logarithm and exponential. */
-Test(processor_model, powers)
+Test(processor_model, powers_count_as_products_and_roots)
 {
 	static const struct {
 		float exponent;
@@ -263,7 +263,7 @@ Test(processor_model, powers)
 }
 
 /* Whether values are fetched one by one: only where the last dimension, that has more than one value, is another. */
-Test(processor_model, transposes)
+Test(processor_model, a_moved_last_dimension_is_fetched_one_by_one)
 {
 	static const struct {
 		int64_t dim[3], perm[3];

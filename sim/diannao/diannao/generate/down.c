@@ -46,12 +46,12 @@ static void load_lines(struct dn_generator *g)
 static void multiply_line(struct dn_generator *g, struct dn_visit *visit, int64_t ky)
 {
 	const int64_t rows = g->map.in_rows, line = dn_tap_at(&g->axis[0], g->y, ky), kernel = g->axis[1].kernel;
-	const bool inside_taps = line >= 0 && line < g->layer->in[0];
+	const bool line_is_inside = line >= 0 && line < g->layer->in[0];
 	int64_t sb = g->sb_base + g->map.bias_rows + ky * kernel * rows;
-	int64_t first = inside_taps ? g->base + dn_rank_of(&g->lines, line) * line_rows(g) : 0;
+	int64_t first = line_is_inside ? g->base + dn_rank_of(&g->lines, line) * line_rows(g) : 0;
 	for (int64_t kx = 0; kx < kernel; kx++, sb += rows) {
 		int64_t x = dn_tap_at(&g->axis[1], g->x, kx);
-		bool read = inside_taps && x >= 0 && x < g->layer->in[1];
+		bool read = line_is_inside && x >= 0 && x < g->layer->in[1];
 		dn_emit_multiply(g, visit, read ? first + dn_rank_of(&g->columns, x) * rows : -1, sb, rows);
 	}
 }

@@ -141,8 +141,8 @@ void dn_hold(struct dn_generator *g, struct dn_columns *columns, int64_t o, int6
 int64_t dn_tap_bytes(const struct dn_generator *g, int64_t row, int64_t row_end);
 int64_t dn_group_bytes(const struct dn_generator *g, int64_t group, int64_t group_end);
 
-/* For pooling: dn_pooled_divisor() returns what the NFU divides the sum of a window by, where `inside` taps are inside
- * the input (0: no division); dn_pooled_target() returns where the result leaves the NFU. */
+/* For pooling: dn_pooled_divisor() returns what the NFU divides the sum of a window by, where `inside_taps` taps are
+ * inside the input (0: no division); dn_pooled_target() returns where the result leaves the NFU. */
 uint32_t dn_pooled_divisor(const struct dn_generator *g, int64_t inside_taps);
 enum dn_to dn_pooled_target(const struct dn_generator *g);
 

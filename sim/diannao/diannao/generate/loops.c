@@ -146,12 +146,12 @@ static int64_t run_from_here(const struct dn_generator *g, int level)
 
 void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS])
 {
-	bool inside_taps = false; /* the loop's iterations are counted as iterations of the loop inside it */
+	bool counted_by_inner = false; /* the loop's iterations are counted as iterations of the loop inside it */
 	for (int level = g->code->levels - 1; level >= 0; level--) {
-		units[level] = inside_taps ? 0 : run_from_here(g, level);
+		units[level] = counted_by_inner ? 0 : run_from_here(g, level);
 		if (g->iteration[g->code->loop[level]])
 			return;
-		inside_taps = all_alike(g, level);
+		counted_by_inner = all_alike(g, level);
 	}
 }
 

@@ -189,8 +189,8 @@ static bool fit_curve(const struct curve *c, struct dn_layer *layer, char *reaso
 	if (error > LARGEST_ERROR)
 		return npl_refuse(
 			reason, n,
-			"NFU-3's segments miss t to the power of -%g, t from %g to %.3g, by %.2g of the greatest, more than "
-			"1/32",
+			"NFU-3's segments miss t to the power of -%g, t from %g to %.3g, by %.2g of the greatest, "
+			"more than 1/32",
 			c->beta, c->bias, c->bias + (c->end - c->begin) * c->t_per_u, error);
 	layer->lrn.raised = c->raised;
 	return true;
@@ -203,8 +203,8 @@ static bool take_power(const struct dn_config *config, const struct npl_lrn_attr
 	if (!choose_curve(config, lrn, x, layer, &curve, w))
 		return npl_refuse(
 			reason, n,
-			"sums of %lld bits do not hold %lld squares finely enough, or 16-bit lines no power of -%g from %g "
-			"on",
+			"sums of %lld bits do not hold %lld squares finely enough, or 16-bit lines no power of -%g "
+			"from %g on",
 			(long long)config->sum_bits, (long long)widest(layer), (double)lrn->beta, (double)lrn->bias);
 	return fit_curve(&curve, layer, reason, n);
 }

@@ -140,7 +140,8 @@ static int check_sums(struct dn_check *check, const struct dn_instruction *instr
 	if ((reads || writes) && index >= check->indices)
 		return dn_refuse(
 			check,
-			"NBOUT: sums at index %lld, expected less than %lld: nbout.sum_rows is %lld and Tn sums take %lld",
+			"NBOUT: sums at index %lld, expected less than %lld: nbout.sum_rows is %lld and Tn sums take "
+			"%lld",
 			(long long)index, (long long)check->indices, (long long)check->config->nbout_sum_rows,
 			(long long)dn_sum_rows(check->config));
 	if (reads && !check->sums[index])

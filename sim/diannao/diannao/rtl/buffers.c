@@ -50,9 +50,9 @@ void dn_rtl_row_arrives(struct dn_rtl_buffer *buffer, const uint8_t *bytes, size
 	const int64_t row = buffer->rows_arrived++ % buffer->rows;
 	if (!buffer->value)
 		return;
-	int16_t *index = buffer->value + row * buffer->row_values;
-	memcpy(index, bytes, size);
-	memset((char *)index + size, 0, (size_t)buffer->row_values * sizeof *index - size);
+	int16_t *values = buffer->value + row * buffer->row_values;
+	memcpy(values, bytes, size);
+	memset((char *)values + size, 0, (size_t)buffer->row_values * sizeof *values - size);
 }
 
 const int16_t *dn_rtl_row(const struct dn_rtl_buffer *buffer, int64_t row)

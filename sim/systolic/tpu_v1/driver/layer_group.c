@@ -28,7 +28,7 @@ struct tpu_layer_group {
 	struct tpu_generated generated;
 	struct tpu_attribution attribution;
 	struct tpu_fast_cache *cache;
-	int *device_caches; /* the device's count of caches, which includes this layer group's; NULL: this one keeps none */
+	int *device_caches; /* the device's count of caches, with this layer group's; NULL: this one keeps none */
 	uint8_t *host;
 	int *pass, *first_pass;
 	const struct npl_tensor **transfer;

@@ -168,7 +168,7 @@ static int find_candidates(struct tpu_gen *gen, struct candidate **candidate)
 	return n;
 }
 
-/* Sets whether candidates first to end - 1 have their home in host memory, and lays out anew. *fit becomes whether all
+/* Sets whether candidates first to end - 1 have their home in host memory, and lays out anew. *fits becomes whether all
  * fits. */
 static int try_in_host_memory(struct tpu_gen *gen, const struct candidate *candidate, int first, int end,
 			      bool in_host_memory, bool *fits)
@@ -181,9 +181,9 @@ static int try_in_host_memory(struct tpu_gen *gen, const struct candidate *candi
 	return rc;
 }
 
-/* Sends the largest stores of given tensors and outputs to host memory, as few as make the others fit. It tries one more at a time
- * at first, and beyond that doubles and halves their number, so that a network of very many layers is laid out a few
- * times and not once for each store. */
+/* Sends the largest stores of given tensors and outputs to host memory, as few as make the others fit. It tries one
+ * more at a time at first, and beyond that doubles and halves their number, so that a network of very many layers is
+ * laid out a few times and not once for each store. */
 static int send_home(struct tpu_gen *gen, bool *fits)
 {
 	struct candidate *candidate;

@@ -50,8 +50,8 @@ struct tpu_extent {
 	int64_t host_address, plane_bytes, pixel_bytes;
 };
 
-/* Where a tensor is kept: one that is given or an output, or one that the buffer holds between the layer that makes it and
- * those that read it. */
+/* Where a tensor is kept: one that is given or an output, or one that the buffer holds between the layer that makes it
+ * and those that read it. */
 struct tpu_location {
 	const struct npl_tensor *tensor; /* the tensor by which the layers name it */
 	bool is_input, is_output;

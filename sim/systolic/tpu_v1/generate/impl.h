@@ -215,8 +215,8 @@ void tpu_gen_size_allocation(const struct tpu_gen *gen, struct tpu_gen_allocatio
 int tpu_gen_extents(struct tpu_gen *gen, int value, struct tpu_gen_extent **extent, int *n);
 
 /* lifetimes.c: sets lifetimes and sizes of all allocations of stores, for the groups' parts. A staged store comes
- * before group tpu_gen_load_group() and leaves after group tpu_gen_store_group(); where its allocation holds all images,
- * it comes with the first part and leaves with the last. */
+ * before group tpu_gen_load_group() and leaves after group tpu_gen_store_group(); where its allocation holds all
+ * images, it comes with the first part and leaves with the last. */
 void tpu_gen_lifetimes(struct tpu_gen *gen);
 int tpu_gen_load_group(const struct tpu_gen *gen, int store);
 int tpu_gen_store_group(const struct tpu_gen *gen, int store);

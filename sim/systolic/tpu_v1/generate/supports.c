@@ -135,8 +135,8 @@ static bool matrix_ok(const struct npl_layer *layer, char *reason, size_t n)
 	    (!is_activation(y) && (y->dtype != NPL_I32 || y->quant.zero_point)))
 		return npl_refuse(
 			reason, n,
-			"the array multiplies 8-bit integers, or 16-bit ones, and results have 8, 16 or 32 bits; zero points "
-			"lie in their type, 16 bits and 32 have none");
+			"the array multiplies 8-bit integers, or 16-bit ones, and results have 8, 16 or 32 bits; zero "
+			"points lie in their type, 16 bits and 32 have none");
 	if (npl_shape_count(&layer->in[1]->shape) <= 0 || (layer->op == NPL_OP_CONV && !window_ok(layer, reason, n)))
 		return reason[0] ? false : npl_refuse(reason, n, "the layer has no weights");
 	if (!shapes_multiply(layer))

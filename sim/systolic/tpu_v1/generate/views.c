@@ -111,7 +111,7 @@ static bool open_piece(const struct tpu_gen *gen, struct list *open_list, const 
 	return true;
 }
 
-/* Turns the piece on the list `open` into pieces of stores, in the order of channels. The list is empty afterwards. */
+/* Turns the pieces on open_list into pieces of stores, in the order of channels. open_list is empty afterwards. */
 static bool open_all(const struct tpu_gen *gen, struct list *open_list, struct list *stores)
 {
 	while (open_list->n) {

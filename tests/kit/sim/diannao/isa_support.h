@@ -56,11 +56,11 @@ static inline const char *dn_isa_verdict(const struct dn_config *config, uint64_
 /* Between low and high, often at one of them. */
 static inline int64_t dn_isa_number(uint64_t *rng, int64_t low, int64_t high)
 {
-	int64_t method = test_range(rng, 0, 5);
-	return method == 0   ? low
-	       : method == 1 ? high
-	       : method == 2 ? test_range(rng, low, high < low + 9 ? high : low + 9)
-			     : test_range(rng, low, high);
+	int64_t kind = test_range(rng, 0, 5);
+	return kind == 0   ? low
+	       : kind == 1 ? high
+	       : kind == 2 ? test_range(rng, low, high < low + 9 ? high : low + 9)
+			   : test_range(rng, low, high);
 }
 
 static inline void dn_isa_random_rows(uint64_t *rng, struct dn_instruction *out)

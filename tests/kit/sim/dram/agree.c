@@ -76,15 +76,15 @@ static void change_mood(struct pair *p)
 static struct npl_memory_request draw_request(struct pair *p)
 {
 	const struct mood *m = &p->mood;
-	int64_t method = test_range(&p->rng, 0, 99);
+	int64_t draw = test_range(&p->rng, 0, 99);
 	uint64_t access;
-	if ((method -= m->stream) < 0)
+	if ((draw -= m->stream) < 0)
 		access = p->stream[test_range(&p->rng, 0, STREAMS - 1)]++;
-	else if ((method -= m->near) < 0)
+	else if ((draw -= m->near) < 0)
 		access = p->base + (uint64_t)test_range(&p->rng, 0, 31);
-	else if ((method -= m->recent) < 0)
+	else if ((draw -= m->recent) < 0)
 		access = p->recent[test_range(&p->rng, 0, RECENT - 1)];
-	else if ((method -= m->stride) < 0)
+	else if ((draw -= m->stride) < 0)
 		access = p->base += p->stride;
 	else
 		access = (uint64_t)test_range(&p->rng, 0, (int64_t)p->accesses - 1);

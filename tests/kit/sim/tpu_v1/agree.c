@@ -99,17 +99,17 @@ static bool fails_without(struct program_case *c, struct tpu_instruction *saved_
 }
 
 /* An instruction that does less, if it still fails so: fewer vectors, fewer tiles, no switch. */
-static bool shrink(struct program_case *c, int64_t at, int way, bool thorough)
+static bool shrink(struct program_case *c, int64_t at, int step, bool thorough)
 {
 	struct tpu_instruction *in = tpu_code(&c->program) + at, original = *in;
 	enum tpu_unit unit = tpu_unit_of(in->opcode);
 	bool weights = unit == TPU_WEIGHTS, steps = unit == TPU_MATRIX || unit == TPU_ACTIVATION;
 	if (unit == TPU_UNITS)
 		return false;
-	if (way < 2 && weights)
-		in->acc = (uint16_t)(way ? in->acc - 1 : in->acc / 2);
-	else if (way < 2)
-		in->length = way ? in->length - 1 : in->length / 2;
+	if (step < 2 && weights)
+		in->acc = (uint16_t)(step ? in->acc - 1 : in->acc / 2);
+	else if (step < 2)
+		in->length = step ? in->length - 1 : in->length / 2;
 	else if (steps)
 		in->flags &= (uint16_t) ~(unit == TPU_MATRIX ? TPU_MATRIX_SWITCH : TPU_ACTIVATE_SWITCH);
 	if (memcmp(in, &original, sizeof original) && still_fails(c, thorough))
@@ -132,8 +132,8 @@ void program_shrink(struct program_case *c, bool thorough, int trials)
 				else
 					at++;
 		for (int64_t at = 0; at + 1 < p->count; at++)
-			for (int method = 0; method < 3 && trials > 0; method++)
-				while (trials-- > 0 && shrink(c, at, method, thorough))
+			for (int step = 0; step < 3 && trials > 0; step++)
+				while (trials-- > 0 && shrink(c, at, step, thorough))
 					progress = true;
 	}
 	free(saved_code);
@@ -147,7 +147,8 @@ void program_print(FILE *to, const struct program_case *c)
 	char *text = NULL;
 	fprintf(to,
 		"seed %llu: array %lld x %lld, %lld accumulator rows, %lld buffer rows of %lld bytes, clock %lld Hz\n"
-		"weights: %s, %lld channels; fixed %lld B/s (%.3f cycles a tile); FIFO of %lld tiles, %lld tables, queues of %lld\n"
+		"weights: %s, %lld channels; fixed %lld B/s (%.3f cycles a tile); FIFO of %lld tiles, %lld tables, "
+		"queues of %lld\n"
 		"registers: matrix %lld, activate %lld; activate %lld cycles a row; issue %lld, sync %lld more cycles\n"
 		"link %llu B/s, latency %llu cycles; stuck at %lld\n",
 		(unsigned long long)c->seed, (long long)m->rows, (long long)m->columns, (long long)m->accumulator_rows,

@@ -65,17 +65,17 @@ void builder_touches(struct builder_footprint *f, int64_t first, int64_t count, 
 unsigned builder_hazards(const struct builder *b, enum tpu_unit unit, const struct builder_footprint *f)
 {
 	const unsigned writes = 0x2aa, unit_bits = 3u << 2 * unit;
-	unsigned n_found = 0, units = 0;
+	unsigned conflicts = 0, units = 0;
 	for (int i = 0; i < f->touches; i++) {
 		const struct builder_touch *t = f->touch + i;
 		const uint16_t *touched = t->host ? b->byte_touched : b->row_touched;
 		unsigned any_unit = 0;
 		for (int64_t at = t->first; at < t->first + t->count; at++)
 			any_unit |= touched[at];
-		n_found |= (t->writes ? any_unit : any_unit & writes) & ~unit_bits;
+		conflicts |= (t->writes ? any_unit : any_unit & writes) & ~unit_bits;
 	}
 	for (unsigned u = 0; u < TPU_UNITS; u++)
-		units |= (n_found >> 2 * u & 3) ? 1u << u : 0;
+		units |= (conflicts >> 2 * u & 3) ? 1u << u : 0;
 	return units;
 }
 
@@ -179,7 +179,7 @@ static bool end_one(struct builder *b)
 	}
 	if (!liveness_room(live, tpu_unit_of(in.opcode)))
 		return false;
-	/* As the registers are after builder_end_registers: rows 0 of the buffer are read or, as i8, written. */
+	/* As the registers are after end_registers(): rows 0 of the buffer are read or, as i8, written. */
 	struct builder_footprint f = {0};
 	if (tpu_unit_of(in.opcode) != TPU_WEIGHTS) {
 		in.acc = (uint16_t)(b->config.accumulator_rows - 1);

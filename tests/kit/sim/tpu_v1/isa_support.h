@@ -58,10 +58,10 @@ static inline struct tpu_instruction test_isa_random(uint64_t *rng)
 	const struct sim_slot *slot = &tpu_instructions.slot[test_range(rng, 0, TPU_OPCODES - 1)];
 	struct tpu_instruction out = {.opcode = (uint8_t)slot->opcode};
 	struct sim_field field;
-	unsigned n_taken = 0;
+	unsigned taken_mask = 0;
 	for (const struct sim_flag *f = slot->flag; f && f->name; f++)
-		if (test_range(rng, 0, 2) == 0 && !(n_taken & f->mask)) {
-			n_taken |= f->mask;
+		if (test_range(rng, 0, 2) == 0 && !(taken_mask & f->mask)) {
+			taken_mask |= f->mask;
 			out.flags |= f->bits;
 		}
 	if (slot->opcode == TPU_SYNC && !out.flags)

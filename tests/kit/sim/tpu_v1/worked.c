@@ -85,9 +85,9 @@ static const struct worked cases[WORKED_CASES] = {
 	 .raw_stall = 4},
 	{/* At 2 bytes a cycle a tile takes 4.5: the transfers end at 1 + 4.5 = 5.5, at 10 and at 14.5, the tiles are
 	  * there at 6, 10 and 15. The FIFO's room does not matter: the first is popped at 6 + 3 = 9, before the third
-	  * would begin at 10. i1 starts in 9; the second tile shifts in [10, 13), i2 starts in 13; the third in [15, 18).
-	  * i3 starts in 18, writes last at 18 + 4 + 2 = 24. Stalls: i1 [2, 6) and [6, 9); i2, whose turn comes at 11,
-	  * none and [11, 13); i3, whose turn comes at 15, none and [15, 18). */
+	  * would begin at 10. i1 starts in 9; the second tile shifts in [10, 13), i2 starts in 13; the third in [15,
+	  * 18). i3 starts in 18, writes last at 18 + 4 + 2 = 24. Stalls: i1 [2, 6) and [6, 9); i2, whose turn comes at
+	  * 11, none and [11, 13); i3, whose turn comes at 15, none and [15, 18). */
 	 .name = "fractions of a cycle",
 	 .text = "read_weights count=3 first=0\n"
 		 "matrix_multiply.switch ub=0 acc=0 rows=2\n"
@@ -135,11 +135,11 @@ static const struct worked cases[WORKED_CASES] = {
 	 .raw_stall = 4,
 	 .fifo_tiles = 1},
 	{/* Two pipeline registers below the array. i1 starts in 7 and writes last at 7 + 4 + 3 + 2 = 16, which is when
-	  * the activate starts: it has its table since 4 + 8 = 12 (the transfer begins where that of the tile ended). Two
-	  * cycles a row: read at 16 + 6 = 22, and in the buffer 3 cycles later, at 25. halt issues in 25. Values: vector
-	  * (1, 2, 3) times diag(1, 2, 3) is (1, 4, 9); with the table (0.5, 5, -182): rounded half to even 0, 5, and -128
-	  * as i8. (4, 5, 6): (4, 10, 18) gives 2, 11, -164 and so -128. (7, 8, 9): (7, 16, 27), 3.5 gives 4, 17, -146 and
-	  * so -128. halt waits in [4, 25) for activate, of which [10, 25) are non_matrix. */
+	  * the activate starts: it has its table since 4 + 8 = 12 (the transfer begins where that of the tile ended).
+	  * Two cycles a row: read at 16 + 6 = 22, and in the buffer 3 cycles later, at 25. halt issues in 25. Values:
+	  * vector (1, 2, 3) times diag(1, 2, 3) is (1, 4, 9); with the table (0.5, 5, -182): rounded half to even 0, 5,
+	  * and -128 as i8. (4, 5, 6): (4, 10, 18) gives 2, 11, -164 and so -128. (7, 8, 9): (7, 16, 27), 3.5 gives 4,
+	  * 17, -146 and so -128. halt waits in [4, 25) for activate, of which [10, 25) are non_matrix. */
 	 .name = "activate behind pipeline registers",
 	 .text = "read_weights count=1 first=0\n"
 		 "read_weights.parameters count=1 first=6\n"
@@ -162,10 +162,11 @@ static const struct worked cases[WORKED_CASES] = {
 	 .activate_cycles = 2,
 	 .activate_latency_cycles = 3,
 	 .buffer = "010203 040506 070809 0a0b0c 000580 020b80 041180"},
-	{/* i1 starts in 7, its 3 vectors have entered at 10; it is written at 7 + 4 + 3 = 14 and read by i2 in [14, 17),
-	  * as raw results, in 4 planes: 4 cycles a row, so [14, 26). i5 writes the same accumulators with no new
+	{/* i1 starts in 7, its 3 vectors have entered at 10; it is written at 7 + 4 + 3 = 14 and read by i2 in [14,
+	  * 17), as raw results, in 4 planes: 4 cycles a row, so [14, 26). i5 writes the same accumulators with no new
 	  * weights, its first write 3 - 1 = 2 cycles after it starts: in 24. i6 writes others but its turn comes after:
-	  * at 27. i5 is written at 24 + 4 + 3 = 31, i6 at 27 + 4 + 1 = 32. i2 ends at 26. i3 and i4 issue in 3 and 4. */
+	  * at 27. i5 is written at 24 + 4 + 3 = 31, i6 at 27 + 4 + 1 = 32. i2 ends at 26. i3 and i4 issue in 3 and
+	  * 4. */
 	 .name = "accumulators wait to be read",
 	 .text = "read_weights count=1 first=0\n"
 		 "matrix_multiply.switch ub=0 acc=0 rows=3\n"
@@ -190,8 +191,8 @@ static const struct worked cases[WORKED_CASES] = {
 	 .weight_shift = 3,
 	 /* halt is looked at in 7: [10, 24) and [28, 32) */
 	 .raw_stall = 18},
-	{/* 16-bit inputs take two cycles each: 4 vectors enter in [7, 11), and i3, with other weights, would follow at 11:
-	  * its tile has been shifted in [7, 10). Written at 7 + 4 + 4 = 15 and 11 + 4 + 2 = 17. */
+	{/* 16-bit inputs take two cycles each: 4 vectors enter in [7, 11), and i3, with other weights, would follow at
+	  * 11: its tile has been shifted in [7, 10). Written at 7 + 4 + 4 = 15 and 11 + 4 + 2 = 17. */
 	 .name = "16-bit inputs at half speed",
 	 .text = "read_weights count=2 first=0\n"
 		 "set_config input_plane_rows 2\n"
@@ -210,9 +211,9 @@ static const struct worked cases[WORKED_CASES] = {
 	 .weight_stall = 1,
 	 .weight_shift = 3,
 	 .raw_stall = 4},
-	{/* The link takes 2 cycles' latency and 5 * 3 / 2 = 7.5, so 8 cycles for 5 rows of 3 bytes: i0 in [1, 11). i2 for
-	  * 2 rows 2 + 3: in [3, 8), beside it. The sync is looked at in 3 and issues in 11, and i4 is looked at 1 + 4
-	  * cycles later, in 16, and runs in [17, 22). halt, looked at in 17, issues in 22. Input stalls: [3, 11) and
+	{/* The link takes 2 cycles' latency and 5 * 3 / 2 = 7.5, so 8 cycles for 5 rows of 3 bytes: i0 in [1, 11). i2
+	  * for 2 rows 2 + 3: in [3, 8), beside it. The sync is looked at in 3 and issues in 11, and i4 is looked at 1 +
+	  * 4 cycles later, in 16, and runs in [17, 22). halt, looked at in 17, issues in 22. Input stalls: [3, 11) and
 	  * [17, 22). That host_out is waited for in [3, 8) is within the first of them; the sync takes [12, 16). */
 	 .name = "host and sync",
 	 .text = "read_host_memory ub=0 rows=5\n"
@@ -234,10 +235,11 @@ static const struct worked cases[WORKED_CASES] = {
 	 .input_stall = 13,
 	 .sync_pause = 4,
 	 .sync = 4},
-	{/* Three cycles an instruction, four more a sync. i0 issues in 0 and takes 2 + 8 cycles: [1, 11). The sync, looked at
-	  * in 3, waits for host_out until 11, issues then, and takes [12, 16); the two cycles that any instruction would be
-	  * followed by are [16, 18). i2 issues in 18: [19, 30). i3 issues in 21, i4 in 24: [25, 29). halt, looked at in 27,
-	  * waits for both: until 29 that is an input stall, in [29, 30) host_out alone is left. */
+	{/* Three cycles an instruction, four more a sync. i0 issues in 0 and takes 2 + 8 cycles: [1, 11). The sync,
+	  * looked at in 3, waits for host_out until 11, issues then, and takes [12, 16); the two cycles that any
+	  * instruction would be followed by are [16, 18). i2 issues in 18: [19, 30). i3 issues in 21, i4 in 24: [25,
+	  * 29). halt, looked at in 27, waits for both: until 29 that is an input stall, in [29, 30) host_out alone is
+	  * left. */
 	 .name = "output and the time of a sync",
 	 .text = "write_host_memory ub=0 rows=5\n"
 		 "sync host_out\n"
@@ -259,8 +261,8 @@ static const struct worked cases[WORKED_CASES] = {
 	 .sync_pause = 4,
 	 .issue = 3,
 	 .sync = 4},
-	{/* i0 and i1 as in one pass. The sync has nothing to wait for, issues in 2 and takes [3, 12), of which the array has no
-	  * work in [9, 12). halt, looked at in 12, waits for matrix until 13. */
+	{/* i0 and i1 as in one pass. The sync has nothing to wait for, issues in 2 and takes [3, 12), of which the
+	  * array has no work in [9, 12). halt, looked at in 12, waits for matrix until 13. */
 	 .name = "a sync beside the work of the array",
 	 .text = "read_weights count=1 first=0\n"
 		 "matrix_multiply.switch ub=0 acc=0 rows=2\n"
@@ -275,9 +277,9 @@ static const struct worked cases[WORKED_CASES] = {
 	 .raw_stall = 1,
 	 .sync_pause = 3,
 	 .sync = 9},
-	{/* A queue of one. i0 issues in 0 and starts in 1, which makes room for the issue of cycle 2: i1 issues in 2 (it
-	  * was looked at in 1) and starts when i0 has ended, at 1 + 2 + 3 = 6, so i2 issues in 7 and i3, looked at in 8,
-	  * one after i2's start in 11: in 12. i3 starts in 16 and ends at 21. */
+	{/* A queue of one. i0 issues in 0 and starts in 1, which makes room for the issue of cycle 2: i1 issues in 2
+	  * (it was looked at in 1) and starts when i0 has ended, at 1 + 2 + 3 = 6, so i2 issues in 7 and i3, looked at
+	  * in 8, one after i2's start in 11: in 12. i3 starts in 16 and ends at 21. */
 	 .name = "a full queue",
 	 .text = "read_host_memory ub=0 rows=2\n"
 		 "read_host_memory ub=2 rows=2\n"
@@ -327,8 +329,9 @@ static const struct worked cases[WORKED_CASES] = {
 	 .weight_stall = 2,
 	 .weight_shift = 3,
 	 .raw_stall = 4},
-	{/* One table waits beside the one in use. Transfers: the first table [1, 9); the second needs the first to be in
-	  * use: i1 issues in 1 and starts in 9, making room at 10: [10, 18). i2 starts in 18, one vector: ends at 19. */
+	{/* One table waits beside the one in use. Transfers: the first table [1, 9); the second needs the first to be
+	  * in use: i1 issues in 1 and starts in 9, making room at 10: [10, 18). i2 starts in 18, one vector: ends at
+	  * 19. */
 	 .name = "parameter tables",
 	 .text = "read_weights.parameters count=2 first=6\n"
 		 "activate.switch ub=8 acc=0 rows=5\n"
@@ -346,11 +349,11 @@ static const struct worked cases[WORKED_CASES] = {
 	 /* halt is looked at in 3: [3, 19) */
 	 .raw_stall = 16,
 	 .tables = 1},
-	{/* A 2 x 2 image, rows 0 to 3 of the buffer, under a 2 x 2 window with stride 1 and a pad of one: 3 x 3 results,
-	  * the last sources of whose windows are 0 1 1 / 2 3 3 / 2 3 3. At one cycle a source vector result 0 leaves at
-	  * 1, 1 at 2, 2 at 3, 3 at the later of 3 and 4, 4 at 5 and so on, 8 at 9: i8 reads in [start, start + 9). Eight
-	  * instructions before it: issues in 8, starts in 9, ends at 18. The greatest of each window in column 0: 1 4 4 /
-	  * 7 10 10 / 7 10 10. */
+	{/* A 2 x 2 image, rows 0 to 3 of the buffer, under a 2 x 2 window with stride 1 and a pad of one: 3 x 3
+	  * results, the last sources of whose windows are 0 1 1 / 2 3 3 / 2 3 3. At one cycle a source vector result 0
+	  * leaves at 1, 1 at 2, 2 at 3, 3 at the later of 3 and 4, 4 at 5 and so on, 8 at 9: i8 reads in [start, start
+	  * + 9). Eight instructions before it: issues in 8, starts in 9, ends at 18. The greatest of each window in
+	  * column 0: 1 4 4 / 7 10 10 / 7 10 10. */
 	 .name = "pooling",
 	 .text = "set_config in_height 2\n"
 		 "set_config in_width 2\n"
@@ -368,8 +371,9 @@ static const struct worked cases[WORKED_CASES] = {
 	 /* halt is looked at in 9: [9, 18) */
 	 .raw_stall = 9,
 	 .buffer = "010203 040506 070809 0a0b0c 010203 040506 040506 070809 0a0b0c 0a0b0c 070809 0a0b0c 0a0b0c"},
-	{/* A row takes 2 cycles of latency and 2 for its 3 bytes. i0 crosses in [1, 5). i1 issues in 1 and starts when i0 has ended, in
-	  * 5; i4, of the other direction, issues in 4 and starts in 5 too: the event of i1 comes first. Both end at 9. */
+	{/* A row takes 2 cycles of latency and 2 for its 3 bytes. i0 crosses in [1, 5). i1 issues in 1 and starts when
+	  * i0 has ended, in 5; i4, of the other direction, issues in 4 and starts in 5 too: the event of i1 comes
+	  * first. Both end at 9. */
 	 .name = "both directions start together",
 	 .text = "write_host_memory ub=0 rows=1\n"
 		 "write_host_memory ub=1 rows=1\n"
@@ -393,10 +397,11 @@ static const struct worked cases[WORKED_CASES] = {
 	  * 2^31: 2183134720 becomes -2111832576. i5 reads the high bytes as signed, (-1, 0, -128), of which the sum is
 	  * -1 - 128 * 128: 1113856 - 1073807360 more, which comes back to 1110441216. So the sum is right when i6 reads
 	  * it, and nothing counts as wrapped. In column 1 2 * (5376 + 16711680) + 5376 - 65536 = 33373952 is there. i6
-	  * makes of them, and of column 0, which is the same, 127: three saturations. i7 reads the zeros of row 1, with the bias -100 times 2 in column 2: one saturation, at
-	  * -128.
+	  * makes of them, and of column 0, which is the same, 127: three saturations. i7 reads the zeros of row 1, with
+	  * the bias -100 times 2 in column 2: one saturation, at -128.
 	  * i3 issues in 3; the tile shifts in [4, 7); in [7, 9), [9, 11) and [11, 13) vectors enter, the last write of
-	  * i5 is at 11 + 4 + 2 = 17, one row is read in [17, 18) by i6, one in [18, 19) by i7. halt is looked at in 8. */
+	  * i5 is at 11 + 4 + 2 = 17, one row is read in [17, 18) by i6, one in [18, 19) by i7. halt is looked at in
+	  * 8. */
 	 .name = "who comes back and who saturates",
 	 .text = "read_weights count=1 first=3\n"
 		 "read_weights.parameters count=1 first=6\n"

@@ -54,7 +54,7 @@ Test(diannao_energy, full_rate_draws_485_mw)
 	cr_assert_float_eq(npl_result_joules(&result), chip + memory, 1e-15);
 }
 
-Test(diannao_energy, memory_accesses)
+Test(diannao_energy, energy_counts_accesses_of_32_bytes)
 {
 	struct npl_arena arena = {0};
 	struct dn_config config = dn_load(&arena);

@@ -261,7 +261,7 @@ Test(diannao_lrn, sums_that_calibration_did_not_see)
 	}
 }
 
-Test(diannao_lrn, refusals)
+Test(diannao_lrn, factors_that_segments_miss_are_refused)
 {
 	static const struct {
 		float alpha, beta, bias;
@@ -304,8 +304,8 @@ Test(diannao_lrn, refusals)
 		make_case(&c, NULL, npl_shape_of(4, 1, 20, 3, 3), cases[i].exponent);
 		c.attrs.lrn = (struct npl_lrn_attrs){
 			.alpha = cases[i].alpha, .beta = cases[i].beta, .bias = cases[i].bias, .size = cases[i].size};
-		bool n_taken = npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason);
-		cr_expect_eq(n_taken, !cases[i].reason, "case %zu: %s", i, reason);
+		bool supported = npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason);
+		cr_expect_eq(supported, !cases[i].reason, "case %zu: %s", i, reason);
 		cr_expect(!cases[i].reason || strstr(reason, cases[i].reason), "case %zu: '%s'", i, reason);
 		npl_driver_diannao.close(state);
 	}

@@ -253,7 +253,7 @@ Test(diannao_values, random_layers_against_the_rules)
 }
 
 /* More outputs, positions and inputs than one matrix product takes; shifts from one end to the other. */
-Test(diannao_values, larger_layers)
+Test(diannao_values, layers_larger_than_one_product_are_right)
 {
 	uint64_t rng = 11;
 	for (int i = 0; i < 4; i++) {
@@ -275,7 +275,7 @@ Test(diannao_values, larger_layers)
 }
 
 /* Every input, at random scales. */
-Test(diannao_values, functions_alone)
+Test(diannao_values, functions_alone_are_right_for_every_input)
 {
 	static const enum npl_op ops[] = {NPL_OP_RELU, NPL_OP_CLIP, NPL_OP_SIGMOID, NPL_OP_TANH};
 	struct truth all = {0};

@@ -80,7 +80,7 @@ static int end_of(int segment)
 	return segment < DN_SEGMENTS - 1 ? dn_limits[segment] : 32768;
 }
 
-Test(diannao_segments, limits)
+Test(diannao_segments, limits_of_segments_rise_by_eighths)
 {
 	bool zero = false, six = false;
 	for (int i = 0; i < DN_SEGMENTS - 1; i++) {

@@ -49,7 +49,7 @@ static const struct tpu_matrix_kernel *usable_kernel(uint64_t n)
 }
 
 /* Every kernel against the product as it is written, and no sum beyond its blocks. */
-Test(systolic_matrix, kernels)
+Test(systolic_matrix, kernels_equal_the_product)
 {
 	enum { MOST = 5 * TPU_MATRIX_LANES };
 	int kernels = 0;
@@ -80,28 +80,27 @@ Test(systolic_matrix, kernels)
 
 /* Against the cells. */
 
-static void expect_writes(const struct tpu_matrix *unit, const struct oracle *o, const char *position)
+static void expect_writes(const struct tpu_matrix *unit, const struct oracle *o, const char *subject)
 {
 	int64_t n = 0;
 	for (int64_t c = 0; c < o->columns; c++) {
 		if (!o->written[c])
 			continue;
-		cr_assert_lt(n, unit->writes, "%s: column %lld writes nothing", position, (long long)c);
+		cr_assert_lt(n, unit->writes, "%s: column %lld writes nothing", subject, (long long)c);
 		const struct tpu_matrix_write *actual = &unit->write[n++], *expected = &o->write[c];
 		cr_assert(actual->column == expected->column && actual->address == expected->address &&
 				  actual->sum == expected->sum && actual->value == expected->value &&
 				  actual->overflowed == expected->overflowed,
 			  "%s: column %lld row %lld sum %d value %d%s, expected column %lld row %lld sum %d value %d%s",
-			  position, (long long)actual->column, (long long)actual->address, actual->sum, actual->value,
+			  subject, (long long)actual->column, (long long)actual->address, actual->sum, actual->value,
 			  actual->overflowed ? " overflowed" : "", (long long)expected->column,
 			  (long long)expected->address, expected->sum, expected->value,
 			  expected->overflowed ? " overflowed" : "");
 	}
-	cr_assert_eq(n, unit->writes, "%s: %lld writes, expected %lld", position, (long long)unit->writes,
-		     (long long)n);
+	cr_assert_eq(n, unit->writes, "%s: %lld writes, expected %lld", subject, (long long)unit->writes, (long long)n);
 }
 
-static void expect_cells(const struct tpu_matrix *unit, const struct oracle *o, const char *position)
+static void expect_cells(const struct tpu_matrix *unit, const struct oracle *o, const char *subject)
 {
 	for (int64_t r = 0; r < o->rows; r++)
 		for (int64_t c = 0; c < o->columns; c++) {
@@ -109,7 +108,7 @@ static void expect_cells(const struct tpu_matrix *unit, const struct oracle *o, 
 			const struct oracle_cell *expected = &o->now.cell[r][c];
 			cr_assert(actual.activation == expected->activation.value && actual.sum == expected->sum &&
 					  actual.active == expected->active && actual.shadow == expected->shadow,
-				  "%s: cell %lld,%lld holds %d %d %d %d, expected %d %d %d %d", position, (long long)r,
+				  "%s: cell %lld,%lld holds %d %d %d %d, expected %d %d %d %d", subject, (long long)r,
 				  (long long)c, actual.activation, actual.sum, actual.active, actual.shadow,
 				  expected->activation.value, expected->sum, expected->active, expected->shadow);
 		}
@@ -327,7 +326,7 @@ static uint64_t cycles_of_pass(struct tpu_matrix *unit, int64_t b, uint64_t *rng
 	return last - start;
 }
 
-Test(systolic_matrix, last_write)
+Test(systolic_matrix, the_last_write_is_where_the_formula_says)
 {
 	static const int64_t shapes[][3] = {{256, 256, 0}, {1, 1, 0},   {1, 7, 0}, {7, 1, 0}, {3, 5, 0},
 					    {32, 9, 0},    {16, 16, 3}, {5, 3, 1}, {1, 1, 2}};

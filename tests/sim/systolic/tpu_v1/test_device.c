@@ -25,7 +25,7 @@ static void expect_no(const struct tpu_config *config, const struct npl_layer *l
 	npl_driver_systolic.close(state);
 }
 
-Test(tpu_device, machine_files)
+Test(tpu_device, machine_files_say_what_the_defaults_are)
 {
 	struct npl_arena arena = {0};
 	struct npl_description empty = {

@@ -149,7 +149,7 @@ static bool check_kept(const struct opened *o, bool roomy, uint64_t seed)
 
 Test(tpu_layer_group, random_layer_groups)
 {
-	int groups = 0, n_notes = 0, moved = 0, shared = 0, kept = 0;
+	int groups = 0, without_transfers = 0, moved = 0, shared = 0, kept = 0;
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
 		static struct group group;
 		static struct npl_result first[LAYER_GROUP_MOST], other[LAYER_GROUP_MOST];
@@ -168,7 +168,7 @@ Test(tpu_layer_group, random_layer_groups)
 			run_layer_group(&o, &tpu, &group, seed, other);
 			same_results(first, other, group.n_layers, true, seed);
 			groups++;
-			n_notes += o.info.n_transfers == 0;
+			without_transfers += o.info.n_transfers == 0;
 			moved += o.info.n_transfers > 0;
 			for (int i = 0; i < group.n_layers; i++)
 				shared += o.info.pass[i] >= 0 && o.info.pass[i] != i;
@@ -191,6 +191,6 @@ Test(tpu_layer_group, random_layer_groups)
 		layer_group_end(&group);
 		free(tpu.buffer);
 	}
-	cr_assert(groups > 500 && n_notes > 160 && moved > 80 && shared > 80 && kept > 40,
-		  "%d layer groups, %d, %d, %d, %d", groups, n_notes, moved, shared, kept);
+	cr_assert(groups > 500 && without_transfers > 160 && moved > 80 && shared > 80 && kept > 40,
+		  "%d layer groups, %d, %d, %d, %d", groups, without_transfers, moved, shared, kept);
 }

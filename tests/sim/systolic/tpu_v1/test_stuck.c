@@ -184,7 +184,7 @@ Test(tpu_stuck, the_message_names_the_first_instruction_that_could_help)
 }
 
 /* Issue stops at a queue of each unit that can be held up. */
-Test(tpu_stuck, each_queue)
+Test(tpu_stuck, a_full_queue_is_named)
 {
 	struct test_machine *m = machine();
 	m->config.queue_instructions = 1;
@@ -224,7 +224,7 @@ Test(tpu_stuck, lines_of_a_text)
 }
 
 /* Whoever cannot be helped must not go without words, and a text that is too long is cut. */
-Test(tpu_stuck, words)
+Test(tpu_stuck, a_deadlock_always_has_an_explanation)
 {
 	struct test_machine *m = machine();
 	struct tpu_waiting all[20];

@@ -62,7 +62,7 @@ static void expect_sums(const struct program_case *c, const struct npl_instructi
 	cr_assert_eq(table[c->program.count - 1].end, outcome->cycles);
 }
 
-Test(tpu_times, random_programs)
+Test(tpu_times, times_of_both_engines_agree)
 {
 	uint64_t seen[TPU_TIME_CLASSES] = {0};
 	for (uint64_t seed = 91001; seed <= 91400; seed++) {

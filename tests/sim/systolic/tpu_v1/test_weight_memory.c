@@ -167,10 +167,9 @@ Test(tpu_weight_memory, refuses_what_cannot_be)
 	static const char *const small[] = {"weight_memory.preset=hbm2", "weight_memory.bytes=16 GiB"};
 	static const char *const never[] = {"weight_memory.preset=hbm2", "weight_memory.bytes=1 TB"};
 	open_device(unknown, 1, NPL_EUSAGE, "there is no memory 'ddr3-2134'; the nearest is 'ddr3-2133'");
-	open_device(
-		few, 3, NPL_EUSAGE,
-		"weight_memory.bytes is 3221225472, and the weight_memory.preset hbm2 with 2 channels holds 2147483648: set weight_memory.bytes to that "
-		"or less, or weight_memory.channels to 3 or more");
+	open_device(few, 3, NPL_EUSAGE,
+		    "weight_memory.bytes is 3221225472, and the weight_memory.preset hbm2 with 2 channels holds "
+		    "2147483648: set weight_memory.bytes to that or less, or weight_memory.channels to 3 or more");
 	open_device(small, 2, NPL_EUSAGE,
 		    "hbm2 with 8 channels holds 8589934592: set weight_memory.bytes to that or less, "
 		    "or weight_memory.channels to 16 or more");

@@ -130,7 +130,7 @@ static void refuse_binary(const uint8_t *bytes, size_t n, const char *expected)
 }
 
 /* What is not a binary, by each of its parts. */
-Test(diannao_isa_binary, malformed_binaries)
+Test(diannao_isa_binary, malformed_binaries_are_refused)
 {
 	static const struct {
 		int at, value;
@@ -193,7 +193,7 @@ Test(diannao_isa_binary, malformed_binaries)
 }
 
 /* Files of the first binary form, which had a header of DianNao's own, and instructions without any. */
-Test(diannao_isa_binary, former_binaries)
+Test(diannao_isa_binary, former_binaries_are_read)
 {
 	struct sim_program program = {.set = &dn_instructions,
 				      .n_constants = 2,

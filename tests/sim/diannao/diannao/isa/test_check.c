@@ -51,7 +51,7 @@ static void check_on_small(const struct rule *rule, size_t n)
 }
 #define CHECK(rules) check_on_small((rules), sizeof(rules) / sizeof *(rules))
 
-Test(diannao_isa_check, end)
+Test(diannao_isa_check, instructions_after_the_end_are_refused)
 {
 	static const struct rule rules[] = {
 		{"CP NOP\n", "CP END\nCP NOP\n", "test.s:2: an instruction after CP END",
@@ -72,7 +72,7 @@ Test(diannao_isa_check, end)
 }
 
 /* Fields of one instruction: what they may be beside each other. */
-Test(diannao_isa_check, memory_slots)
+Test(diannao_isa_check, wrong_fields_of_memory_slots_are_refused)
 {
 	static const struct rule rules[] = {
 		{"SB LOAD,1,0,32\n", "SB NOP,1,0,0\n", "test.s:1: SB: REUSE is 1, expected 0", "READ OP is NOP"},
@@ -123,7 +123,7 @@ Test(diannao_isa_check, memory_slots)
 }
 
 /* The same of the NFU and of what it needs from the other slots. */
-Test(diannao_isa_check, nfu_slot)
+Test(diannao_isa_check, wrong_fields_of_the_nfu_slot_are_refused)
 {
 	static const struct rule rules[] = {
 		{POOL STORE("8") RESULT, "NBOUT NOP,STORE,0,8\n", "NBOUT: WRITE OP is STORE, expected NOP",
@@ -192,7 +192,7 @@ Test(diannao_isa_check, nfu_slot)
 	CHECK(rules);
 }
 
-Test(diannao_isa_check, buffers)
+Test(diannao_isa_check, rows_beyond_a_buffer_are_refused)
 {
 	static const struct rule rules[] = {
 		{"SB LOAD,1,0,64\n", "SB LOAD,1,0,48\n", "SB: SIZE is 48, expected a multiple of 32", "Tn x Tn"},
@@ -257,7 +257,7 @@ Test(diannao_isa_check, buffers)
 	check_rules(&config, UINT64_MAX, narrow, 1);
 }
 
-Test(diannao_isa_check, sums)
+Test(diannao_isa_check, sums_that_are_not_there_are_refused)
 {
 	static const struct rule rules[] = {
 		{POOL "NFU NOP,ADD,RESET,KEEP,NONE,0,0\n" ALL STORE("8") "NFU NOP,ADD,KEEP,NFU3,NONE,0,0\n",
@@ -293,7 +293,7 @@ Test(diannao_isa_check, sums)
 	CHECK(rules);
 }
 
-Test(diannao_isa_check, stores)
+Test(diannao_isa_check, stores_that_do_not_fit_are_refused)
 {
 	static const struct rule rules[] = {
 		{POOL STORE("32") RESULT GO_ON RESULT GO_ON RESULT GO_ON RESULT, POOL STORE("34") RESULT,
@@ -391,7 +391,7 @@ Test(diannao_isa_check, order_of_memory)
 }
 
 /* Programs without lines name instructions by their number; all of an instruction's parts are looked at. */
-Test(diannao_isa_check, without_lines)
+Test(diannao_isa_check, instructions_without_lines_go_by_number)
 {
 	static const struct {
 		struct dn_instruction instruction;
@@ -526,7 +526,7 @@ Test(diannao_isa_check, order_by_pairs)
 
 /* A stream of a million instructions, as a layer's, takes the memory of one; without memory_order nothing is kept of
  * it. */
-Test(diannao_isa_check, long_streams)
+Test(diannao_isa_check, a_long_stream_takes_the_memory_of_one_instruction)
 {
 	const struct dn_config config = dn_isa_machine();
 	for (int with = 0; with < 2; with++) {
@@ -555,7 +555,7 @@ Test(diannao_isa_check, long_streams)
 	}
 }
 
-Test(diannao_isa_check, bytes_written)
+Test(diannao_isa_check, the_bytes_that_a_program_writes_are_known)
 {
 	uint64_t first, end;
 	struct sim_program program = dn_isa_program(SB8 IN8 "SB READ,0,0,256\n" END);

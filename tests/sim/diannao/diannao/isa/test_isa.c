@@ -29,7 +29,8 @@ Test(diannao_isa, the_shortest_program_assembles)
 		"CP NOP\nCP SYNC | SB READ,0,0,512\nCP END\n",
 		".host 4194304\n.weights 1\nNBIN LOAD,1,0,0,0,4194304,2048\n",
 		".function TANH\n.function SIGMOID\n"
-		"SB READ,0,64,32 | NBIN READ,0,2,1,7,0,0 | NBOUT NOP,STORE,96,8 | NFU MULT,ADD,RESET,NFU3,TANH,0,1 shift=-3 result_shift=5 divisor=65536\n"
+		"SB READ,0,64,32 | NBIN READ,0,2,1,7,0,0 | NBOUT NOP,STORE,96,8 | NFU MULT,ADD,RESET,NFU3,TANH,0,1 "
+		"shift=-3 result_shift=5 divisor=65536\n"
 		"NBIN READ,1,0,0,0,0,0 | NBOUT READ,STORE,0,0 | NFU NOP,MAX,NBOUT,NBOUT,SIGMOID,1,0 shift=1\n"
 		"NBIN READ,1,0,0,0,0,0 | NBOUT READ,WRITE,0,0 | NFU NOP,MAX,NBOUT,NBOUT,TANH,0,0\n",
 	};
@@ -65,15 +66,17 @@ Test(diannao_isa, every_notation_gives_the_same_program)
 {
 	static const char plain[] =
 		".host 4096\n.weights 65536\n"
-		".function HALF 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,-1\n"
+		".function HALF 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 "
+		"512,0 512,-1\n"
 		"SB LOAD,1,65536,1024\n"
-		"SB READ,0,0,64 | NBIN LOAD,0,0,0,0,4096,16 | NBOUT NOP,STORE,8192,8 | NFU MULT,ADD,RESET,NFU3,HALF,0,0 shift=-2 divisor=3\n"
+		"SB READ,0,0,64 | NBIN LOAD,0,0,0,0,4096,16 | NBOUT NOP,STORE,8192,8 | NFU "
+		"MULT,ADD,RESET,NFU3,HALF,0,0 shift=-2 divisor=3\n"
 		"CP END\n";
 	static const char other[] =
-		"; a comment\r\n\r\n.function\tHALF 0x200 , 0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 "
-		"512,-1 # why\r\nSB LOAD , 0x1,0x10000,\t1024\r\n"
-		"NFU MULT,ADD,RESET,NFU3,HALF,0,0 divisor = 3 shift=-2|NBOUT NOP,STORE,8192,8|CP NOP|NBIN LOAD,0,0,0,0,4096,16|"
-		"SB READ,0,0,64;no blank\n.weights 0x10000\n.host 4096#\nCP END";
+		"; a comment\r\n\r\n.function\tHALF 0x200 , 0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 512,0 "
+		"512,0 512,0 512,0 512,0 512,0 512,-1 # why\r\nSB LOAD , 0x1,0x10000,\t1024\r\n"
+		"NFU MULT,ADD,RESET,NFU3,HALF,0,0 divisor = 3 shift=-2|NBOUT NOP,STORE,8192,8|CP NOP|NBIN "
+		"LOAD,0,0,0,0,4096,16|SB READ,0,0,64;no blank\n.weights 0x10000\n.host 4096#\nCP END";
 	struct sim_program expected = dn_isa_program(plain), program = dn_isa_program(other);
 	size_t n, n_other;
 	uint8_t *a = dn_isa_encoded(&expected, &n), *b = dn_isa_encoded(&program, &n_other);
@@ -296,7 +299,7 @@ Test(diannao_isa, random_bytes_never_crash_the_assembler)
 	cr_assert(accepted > 500, "%d", accepted);
 }
 
-Test(diannao_isa, long_texts)
+Test(diannao_isa, long_texts_are_assembled)
 {
 	size_t n = 3 << 20;
 	char *text = malloc(n);
@@ -394,9 +397,9 @@ Test(diannao_isa, sequence_of_the_paper)
 	free(text);
 	/* Behind the last sums of 16 groups, 32 rows, there is no more room. */
 	text = classifier(8192, 272, 16777216, 8388608);
-	cr_assert(
-		strstr(dn_isa_verdict(&config, UINT64_MAX, text, &err),
-		       "test.s:17: NBOUT: sums at index 16, expected less than 16: nbout.sum_rows is 32 and Tn sums take 2"),
-		"%s", err.msg);
+	cr_assert(strstr(dn_isa_verdict(&config, UINT64_MAX, text, &err),
+			 "test.s:17: NBOUT: sums at index 16, expected less than 16: nbout.sum_rows is 32 and Tn sums "
+			 "take 2"),
+		  "%s", err.msg);
 	free(text);
 }

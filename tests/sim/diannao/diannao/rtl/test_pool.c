@@ -60,7 +60,7 @@ Test(diannao_rtl_pool, maximum_in_parts)
 /* Sums of 3 rows, divided by 3: the reciprocal is (2^16 + 1) / 3 = 21845 / 2^16.
  *     300 -> 6553500 / 65536 = 99.998 -> 100; -301 -> -6575345 / 65536 = -100.33 -> -100
  * Then by 4, exact, and shifted by 1: 300 / 8 = 37.5 -> 38, -301 / 8 = -37.6 -> -38. NFU-2 and NFU-3: 5 stages. */
-Test(diannao_rtl_pool, averages)
+Test(diannao_rtl_pool, averages_divide_by_the_reciprocal)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	hand_put(h, 0, 100, -100, 150, -101, 50, -100, HAND_END);

@@ -12,7 +12,7 @@
  *     synapses (1, 0.5) (-2, 1)    (0.5, 1) (1, 1)
  *     output 0 = 1 + 1 - 0.5 + 0.5 = 2, output 1 = -2 + 2 - 1 + 0.5 = -0.5
  * Rows are there in cycle 0; steps in cycles 0 and 1; the result is in NBout, and ideal memory, at 1 + 1 + 8. */
-Test(diannao_rtl, one_group)
+Test(diannao_rtl, one_group_is_as_worked_by_hand)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	hand_put(h, 0, 1024, 2048, -1024, 512, HAND_END);
@@ -35,7 +35,7 @@ Test(diannao_rtl, one_group)
 }
 
 /* Any number of stages, also one in each unit: the result is as many cycles later, and the same. */
-Test(diannao_rtl, stages)
+Test(diannao_rtl, more_stages_give_the_same_later)
 {
 	static const int stages[][3] = {{1, 1, 1}, {1, 2, 1}, {2, 1, 3}, {64, 64, 64}, {1, 1, 7}, {5, 3, 2}};
 	for (size_t i = 0; i < sizeof stages / sizeof *stages; i++) {
@@ -63,7 +63,7 @@ Test(diannao_rtl, stages)
 /* Tn = 4, rounded: each product is rounded to 10 fraction bits, ties up, before it is added: inputs of 1/1024 times
  *     512 (a half)  -> 1 (0.5 up)      511 -> 0      -512 (-0.5) -> 0      -513 -> -1
  * and 16 bits: 32 * 31 does not fit into 6 integer bits: 32767, as -32 * -32; 31 * -32 -> -32768. */
-Test(diannao_rtl, rounded_products)
+Test(diannao_rtl, products_are_rounded_before_they_are_added)
 {
 	struct dn_hand *h = hand_open(4, IDEAL);
 	h->config.nbin_rows = 1;
@@ -85,7 +85,7 @@ Test(diannao_rtl, rounded_products)
 
 /* Full products have 20 fraction bits: 4 * 512 / 2^20, shifted by 10 to 2 / 1024; -513 * 4 = -2052 -> -2.004 -> -2; and
  * 32 * 31 is itself until it is shifted: 1040155648 >> 15 = 31743.02 -> 31743. */
-Test(diannao_rtl, full_products)
+Test(diannao_rtl, full_products_are_shifted_after_the_sum)
 {
 	struct dn_hand *h = hand_open(4, IDEAL);
 	h->config.product = NPL_Q16_FULL;
@@ -107,7 +107,8 @@ Test(diannao_rtl, full_products)
  * and 1, two rows of 16 bits each, and come back:
  *     inputs (32767, 32767), then (32767, -32768); 1.0 is 1024
  *     group 0: synapses (1, 1) (1, -1), then (1, 1) (-1, 0): 65534 + -1 = 65533; 0 + -32767
- *     group 1: synapses (-1, -1) (2, 0), then (1, -1) (0, 1): -65534 + 65534 = 0, for 32768 saturates; 32767 (saturated) - 32768 = -1
+ *     group 1: synapses (-1, -1) (2, 0), then (1, -1) (0, 1): -65534 + 65534 = 0, for 32768 saturates; 32767
+ *     (saturated) - 32768 = -1
  * Shifted by 1, ties up: 32766.5 -> 32767, -16383.5 -> -16383; 0, -0.5 -> 0. */
 static void two_chunks(int64_t sum_bits, int64_t sum_rows)
 {
@@ -147,7 +148,7 @@ static void two_chunks(int64_t sum_bits, int64_t sum_rows)
 	hand_close(h);
 }
 
-Test(diannao_rtl, partial_sums)
+Test(diannao_rtl, partial_sums_wait_in_nbout)
 {
 	two_chunks(32, 2);
 	two_chunks(18, 2);
@@ -274,7 +275,7 @@ Test(diannao_rtl, bias_and_keep)
 
 /* With Tn = 1 an SB row is one value, and a bias two of them: the lower 16 bits, then the upper. -70000 = 0xfffeee90:
  * rounded -68.36 -> -68. Then 3 * 5. */
-Test(diannao_rtl, one_neuron)
+Test(diannao_rtl, a_machine_of_one_neuron_is_right)
 {
 	struct dn_hand *h = hand_open(1, IDEAL);
 	hand_put32(h, 100, -70000);
@@ -375,7 +376,7 @@ Test(diannao_rtl, sums_as_they_are_wrap)
 
 /* NBin NOP: a multiplication has zeros, SB rows are read all the same. A load that ends within a row fills it up with
  * zeros: NBin has one row, in which 5 6 was before 7. */
-Test(diannao_rtl, zeros)
+Test(diannao_rtl, nbin_nop_multiplies_by_zeros)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	h->config.nbin_rows = 1;
@@ -452,7 +453,7 @@ Test(diannao_rtl, sync_sees_stores)
 
 /* Tn = 16, all lanes: input i is i + 1, synapse [n][i] is (n - 8) * 1024 where i is even and 1024 else:
  * (n - 8) (1 + 3 + ... + 15) + (2 + 4 + ... + 16) = 64 (n - 8) + 72. */
-Test(diannao_rtl, sixteen)
+Test(diannao_rtl, all_sixteen_lanes_are_right)
 {
 	struct dn_hand *h = hand_open(16, IDEAL);
 	for (uint64_t i = 0; i < 16; i++)

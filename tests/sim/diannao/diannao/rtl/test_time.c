@@ -14,7 +14,8 @@
 #define LINES "model: fixed\nbytes_per_second: 62720000000\naccess_bytes: 64\n"
 
 /* A request keeps the port for 13 cycles. NBin's begins in cycle 0 and is there at 1; SB's at 13.
- *     Tn = 16: rows at 16 and 19, steps there; the result at 19 + 1 + 8 = 28, when the port is free (13 + 13 = 26): stored at 29
+ *     Tn = 16: rows at 16 and 19, steps there; the result at 19 + 1 + 8 = 28, when the port is free (13 + 13 = 26):
+ *     stored at 29
  *     Tn = 2, 4: rows at 14 and 15; the result at 24, but the port is kept until 26: stored at 27 */
 Test(diannao_rtl_time, requests_keep_the_port)
 {
@@ -41,7 +42,7 @@ Test(diannao_rtl_time, requests_keep_the_port)
 /* Round robin, with 13 cycles a request: NBin A 0, SB a 13 (there at 16), whose result is in NBout at 16 + 1 + 8 = 25;
  * at 26 the one after SB is NBout: the store, at 27; NBin B 39, SB b 52 (55); result at 64, but the port is kept until
  * 65. */
-Test(diannao_rtl_time, round_robin)
+Test(diannao_rtl_time, the_port_goes_round_robin)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
 	h->config.dma_request_cycles = 13;
@@ -63,7 +64,7 @@ Test(diannao_rtl_time, round_robin)
  * Cut into 200, 200 and 112 bytes a row takes 3 cycles again, and NBin's 128 bytes in 100 and 28 two: all is a cycle
  * later. Without rounding up: NBin to 0.50; SB, taken at 0, 2, 4 and 6, to 2.51, 4.52, 6.52, 8.53: steps in 3, 5, 7,
  * 9. */
-Test(diannao_rtl_time, rows_arrive)
+Test(diannao_rtl_time, rows_of_sb_arrive_one_by_one)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
 	hand_group(h, 0, 1024, 8192, 4);
@@ -126,8 +127,9 @@ Test(diannao_rtl_time, accesses_of_memory)
 }
 
 /* What memory refuses has not begun, and at the next boundary the order is looked at again. NBin has one row.
- *     NBin A 0 to 1, SB a 1 to 4. SB b is the only one left, but memory is taken until 4. A's row is free at 2, its maximum in NBout at
- *     1 + 1 + 2 = 4: at 4 all three wait, and after SB comes NBout: 5, NBin B: 6, SB b: 9. B's maximum at 9, stored at 10. */
+ *     NBin A 0 to 1, SB a 1 to 4. SB b is the only one left, but memory is taken until 4. A's row is free at 2, its
+ *     maximum in NBout at 1 + 1 + 2 = 4: at 4 all three wait, and after SB comes NBout: 5, NBin B: 6, SB b: 9. B's
+ *     maximum at 9, stored at 10. */
 Test(diannao_rtl_time, refused_requests_have_not_begun)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
@@ -227,7 +229,7 @@ Test(diannao_rtl_time, store_of_several)
 
 /* SYNC, ideal memory: the maximum of cycle 0 is stored at 3, after decoding there; the SYNC is decoded at 4 and its
  * step is in cycle 4. */
-Test(diannao_rtl_time, sync)
+Test(diannao_rtl_time, a_sync_waits_for_stores)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	hand_maximum(h, 0, 200, 1);
@@ -265,7 +267,7 @@ Test(diannao_rtl_time, sync)
 
 /* Nothing to do takes no time; loads alone take theirs: NBin 0 to 1, SB 1 to 4. All four cycles are waited for SB,
  * which has a load then. */
-Test(diannao_rtl_time, end)
+Test(diannao_rtl_time, an_empty_program_takes_no_time)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
 	hand_add(h);
@@ -294,7 +296,7 @@ Test(diannao_rtl_time, end)
 
 /* At most dma.queue instructions are decoded and have not ended. 1: NBin A 0 to 1, a step, ended at 2: B 2 to 3. The
  * maxima at 4 and 6, stored at 5 and 7. 2: B 1 to 2. Instructions without steps end at once: any number of them. */
-Test(diannao_rtl_time, window)
+Test(diannao_rtl_time, a_full_window_delays_decoding)
 {
 	for (int queue = 1; queue <= 2; queue++) {
 		struct dn_hand *h = hand_open(16, WHOLE);
@@ -374,7 +376,7 @@ static struct dn_hand *other_clock(const char *memory, int64_t memory_hz)
  * 1, which is 3; steps 3 and 4; the maximum at 7 is seen at 9, 32 bytes take half a cycle: 12. With 4 cycles a request,
  * which are 2 of memory's: A to 1 (3), a step, the maximum at 6, where memory's 2 is and after NBin comes NBout: its
  * store, to 3 (9); B from 4 to 5 (15), the maximum at 18, stored to 7 (21). */
-Test(diannao_rtl_time, slower_memory)
+Test(diannao_rtl_time, a_slower_clock_of_memory_rounds_up)
 {
 	static const char text[] = "model: fixed\nbytes_per_second: 19200000000\n";
 	struct dn_hand *h = other_clock(text, 300000000);
@@ -399,7 +401,7 @@ Test(diannao_rtl_time, slower_memory)
 /* 1.35 GHz and 64 bytes a cycle: memory's boundary m is at m / 1.5. A cycle a request is 2 of memory's: NBin's loads
  * begin at 0, 2 and 4 and take half a cycle: there at 1, 3, 5, seen at 1, 2 and 4 (0.67, 2, 3.33): steps there. The
  * maximum at 7 is seen at 11 (10.5), 96 bytes to 12.5: 13, seen at 9 (8.67). Memory stands at 14 (13.5) then. */
-Test(diannao_rtl_time, faster_memory)
+Test(diannao_rtl_time, a_faster_clock_of_memory_rounds_up)
 {
 	struct dn_hand *h = other_clock("model: fixed\nbytes_per_second: 86400000000\n", 1350000000);
 	h->config.dma_request_cycles = 1;
@@ -427,7 +429,7 @@ Test(diannao_rtl_time, ideal_memory_of_another_clock)
 }
 
 /* DRAM: both of its engines give the same cycles, and they are more than those of the bytes. */
-Test(diannao_rtl_time, dram)
+Test(diannao_rtl_time, dram_is_slower_than_its_bytes_on_both_engines)
 {
 	static const char *const names[] = {"memories/ddr3-2133.yaml", "memories/hbm2.yaml",
 					    "memories/lpddr4-2400.yaml"};

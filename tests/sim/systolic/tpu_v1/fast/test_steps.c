@@ -76,13 +76,13 @@ static bool untouched(const void *vector, size_t size, int n)
 			return false;
 	return true;
 }
-#define EXPECT(vector, want, n)                                                                                        \
-	cr_assert(!memcmp(vector, want, (size_t)(n) * sizeof *(vector)) && untouched(vector, sizeof *(vector), n),     \
+#define EXPECT(vector, expected, n)                                                                                    \
+	cr_assert(!memcmp(vector, expected, (size_t)(n) * sizeof *(vector)) && untouched(vector, sizeof *(vector), n), \
 		  "seed %llu, %s: " #vector " of %d", (unsigned long long)seed, steps->name, n)
 
 #define EACH(steps) for (int s_ = 1; (steps = tpu_fast_steps(s_)); s_++)
 
-Test(tpu_fast_steps, requantise)
+Test(tpu_fast_steps, requantising_follows_the_rule)
 {
 	for (uint64_t seed = 1; seed <= 300; seed++) {
 		const struct tpu_fast_steps *steps;
@@ -259,7 +259,7 @@ static int64_t rounded_quotient(int64_t sum, int64_t count)
 	return twice > count || (twice == count && (down & 1)) ? down + 1 : down;
 }
 
-Test(tpu_fast_steps, pooling)
+Test(tpu_fast_steps, pooling_follows_the_rule)
 {
 	for (uint64_t seed = 1; seed <= 200; seed++) {
 		const struct tpu_fast_steps *steps;

@@ -97,7 +97,7 @@ Test(tpu_fast_time, fractions_do_not_add_up_to_an_error)
 	}
 }
 
-Test(tpu_fast_time, last_touches)
+Test(tpu_fast_time, ranges_know_their_last_touch)
 {
 	for (int64_t rows = 1; rows < 40; rows += 3) {
 		struct tpu_fast_ranges ranges = {0};
@@ -140,7 +140,7 @@ static int64_t pooled_steps(const int64_t in[2], const int64_t out[2], const int
 	return left > images * in[0] * in[1] ? left : images * in[0] * in[1];
 }
 
-Test(tpu_fast_time, pooling)
+Test(tpu_fast_time, pooling_takes_the_time_of_its_windows)
 {
 	int run = 0, longer = 0;
 	for (uint64_t seed = 1; seed <= 1500; seed++) {
@@ -222,7 +222,7 @@ Test(tpu_fast_time, values_change_no_time)
 /* 200,000 instructions on a million accumulator rows, which is not done in a test's time where each looks at all before
  * it, or at all rows. Vectors follow each other without a gap: the first enters in 5 (a tile of 1 x 1 is there at 2 and
  * shifted in one cycle; as the instructions issue one a cycle, none waits for the array). */
-Test(tpu_fast_time, long_programs)
+Test(tpu_fast_time, long_programs_are_timed_quickly)
 {
 	enum { PAIRS = 100000 };
 	struct tpu_config config = test_config(1, 1, 1, 1);

@@ -249,7 +249,7 @@ static void set_window(struct test_machine *m, uint64_t *rng, int64_t *outputs)
 	*outputs = out[0] * out[1];
 }
 
-Test(tpu_fast_values, convolutions)
+Test(tpu_fast_values, convolutions_equal_the_definition)
 {
 	int run = 0;
 	static const int64_t sizes[][2] = {{16, 16}, {9, 5}, {32, 8}, {100, 40}, {256, 12}};

@@ -190,7 +190,7 @@ static bool layer_group_ok(const struct group *group, const struct tpu_config *c
 	return true;
 }
 
-Test(tpu_generate, single_layers)
+Test(tpu_generate, programs_of_single_layers_are_right)
 {
 	int ran = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
@@ -211,7 +211,7 @@ Test(tpu_generate, single_layers)
 	cr_assert_gt(ran, share(300));
 }
 
-Test(tpu_generate, groups)
+Test(tpu_generate, programs_of_layer_groups_are_right)
 {
 	int ran = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
@@ -235,7 +235,7 @@ Test(tpu_generate, groups)
 }
 
 /* Buffers from far too small to nearly enough: parts of the batch, strips, host memory. */
-Test(tpu_generate, small_buffers)
+Test(tpu_generate, small_buffers_give_the_same_values)
 {
 	int ran = 0, refused = 0, parted = 0, streamed = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {
@@ -276,7 +276,7 @@ Test(tpu_generate, small_buffers)
 }
 
 /* Rows of few channels that do not fit whole: strips of columns, with several pixels in a row of the buffer. */
-Test(tpu_generate, wide_images)
+Test(tpu_generate, wide_images_are_cut_into_strips)
 {
 	int streamed = 0;
 	for (uint64_t seed = 1; seed <= most_seeds(); seed++) {

@@ -291,7 +291,7 @@ Test(tpu_generate_programs, syncs_and_prefetch)
 }
 
 /* One activate per block where it can do all: addition, Relu, pooling. */
-Test(tpu_generate_programs, fused)
+Test(tpu_generate_programs, one_activate_does_addition_relu_and_pooling)
 {
 	struct tpu_config config = test_tpu_defaults();
 	struct net n = {0};
@@ -456,7 +456,7 @@ Test(tpu_generate_programs, whole_rows_at_once)
 }
 
 /* Over the link: what is given once in, what is wanted once out, and nothing more while all fits. */
-Test(tpu_generate_programs, host_memory)
+Test(tpu_generate_programs, nothing_crosses_the_link_twice)
 {
 	struct tpu_config config = test_tpu_defaults();
 	struct net n = {0};
@@ -473,7 +473,7 @@ Test(tpu_generate_programs, host_memory)
 
 /* A middle tensor too large for the whole batch: parts, no host memory, weights once per part. A tensor too large for
  * one image: strips, each byte once over the link except the halo. */
-Test(tpu_generate_programs, split)
+Test(tpu_generate_programs, large_tensors_are_split_into_parts_and_strips)
 {
 	struct tpu_config config = test_tpu_defaults();
 	struct net n = {0};
@@ -504,7 +504,7 @@ Test(tpu_generate_programs, split)
 }
 
 /* The program does not depend on whether values are wanted. */
-Test(tpu_generate_programs, timing_only)
+Test(tpu_generate_programs, the_program_does_not_depend_on_values)
 {
 	struct tpu_config config = test_tpu_defaults();
 	struct net n = {0};
@@ -544,7 +544,7 @@ static void refused(const struct net *n, const struct tpu_config *config, struct
 	cr_assert_not_null(strstr(err.msg, part), "%s", err.msg);
 }
 
-Test(tpu_generate_programs, refusals)
+Test(tpu_generate_programs, groups_that_do_not_fit_are_refused)
 {
 	struct tpu_config config = test_tpu_defaults(), small = config;
 	struct npl_layer_group timing = {.n = 1, .timing_only = true}, values = {0};

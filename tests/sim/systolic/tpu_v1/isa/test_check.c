@@ -45,14 +45,16 @@ static void check_rules(const struct rule *rule, size_t n, const struct tpu_memo
 }
 #define CHECK(rules) check_rules((rules), sizeof(rules) / sizeof *(rules), NULL)
 
-Test(tpu_isa_check, order)
+Test(tpu_isa_check, instructions_out_of_order_are_refused)
 {
 	static const struct rule rules[] = {
 		{"nop\n", "halt\nnop\n", "test.s:1: halt: more instructions follow", "expected it once and last"},
 		{READY, LOAD "matrix_multiply ub=0 acc=0 rows=1\n", "test.s:3: matrix_multiply: no weights",
 		 "expected the flag `switch`"},
-		{"read_weights first=0 count=2\nmatrix_multiply.switch ub=0 acc=0 rows=1\nconvolve.switch ub=0 acc=0 rows=1\n",
-		 "read_weights first=0 count=1\nmatrix_multiply.switch ub=0 acc=0 rows=1\nconvolve.switch ub=0 acc=0 rows=1\n",
+		{"read_weights first=0 count=2\nmatrix_multiply.switch ub=0 acc=0 rows=1\nconvolve.switch ub=0 acc=0 "
+		 "rows=1\n",
+		 "read_weights first=0 count=1\nmatrix_multiply.switch ub=0 acc=0 rows=1\nconvolve.switch ub=0 acc=0 "
+		 "rows=1\n",
 		 "test.s:3: convolve: switches to tile 2, but the program reads 1", "a read_weights for each switch"},
 		/* what is read later will come all the same */
 		{"matrix_multiply.switch ub=0 acc=0 rows=1\nread_weights first=0 count=1\n",
@@ -80,7 +82,7 @@ Test(tpu_isa_check, order)
 }
 
 /* A program without lines names instructions by their number; bytes that are no instruction. */
-Test(tpu_isa_check, binaries)
+Test(tpu_isa_check, bytes_that_are_no_instruction_are_refused)
 {
 	static const struct {
 		struct tpu_instruction instruction;
@@ -126,7 +128,7 @@ Test(tpu_isa_check, binaries)
 	}
 }
 
-Test(tpu_isa_check, memories)
+Test(tpu_isa_check, rows_outside_of_a_memory_are_refused)
 {
 	static const struct rule rules[] = {
 		{"read_weights first=94 count=1\n", "read_weights first=95 count=1\n",
@@ -205,7 +207,7 @@ Test(tpu_isa_check, host_memory_and_tables)
 		}
 }
 
-Test(tpu_isa_check, matrix_operands)
+Test(tpu_isa_check, wrong_operands_of_products_are_refused)
 {
 #define ONE "matrix_multiply ub=0 acc=0 rows=1\n"
 	static const struct rule rules[] = {
@@ -230,7 +232,7 @@ Test(tpu_isa_check, matrix_operands)
 	CHECK(rules);
 }
 
-Test(tpu_isa_check, convolve)
+Test(tpu_isa_check, wrong_windows_of_convolve_are_refused)
 {
 	static const struct rule rules[] = {
 		{IMAGE CONVOLVE, IMAGE SET("in_height", "0") CONVOLVE, "in_height is 0", "expected 1 to 65535"},
@@ -292,7 +294,7 @@ Test(tpu_isa_check, convolve)
 
 #define TYPES(source, result) SET("source_type", source) SET("result_type", result)
 
-Test(tpu_isa_check, activate_types)
+Test(tpu_isa_check, wrong_types_of_activate_are_refused)
 {
 	static const struct rule rules[] = {
 		{READY TYPES("u8", "u8") ACTIVATE, READY TYPES("u8", "i8") ACTIVATE,
@@ -351,7 +353,7 @@ Test(tpu_isa_check, activate_types)
 	CHECK(rules);
 }
 
-Test(tpu_isa_check, activate_places)
+Test(tpu_isa_check, wrong_places_of_activate_are_refused)
 {
 #define COPY "activate.from_buffer ub=30 rows=4\n"
 	static const struct rule rules[] = {
@@ -413,7 +415,7 @@ Test(tpu_isa_check, activate_places)
 #define SAME SET("out_height", "4") SET("out_width", "4") SET("stride_y", "1") SET("stride_x", "1")
 #define MAX  "activate.from_buffer.max ub=30 rows=16\n"
 
-Test(tpu_isa_check, pooling)
+Test(tpu_isa_check, wrong_windows_of_pooling_are_refused)
 {
 	static const struct rule rules[] = {
 		{POOL MAX, POOL SET("out_height", "0") MAX, "out_height is 0", "expected 1"},

@@ -7,11 +7,12 @@
 #include "tests/kit/sim/tpu_v1/code.h"
 #include "tests/kit/sim/tpu_v1/isa_support.h"
 
-#define READY                                                                                                                 \
-	"read_weights first=0 count=1\nread_weights.parameters first=60 count=1\nmatrix_multiply.switch ub=63 acc=0 rows=1\n" \
+#define READY                                                                                                          \
+	"read_weights first=0 count=1\nread_weights.parameters first=60 count=1\nmatrix_multiply.switch ub=63 acc=0 "  \
+	"rows=1\n"                                                                                                     \
 	"activate.switch ub=62 acc=0 rows=1\n"
 
-Test(tpu_isa_hazards, pairs)
+Test(tpu_isa_hazards, each_hazard_of_two_instructions_is_found)
 {
 	/* two instructions, what makes them safe, and what is said of them without it */
 	static const struct {
@@ -22,15 +23,15 @@ Test(tpu_isa_hazards, pairs)
 		 "test.s:6: matrix_multiply: reads row 3 of the unified buffer, which line 5: read_host_memory writes; "
 		 "expected a `sync host_in` between them"},
 		{"activate ub=0 acc=0 rows=4", "sync activate", "matrix_multiply ub=2 acc=0 rows=2",
-		 "test.s:6: matrix_multiply: reads row 2 of the unified buffer, which line 5: activate writes; expected a "
-		 "`sync activate`"},
+		 "test.s:6: matrix_multiply: reads row 2 of the unified buffer, which line 5: activate writes; "
+		 "expected a `sync activate`"},
 		{"activate ub=4 acc=0 rows=4", "sync activate", "write_host_memory ub=0 rows=8",
 		 "write_host_memory: reads row 4 of the unified buffer, which line 5: activate writes"},
 		{"read_host_memory ub=4 rows=1", "sync host_in", "activate.from_buffer ub=20 rows=5", "reads row 4"},
 		/* write after read */
 		{"matrix_multiply ub=7 acc=0 rows=2", "sync matrix", "activate ub=8 acc=0 rows=1",
-		 "test.s:6: activate: writes row 8 of the unified buffer, which line 5: matrix_multiply reads; expected a "
-		 "`sync matrix` between them"},
+		 "test.s:6: activate: writes row 8 of the unified buffer, which line 5: matrix_multiply reads; "
+		 "expected a `sync matrix` between them"},
 		{"write_host_memory ub=0 rows=2", "sync host_out", "activate ub=1 acc=0 rows=1",
 		 "which line 5: write_host_memory reads"},
 		{"matrix_multiply ub=0 acc=0 rows=1", "sync matrix", "read_host_memory ub=0 rows=1", "writes row 0"},
@@ -70,18 +71,21 @@ Test(tpu_isa_hazards, pairs)
 }
 
 /* No hazards: rows apart, readers together, one unit after itself, lanes of one row by one unit, planes in between. */
-Test(tpu_isa_hazards, none)
+Test(tpu_isa_hazards, programs_without_a_hazard_are_accepted)
 {
 	static const char *const programs[] = {
 		"read_host_memory ub=0 rows=4\nmatrix_multiply ub=4 acc=0 rows=4\nactivate ub=8 acc=0 rows=4\n"
 		"set_config host_address 24\nwrite_host_memory ub=12 rows=4\n",
-		"matrix_multiply ub=0 acc=0 rows=4\nactivate.from_buffer ub=40 rows=4\nmatrix_multiply ub=0 acc=0 rows=4\n",
+		"matrix_multiply ub=0 acc=0 rows=4\nactivate.from_buffer ub=40 rows=4\nmatrix_multiply ub=0 acc=0 "
+		"rows=4\n",
 		"activate ub=0 acc=0 rows=4\nactivate.from_buffer ub=4 rows=4\nactivate ub=0 acc=0 rows=4\n",
 		"read_host_memory ub=0 rows=4\nread_host_memory ub=3 rows=4\n",
 		"set_config source_type i16\nset_config result_type i16\nset_config result_plane_rows 30\n"
 		"activate ub=0 acc=0 rows=4\nmatrix_multiply ub=4 acc=0 rows=26\nread_host_memory ub=34 rows=10\n",
-		"set_config input_plane_rows 30\nmatrix_multiply.inputs16 ub=0 acc=0 rows=4\nread_host_memory ub=4 rows=26\n",
-		"set_config host_stride 12\nwrite_host_memory ub=0 rows=2\nset_config host_address 18\nread_host_memory ub=8 rows=2\n",
+		"set_config input_plane_rows 30\nmatrix_multiply.inputs16 ub=0 acc=0 rows=4\nread_host_memory ub=4 "
+		"rows=26\n",
+		"set_config host_stride 12\nwrite_host_memory ub=0 rows=2\nset_config host_address 18\n"
+		"read_host_memory ub=8 rows=2\n",
 		"convolve ub=0 acc=0 rows=1\nactivate ub=1 acc=0 rows=1\n",
 		"set_config pad_top 1\nconvolve ub=0 acc=0 rows=1\nactivate ub=0 acc=0 rows=1\n", /* all padding */
 	};
@@ -175,7 +179,7 @@ static struct tpu_instruction draw(uint64_t *rng, int64_t limit, int64_t source)
 }
 
 /* Programs without a hazard, or with one at the end. */
-Test(tpu_isa_hazards, random_programs)
+Test(tpu_isa_hazards, a_hazard_at_the_end_is_found)
 {
 	const struct tpu_config config = test_isa_machine();
 	int refused = 0, accepted = 0;
@@ -218,7 +222,7 @@ Test(tpu_isa_hazards, random_programs)
 
 /* 200,000 instructions of which none touches what another has, in an order in which no two neighbours meet, and then
  * one that does: this would take hours if each were compared with all before. */
-Test(tpu_isa_hazards, long_programs)
+Test(tpu_isa_hazards, long_programs_are_checked_quickly)
 {
 	enum { COUNT = 200000 };
 	struct tpu_config config = test_isa_machine();

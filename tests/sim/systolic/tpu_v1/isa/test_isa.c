@@ -215,7 +215,8 @@ Test(tpu_isa, every_notation_gives_the_same_program)
 		"set_config result_type u8\r\nsync activate host_in\r\n"
 		"matrix_multiply.unsigned_inputs.switch rows=200 acc=2 ub=16\r\n"
 		"activate.max.relu.add.from_buffer rows=200 ub=4096\r\nhalt",
-		"define SCALE 2.5e-1\ndefine ROWS 0xC8\ndefine _x1 -3\ndefine ALSO ROWS\nset_config source_scale SCALE\n"
+		"define SCALE 2.5e-1\ndefine ROWS 0xC8\ndefine _x1 -3\ndefine ALSO ROWS\nset_config source_scale "
+		"SCALE\n"
 		"set_config pad_top _x1\nset_config result_type u8\nsync host_in activate\n"
 		"matrix_multiply.switch.unsigned_inputs ub=0x10 acc=0x0002 rows=ROWS\n"
 		"activate.from_buffer.add.relu.max ub=0x1000 rows=ALSO\nhalt#",
@@ -361,7 +362,7 @@ Test(tpu_isa, random_bytes_never_crash_the_assembler)
 	cr_assert(accepted > 1000, "%d", accepted);
 }
 
-Test(tpu_isa, long_texts)
+Test(tpu_isa, long_texts_are_assembled)
 {
 	size_t n = 3 << 20;
 	char *text = malloc(n);

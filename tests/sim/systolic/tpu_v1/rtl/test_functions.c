@@ -25,7 +25,7 @@ static void expect_points(const struct tpu_function_table *table, long double (*
 	}
 }
 
-Test(tpu_rtl_functions, points)
+Test(tpu_rtl_functions, points_are_those_of_the_functions)
 {
 	struct tpu_function_table table;
 	tpu_sigmoid_points(&table);

@@ -12,7 +12,7 @@ static struct test_machine *large(void)
 	return test_open(test_config(256, 256, 65536, 1), 0);
 }
 
-Test(tpu_rtl_time, one_tile)
+Test(tpu_rtl_time, products_of_one_tile_follow_each_other)
 {
 	static const int64_t batches[] = {1, 128, 256, 2048};
 	for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
@@ -76,7 +76,7 @@ Test(tpu_rtl_time, tiles_back_to_back)
 }
 
 /* The real memory: 65,536 * 700e6 / 34,133,333,334 = 1343.99999997 cycles per tile. */
-Test(tpu_rtl_time, weight_bound)
+Test(tpu_rtl_time, tiles_come_at_the_rate_of_memory)
 {
 	enum { TILES = 6, B = 100 };
 	struct test_machine *m = large();

@@ -20,7 +20,7 @@ static void load(struct test_machine *m)
 
 /* Cycles per vector: activate.cycles_per_row times the rows that the buffer gives for it, or takes, whichever are
  * more. */
-Test(tpu_rtl_units, activate_cycles)
+Test(tpu_rtl_units, activate_takes_the_rows_it_reads_or_writes)
 {
 	static const struct {
 		enum tpu_type source, operand, result;
@@ -180,7 +180,7 @@ static void set_window(struct test_machine *m, int64_t in, int64_t out, int64_t 
 }
 
 /* When the last result leaves. */
-Test(tpu_rtl_units, pooling_cycles)
+Test(tpu_rtl_units, a_window_leaves_when_it_is_complete)
 {
 	static const struct {
 		int64_t in, out, kernel, stride, pad, images, beats;
@@ -246,7 +246,7 @@ Test(tpu_rtl_units, matrix_waits_for_pooling)
 
 /* ---- Host link and issue ---- */
 
-Test(tpu_rtl_units, host_link)
+Test(tpu_rtl_units, both_directions_of_the_link_run_at_once)
 {
 	struct test_machine *m = small(); /* 2 bytes per cycle */
 	m->config.link_latency_seconds = 4.2e-6;
@@ -361,7 +361,7 @@ Test(tpu_rtl_units, issue_and_queues)
 }
 
 /* What a wait of issue counts as, and that cycles of the array come first. */
-Test(tpu_rtl_units, stalls)
+Test(tpu_rtl_units, cycles_of_the_array_come_before_stalls)
 {
 	struct test_machine *m = small();
 	load(m);
@@ -424,7 +424,7 @@ static int stop_at(void *context, int64_t instruction, struct npl_err *err)
 }
 
 /* What retires is in the memory; what the observer says ends the run. */
-Test(tpu_rtl_units, retirement)
+Test(tpu_rtl_units, what_retires_is_in_the_memory)
 {
 	struct test_machine *m = small();
 	load(m);

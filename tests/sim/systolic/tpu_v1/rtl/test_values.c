@@ -142,7 +142,7 @@ static unsigned matrix_flags(struct test_machine *m, bool may_keep, uint64_t *rn
 	return flags;
 }
 
-Test(tpu_rtl_values, matrix_multiply)
+Test(tpu_rtl_values, matrix_multiply_equals_the_definition)
 {
 	uint64_t wrapped = 0;
 	for (uint64_t seed = 1; seed <= seeds; seed++) {
@@ -191,7 +191,7 @@ static void random_taps(struct test_machine *m, uint64_t *rng)
 	test_set(m, TPU_REG_FIRST_OUTPUT, draw(rng, 0, 40));
 }
 
-Test(tpu_rtl_values, convolve)
+Test(tpu_rtl_values, convolve_equals_the_definition)
 {
 	uint64_t ran = 0;
 	for (uint64_t seed = 1; seed <= 3 * seeds; seed++) {
@@ -320,7 +320,7 @@ static void random_activates(uint64_t seed, bool from_buffer, uint64_t *ran, str
 	test_close(m);
 }
 
-Test(tpu_rtl_values, activate)
+Test(tpu_rtl_values, activate_equals_the_definition)
 {
 	struct tpu_outcome sum = {0};
 	uint64_t ran = 0;
@@ -342,7 +342,7 @@ Test(tpu_rtl_values, activate_from_buffer)
 }
 
 /* A result in the place of its source, with registers between reading and writing. */
-Test(tpu_rtl_values, in_place)
+Test(tpu_rtl_values, a_result_may_replace_its_source)
 {
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		uint64_t rng = seed;
@@ -355,7 +355,7 @@ Test(tpu_rtl_values, in_place)
 	}
 }
 
-Test(tpu_rtl_values, host_memory)
+Test(tpu_rtl_values, transfers_move_the_bytes_of_their_rows)
 {
 	uint64_t ran = 0;
 	for (uint64_t seed = 1; seed <= seeds; seed++) {
