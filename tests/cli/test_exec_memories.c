@@ -271,7 +271,8 @@ Test(cli_exec_memories, wrong_memory_files_are_refused)
 	cli_remove_folder(folder);
 }
 
-/* A program may write two rows that lie gigabytes apart: what it has written is copied, and that is refused beforehand. */
+/* A program may write two rows that lie gigabytes apart. The bytes between them are copied too, which is refused
+ * beforehand. */
 Test(cli_exec_memories, bytes_that_lie_far_apart_count_as_memory)
 {
 	char folder[CLI_PATH];

@@ -170,8 +170,8 @@ struct cu_cells {
 	uint64_t bias, peepholes, lengths; /* addresses; 0: absent */
 	uint64_t h, c, reset, y;
 };
-/* Computes h, c and y of step `step`. A length outside 0..steps sets the fault word and is replaced by the nearest valid
- * one. */
+/* Computes h, c and y of step `step`. A length outside 0..steps sets the fault word and is replaced by the nearest
+ * valid one. */
 int cu_kernel_cells(struct cu_kernels *kernels, const struct cu_cells *cells, int64_t step, void *stream,
 		    struct npl_err *err);
 /* Computes r h of a GRU, before the product with R's hidden gate. */
