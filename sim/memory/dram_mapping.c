@@ -26,8 +26,8 @@ static int refuse(const struct dram_config *config, const char *reason, const ch
 {
 	return npl_fail(
 		err, NPL_EUSAGE,
-		"the mapping '%s' %s '%.*s', expected row, rank, bankgroup, bank, column and channel in some order, joined by "
-		"order, joined by colons",
+		"the mapping '%s' %s '%.*s', expected row, rank, bankgroup, bank, column and channel in some order, "
+		"joined by colons",
 		config->mapping, reason, (int)length, field);
 }
 

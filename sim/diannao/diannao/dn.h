@@ -68,8 +68,8 @@ int64_t dn_operations_per_cycle(const struct dn_config *config); /* Tn multiplie
 /* Checks what the ranges of single parameters cannot say. NPL_EUSAGE. */
 int dn_config_check(const struct dn_config *config, struct npl_err *err);
 
-/* Opens the memory that the preset names. every_cycle: as in struct npl_memory_options, for rtl. NPL_EUSAGE: there is no
- * such memory, or it has no channels to set. NPL_EINPUT: its file is bad. NPL_ENOMEM. */
+/* Opens the memory that the preset names. every_cycle: as in struct npl_memory_options, for rtl. NPL_EUSAGE: there is
+ * no such memory, or it has no channels to set. NPL_EINPUT: its file is bad. NPL_ENOMEM. */
 int dn_memory_open(const struct dn_config *config, bool every_cycle, struct npl_memory **memory, struct npl_err *err);
 
 #endif

@@ -135,7 +135,8 @@ Test(memory_open, wrong_files_are_refused)
 		{"CL: 0", "CL is at least 1"},
 		{"CWL: 0", "CWL is at least 1"},
 		{"tRC: 56",
-		 "m.yaml:6: the timings contradict each other: expected that tRC is at least tRAS + tRP, got 56 and 57"},
+		 "m.yaml:6: the timings contradict each other: expected that tRC is at least tRAS + tRP, got 56 and "
+		 "57"},
 		{"tRAS: 12", "tRAS is at least tRCD, got 12 and 13"},
 		{"tRCDWR: 41", "tRAS is at least tRCDWR, got 40 and 41"},
 		{"tCCD_L: 3", "tCCD_L is at least tCCD_S"},
