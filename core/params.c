@@ -17,11 +17,11 @@
 #include "quantity.h"
 #include "setting_location.h"
 
-const char *params_choice_word(const char *words, int index, char *buf, size_t n)
+const char *params_choice_word(const char *words, int choice, char *buf, size_t n)
 {
 	size_t length;
 	const char *word = npl_next_word(&words, &length);
-	for (; index > 0 && word; index--)
+	for (; choice > 0 && word; choice--)
 		word = npl_next_word(&words, &length);
 	snprintf(buf, n, "%.*s", word ? (int)strcspn(word, " /") : 0, word ? word : "");
 	return buf;

@@ -2,7 +2,6 @@
  *
  * Patterns that choose layers (layer_pattern.h). */
 #include "layer_pattern.h"
-#include "core/base/refuse.h"
 
 #include <fnmatch.h>
 #include <stdlib.h>
