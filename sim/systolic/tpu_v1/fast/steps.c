@@ -246,9 +246,21 @@ EACH void each_average(const int32_t *restrict sum, int32_t count, int32_t zero_
 		each_average(sum, count, zero_point, n, q);                                                            \
 	}                                                                                                              \
 	static const struct tpu_fast_steps steps_##isa = {                                                             \
-		#isa,        features,     add_bias_##isa, requantise_##isa, bytes_##isa,      combine_##isa,          \
-		scale_##isa, clamp_##isa,  load_##isa,     store_##isa,      store_sums_##isa, greatest_##isa,         \
-		add_##isa,   average_##isa};
+		.name = #isa,                                                                                          \
+		.required_features = features,                                                                         \
+		.add_bias = add_bias_##isa,                                                                            \
+		.requantise = requantise_##isa,                                                                        \
+		.requantise_bytes = bytes_##isa,                                                                       \
+		.combine = combine_##isa,                                                                              \
+		.scale = scale_##isa,                                                                                  \
+		.clamp = clamp_##isa,                                                                                  \
+		.load = load_##isa,                                                                                    \
+		.store = store_##isa,                                                                                  \
+		.store_sums = store_sums_##isa,                                                                        \
+		.greatest = greatest_##isa,                                                                            \
+		.add = add_##isa,                                                                                      \
+		.average = average_##isa,                                                                              \
+	};
 
 STEPS(plain, 0, )
 #if defined(__x86_64__)
