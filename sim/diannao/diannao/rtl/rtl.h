@@ -56,9 +56,9 @@ static inline bool dn_rtl_fifo_empty(const struct dn_rtl_fifo *fifo)
 /* NBin or SB. Rows are numbered in the order of loading; row i is in place i mod rows. */
 struct dn_rtl_buffer {
 	int64_t rows, row_values;
-	int64_t rows_taken, rows_arrived,
-		rows_freed; /* rows below these numbers have a place, have arrived, have lost their place */
-	int16_t *value;     /* (rows, row_values); NULL: timing only */
+	/* rows below these numbers have a place, have arrived, have lost their place */
+	int64_t rows_taken, rows_arrived, rows_freed;
+	int16_t *value; /* (rows, row_values); NULL: timing only */
 };
 /* Takes a row that arrives: `size` bytes of it, the rest is 0. `bytes` is read only where there are values. */
 void dn_rtl_row_arrives(struct dn_rtl_buffer *buffer, const uint8_t *bytes, size_t size);
