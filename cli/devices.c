@@ -281,7 +281,7 @@ static int strip_machine_name(const struct cli_list *given, const char *name, st
 	settings->typed = npl_arena_array(&settings->arena, (size_t)given->n + 1, sizeof *settings->typed);
 	if (!settings->typed)
 		return npl_no_memory(err);
-	/* A file that is wrong by itself is told as that, whatever is set. */
+	/* A bad file is reported before any bad setting. */
 	const bool is_file = name && (strchr(name, '/') || strstr(name, ".yaml"));
 	struct npl_err failure = {0};
 	if (given->n && !npl_device_open(name, NULL, &device, &failure))

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The first and the last are npulab's choice: half. DRAM that refreshes and opens rows gives no more than nine tenths
+/* WELL_USED and LINK_BUSY are npulab's choice. DRAM that refreshes and opens rows gives no more than nine tenths
  * of its peak, and between layers it is idle for a while, so a memory that moves bytes in three quarters of the time at
  * its peak has hardly anything left. */
 #define WELL_USED   0.5 /* share of the MACs that are possible while the machine computes */

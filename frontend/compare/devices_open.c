@@ -312,7 +312,7 @@ int npl_host_open(const struct npl_compare_options *options, struct npl_device *
 		typed[device_options.n_sets] = npl_arena_printf(&arena, "--set %s", options->set[i]);
 		rc = typed[device_options.n_sets++] ? 0 : npl_no_memory(err);
 	}
-	/* A file that is wrong by itself is told as that, whatever is set. */
+	/* A bad file is reported before any bad setting. */
 	if (!rc && options->host && device_options.n_sets) {
 		rc = npl_device_open(name, NULL, host, err);
 		npl_device_close(*host);

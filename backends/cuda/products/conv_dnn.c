@@ -125,7 +125,7 @@ int cu_dnn_layer_set_algorithm(struct cu_layer *layer, const struct cu_dnn_found
 	struct cu_dnn_layer *dnn_layer = &layer->dnn;
 	dnn_layer->algorithm = result->algorithm;
 	dnn_layer->workspace_bytes = layer->workspace_bytes = result->workspace_bytes;
-	/* The algorithm's time holds for found->math. float32 keeps FMA, because other mathematics lose digits. */
+	/* The algorithm's time holds for result->math. float32 keeps FMA, because other mathematics lose digits. */
 	if (layer->precision == CU_F32)
 		return 0;
 	dnn_layer->math = result->math;
