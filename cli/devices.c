@@ -9,6 +9,7 @@
 #include "common.h"
 #include "core/base/message.h"
 #include "core/base/refuse.h"
+#include "core/files/data_names.h"
 #include "npulab/device.h"
 #include "npulab/progress.h"
 #include "npulab/report.h"
@@ -282,7 +283,7 @@ static int strip_machine_name(const struct cli_list *given, const char *name, st
 	if (!settings->typed)
 		return npl_no_memory(err);
 	/* A bad file is reported before any bad setting. */
-	const bool is_file = name && (strchr(name, '/') || strstr(name, ".yaml"));
+	const bool is_file = name && npl_is_yaml_path(name);
 	struct npl_err failure = {0};
 	if (given->n && !npl_device_open(name, NULL, &device, &failure))
 		name = npl_device_name(device);

@@ -122,7 +122,7 @@ static int open_device(struct opening *o, int d, struct npl_device **device, str
 	if (!(o->label[d] = npl_arena_strdup(&o->arena, options->device_names[d])))
 		return npl_no_memory(err);
 	/* Settings of a machine file are addressed by the machine's name, which only the opened file tells. */
-	if ((strchr(name, '/') || strstr(name, ".yaml")) && npl_device_open(name, &device_options, &plain, err))
+	if (npl_is_yaml_path(name) && npl_device_open(name, &device_options, &plain, err))
 		return err->code;
 	const char *machine = plain ? npl_device_name(plain) : name;
 	o->label[d] = instance_label(machine, options->device_names[d], &o->arena);
