@@ -288,7 +288,7 @@ $(test_obj): private all_flags += -DTEST_FAKE_CUDA='"$(out)/fake_cuda"'
 
 # CUDA without a GPU for the program itself, found through LD_LIBRARY_PATH: one library under the names of four.
 fake_src := $(sort $(wildcard tests/kit/cuda/fake*.c)) tests/kit/cuda/native.c core/base/half.c core/base/cpu_features.c core/base/error.c core/base/printable.c
-$(fake_cuda): $(fake_src) tests/kit/cuda/fake.h tests/kit/cuda/native.h $(wildcard backends/cuda/load/*_api.def backends/cuda/load/*_api.h) $(out)/flags
+$(fake_cuda): $(fake_src) $(wildcard tests/kit/cuda/*.h) $(wildcard backends/cuda/load/*_api.def backends/cuda/load/*_api.h) $(out)/flags
 	@mkdir -p $(@D)
 	$(say) '  link $@'
 	$(quiet)$(CC) $(filter-out -MMD -MP,$(all_flags)) $(kernel_flags) -DCU_FAKE_LIBRARY -fPIC -shared -o $@ $(fake_src) -lm -ldl

@@ -5,7 +5,9 @@
 # layers, and ONNX's own test cases of every operator where their folder is found. Ends with an error when one of them fails, or
 # when there is no GPU. Needs a shell and the program alone, so that it also runs from the bundle (scripts/cuda-bundle.sh).
 #
-#     [NPULAB=build/npulab] [CASES=FOLDER] scripts/test-cuda.sh
+#     [NPULAB=build/npulab] [CASES=FOLDER] [LOGS=FOLDER] scripts/test-cuda.sh
+#
+# LOGS: a folder that gets what each failing check prints.
 set -u
 cd "$(dirname "$0")/.." || exit 2
 npulab=${NPULAB:-build/npulab}
@@ -26,6 +28,7 @@ check()
 	else
 		printf '%-44s FAILS %s\n' "$name" "$(tail -n 1 "$out/stderr")"
 		failures=$((failures + 1))
+		[ -z "${LOGS:-}" ] || cat "$out/stdout" "$out/stderr" > "$LOGS/check-$failures.txt"
 	fi
 }
 

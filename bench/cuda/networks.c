@@ -17,27 +17,30 @@ struct network {
 	const char *name;
 	struct npl_graph *graph;
 	struct npl_tensor *input, *output;
+	struct npl_tensor *first; /* the outputs of the first run, whose layers are launched one by one */
 	struct npl_range *range;
 	struct npl_samples samples;
 };
 
-static void free_outputs(struct network *n)
+static void free_outputs(const struct network *n, struct npl_tensor *output)
 {
-	for (int i = 0; n->output && i < n->graph->n_outputs; i++)
-		npl_tensor_free(&n->output[i]);
+	for (int i = 0; output && i < n->graph->n_outputs; i++)
+		npl_tensor_free(&output[i]);
 }
 
 static void unload(struct network *n)
 {
 	if (!n->graph)
 		return;
-	free_outputs(n);
+	free_outputs(n, n->output);
+	free_outputs(n, n->first);
 	for (int i = 0; n->input && i < n->graph->n_inputs; i++)
 		npl_tensor_free(&n->input[i]);
 	npl_samples_free(&n->samples);
 	npl_graph_free(n->graph);
 	free(n->input);
 	free(n->output);
+	free(n->first);
 	free(n->range);
 	*n = (struct network){0};
 }
@@ -56,8 +59,9 @@ static int load(const char *name, int64_t batch, struct network *n, struct npl_e
 		return rc;
 	n->input = calloc((size_t)n->graph->n_inputs + 1, sizeof *n->input);
 	n->output = calloc((size_t)n->graph->n_outputs + 1, sizeof *n->output);
+	n->first = calloc((size_t)n->graph->n_outputs + 1, sizeof *n->first);
 	n->range = calloc((size_t)n->graph->n_values + 1, sizeof *n->range);
-	if (!n->input || !n->output || !n->range)
+	if (!n->input || !n->output || !n->first || !n->range)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %s", name);
 	for (int v = 0; v < n->graph->n_values; v++)
 		n->range[v] = (struct npl_range){.low = -8, .high = 8};
@@ -68,6 +72,7 @@ static int load(const char *name, int64_t batch, struct network *n, struct npl_e
 /* Times of n runs: of the whole, and of each row (row after row, MOST_RUNS of each). */
 struct times {
 	int n, on_host;
+	double apart; /* the greatest difference between the first and the last run's outputs, over the greatest value */
 	double device[MOST_RUNS], link[MOST_RUNS], wall[MOST_RUNS], host[MOST_RUNS];
 	double *row;
 };
@@ -76,7 +81,7 @@ static int run_once(struct npl_session *session, struct network *n, struct times
 		    struct npl_err *err)
 {
 	struct npl_run run = {0};
-	free_outputs(n);
+	free_outputs(n, n->output);
 	if (npl_session_run(session, n->input, n->output, &run, err))
 		return err->code;
 	times->on_host = 0;
@@ -96,6 +101,28 @@ static int run_once(struct npl_session *session, struct network *n, struct times
 	return 0;
 }
 
+/* Keeps the outputs of the first run, and compares the last run's with them. */
+static void keep_first(struct network *n)
+{
+	free_outputs(n, n->first);
+	memcpy(n->first, n->output, (size_t)n->graph->n_outputs * sizeof *n->first);
+	memset(n->output, 0, (size_t)n->graph->n_outputs * sizeof *n->output);
+}
+
+static double apart_of(const struct network *n)
+{
+	double most = 0, apart = 0;
+	for (int i = 0; i < n->graph->n_outputs; i++) {
+		const float *first = n->first[i].data, *last = n->output[i].data;
+		for (int64_t k = 0, count = npl_tensor_count(&n->output[i]); k < count; k++) {
+			const double difference = fabs((double)first[k] - (double)last[k]);
+			most = fmax(most, fabs((double)first[k]));
+			apart = fmax(apart, isnan(difference) ? INFINITY : difference);
+		}
+	}
+	return most > 0 ? apart / most : apart;
+}
+
 static int run_often(struct npl_device *device, struct network *n, const struct bench_options *options,
 		     struct times *times, struct npl_err *err)
 {
@@ -107,11 +134,13 @@ static int run_often(struct npl_device *device, struct network *n, const struct 
 		return rc;
 	npl_session_hash(session, false);
 	for (int i = 0; i < (options->smallest ? 1 : WARM_RUNS) && !rc; i++)
-		rc = run_once(session, n, times, false, err);
+		if (!(rc = run_once(session, n, times, false, err)) && !i)
+			keep_first(n);
 	for (double begin = npl_clock_seconds();
 	     !rc && times->n < MOST_RUNS && times->n < repeats.most &&
 	     (times->n < repeats.least || npl_clock_seconds() - begin < repeats.enough);)
 		rc = run_once(session, n, times, true, err);
+	times->apart = rc ? NAN : apart_of(n);
 	npl_session_close(session);
 	return rc;
 }
@@ -192,14 +221,15 @@ static int bench_network(const char *precision, struct network *n, const struct 
 	const double batch = (double)options->batch, compute = bench_median(times->device, times->n),
 		     link = bench_median(times->link, times->n), host = bench_median(times->host, times->n),
 		     wall = bench_median(times->wall, times->n);
-	printf("| %s | %s | %lld | %.4f | %.0f | %.4f | %.0f | %.3f | ", n->name, precision, (long long)options->batch,
-	       compute * 1e3, batch / compute, link * 1e3, batch / (compute + link), wall * 1e3);
+	printf("| %s | %s | %lld | %.4f | %.0f | %.4f | %.0f | %.3f | %.1e | ", n->name, precision,
+	       (long long)options->batch, compute * 1e3, batch / compute, link * 1e3, batch / (compute + link),
+	       wall * 1e3, times->apart);
 	if (host > 0)
 		printf("%d layers, ~%.3f ms |\n", times->on_host, host * 1e3);
 	else
 		printf("%d layers |\n", times->on_host);
 	if (!isnan(options->pytorch_ms) && !strcmp(precision, "f16") && !strcmp(n->name, "resnet50"))
-		printf("| %s | %s, PyTorch | %lld | %.4f | %.0f | | | | the device takes %.2f times its time (at most "
+		printf("| %s | %s, PyTorch | %lld | %.4f | %.0f | | | | | the device takes %.2f times its time (at most "
 		       "2) |\n",
 		       n->name, precision, (long long)options->batch, options->pytorch_ms,
 		       batch * 1e3 / options->pytorch_ms, compute * 1e3 / options->pytorch_ms);
@@ -216,7 +246,7 @@ static int bench_one(const char *name, const struct bench_options *options)
 	int failed = 0;
 	int rc = times ? load(name, options->batch, &n, &err) : NPL_ENOMEM;
 	if (rc) {
-		printf("| %s | fails: %s | | | | | | | |\n", name, times ? err.msg : "out of memory");
+		printf("| %s | fails: %s | | | | | | | | |\n", name, times ? err.msg : "out of memory");
 		if (times)
 			unload(&n);
 		free(times);
@@ -227,7 +257,7 @@ static int bench_one(const char *name, const struct bench_options *options)
 		rc = times[i].row ? bench_network(options->precisions.item[i], &n, options, &times[i], &err)
 				  : npl_no_memory(&err);
 		if (rc) {
-			printf("| %s | %s | fails: %s | | | | | | |\n", name, options->precisions.item[i], err.msg);
+			printf("| %s | %s | fails: %s | | | | | | | |\n", name, options->precisions.item[i], err.msg);
 			fflush(stdout);
 			times[i].n = 0;
 			failed++;
@@ -252,10 +282,11 @@ int bench_networks(const struct bench_options *options)
 	for (int i = 0; i < options->networks.n; i++) {
 		printf("\n#### %s\n\n\"GPU\": from the first layer's begin to the last one's end, values on the GPU, "
 		       "medians of batches; \"link\": the copies of inputs and outputs, in float32; \"wall\": with "
-		       "what the processor does; \"on the host\": layers that the GPU does not run, and what a "
+		       "what the processor does; \"apart\": the greatest difference between a run whose layers are launched "
+		       "one by one and one launched as a graph, over the greatest value; \"on the host\": layers that the GPU does not run, and what a "
 		       "modelled host would take for them and for conversions.\n\n| network | precision | batch | GPU "
-		       "ms | images/s | link ms | images/s with it | wall ms | on the host |\n"
-		       "|---|---|---|---|---|---|---|---|---|\n",
+		       "ms | images/s | link ms | images/s with it | wall ms | apart | on the host |\n"
+		       "|---|---|---|---|---|---|---|---|---|---|\n",
 		       options->networks.item[i]);
 		failed += bench_one(options->networks.item[i], options);
 	}

@@ -18,6 +18,7 @@
 #include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "layout.h"
+#include "replay.h"
 
 /* Pinned memory is taken from the whole computer; above this limit transfers use the tensors' own memory. */
 #define MOST_STAGING ((size_t)512 << 20)
@@ -152,8 +153,11 @@ static void *host_memory(const struct cu_layer_group *group, const struct cu_ten
 
 static int record(const struct cu_layer_group *group, int event, struct npl_err *err)
 {
-	return cu_try(&group->device->driver, err, cuEventRecord, event_record,
-		      (group->event[event], group->device->stream));
+	const struct cu_device *d = group->device;
+	return group->replay.capturing
+		       ? cu_try(&d->driver, err, cuEventRecordWithFlags, event_record_flags,
+				(group->event[event], d->stream, CU_EVENT_IN_GRAPH))
+		       : cu_try(&d->driver, err, cuEventRecord, event_record, (group->event[event], d->stream));
 }
 
 static int wait(const struct cu_layer_group *group, struct npl_err *err)
@@ -364,19 +368,31 @@ static int observe_layer(struct cu_layer_group *group, int l, const struct npl_l
 	return 0;
 }
 
-static int run_layers(struct cu_layer_group *group, const struct npl_layer_group_observer *observer,
-		      struct npl_err *err)
+/* Puts all layers into the stream one by one. observer: NULL, or it gets their results. */
+static int launch_layers(struct cu_layer_group *group, const struct npl_layer_group_observer *observer,
+			 struct npl_err *err)
 {
-	const bool observed = observer && observer->on_result && !group->request.timing_only;
-	group->interleaved = observed;
 	for (int h = 0; h < group->n_tensors; h++)
 		group->tensor[h].has_second_layout = false;
 	for (int l = 0; l < group->request.n; l++) {
-		if (((!l || observed) && record(group, group->begin[l], err)) || run_layer(group, l, err) ||
-		    record(group, group->end[l], err) || (observed && observe_layer(group, l, observer, err)))
+		if (((!l || observer) && record(group, group->begin[l], err)) || run_layer(group, l, err) ||
+		    record(group, group->end[l], err) || (observer && observe_layer(group, l, observer, err)))
 			return err->code;
 	}
 	return 0;
+}
+
+static int run_layers(struct cu_layer_group *group, const struct npl_layer_group_observer *observer,
+		      struct npl_err *err)
+{
+	struct npl_err ignored;
+	group->interleaved = observer && observer->on_result && !group->request.timing_only;
+	if (group->interleaved)
+		return launch_layers(group, observer, err);
+	if (!cu_replay_is_current(group) &&
+	    !(cu_replay_begin(group) && cu_replay_end(group, !launch_layers(group, NULL, &ignored))))
+		return launch_layers(group, NULL, err);
+	return cu_replay_launch(group, err);
 }
 
 static int copy_results_to_host(struct cu_layer_group *group, struct npl_err *err)
@@ -531,8 +547,10 @@ int cu_layer_group_run(void *state, void *handle, const struct npl_layer_group_o
 		rc = copy_counters_to_host(group, err);
 	if (!rc)
 		rc = check_fault(group, err);
-	if (!rc)
+	if (!rc) {
+		group->has_run = true;
 		return fill_results(group, results, err);
+	}
 	cu_kernels_count_at(d->kernels, 0);
 	if (group->ready)
 		/* Work that is still running must not write memory that other layer groups use next. */

@@ -38,6 +38,14 @@ struct cu_tensor {
 	int event;
 };
 
+/* The work of all layers as one CUDA graph (replay.h), with the addresses of the shared memory that it uses. */
+struct cu_replay {
+	bool capturing; /* calls in the stream become nodes of the graph instead of work */
+	bool refused;   /* a library cannot be captured: the layers are launched one by one in every run */
+	void *executable;
+	uint64_t values_address, workspace_address;
+};
+
 struct cu_layer_group {
 	struct cu_device *device;
 	/* The request's layers are borrowed. Its lists `output` and `constant` are copies. */
@@ -66,6 +74,8 @@ struct cu_layer_group {
 	void **event;
 	int *begin, *end;       /* per layer: indices of the events before and after it */
 	struct cu_value *value; /* the operands of the layer that is being run */
+	bool has_run;           /* a run has succeeded, so every kernel is compiled and every library is warm */
+	struct cu_replay replay;
 };
 
 /* layer_group_plan.c: prepares everything except the constants' data. */

@@ -12,6 +12,7 @@
 #include "core/base/message.h"
 #include "layer_group.h"
 #include "layout.h"
+#include "replay.h"
 
 static int out_of_memory(struct npl_err *err)
 {
@@ -343,6 +344,7 @@ int cu_layer_group_prepare(struct cu_layer_group *group, struct npl_err *err)
 void cu_layer_group_release(struct cu_layer_group *group)
 {
 	const struct cu_driver *driver = &group->device->driver;
+	cu_replay_close(group);
 	for (int i = 0; group->event && i < group->n_events; i++)
 		if (group->event[i])
 			driver->event_destroy(group->event[i]);

@@ -15,17 +15,20 @@
 
 #include "library.h"
 
-/* CUresult, CUdevice and CUdevice_attribute are ints, addresses in the GPU's memory have 64 bits, and all other types
+/* CUresult, CUdevice, CUdevice_attribute and CUstreamCaptureMode are ints, addresses in the GPU's memory have 64 bits, and all other types
  * are pointers to structures that only the driver knows. */
-#define CU_RESULT    int
-#define CU_DEVICE    int
-#define CU_ATTRIBUTE int
-#define CU_ADDRESS   uint64_t
-#define CU_CONTEXT   void *
-#define CU_STREAM    void *
-#define CU_EVENT     void *
-#define CU_MODULE    void *
-#define CU_FUNCTION  void *
+#define CU_RESULT       int
+#define CU_DEVICE       int
+#define CU_ATTRIBUTE    int
+#define CU_CAPTURE_MODE int
+#define CU_ADDRESS      uint64_t
+#define CU_CONTEXT      void *
+#define CU_STREAM       void *
+#define CU_EVENT        void *
+#define CU_GRAPH        void *
+#define CU_GRAPH_EXEC   void *
+#define CU_MODULE       void *
+#define CU_FUNCTION     void *
 
 enum cu_error { CU_ERROR_OUT_OF_MEMORY = 2, CU_ERROR_STUB_LIBRARY = 34, CU_ERROR_NO_DEVICE = 100 };
 
@@ -42,7 +45,9 @@ enum cu_attribute {
 	CU_ATTRIBUTE_MINOR = 76
 };
 
-enum { CU_STREAM_FLAG = 1 }; /* CU_STREAM_NON_BLOCKING: independent of the stream 0 */
+enum { CU_STREAM_FLAG = 1 };       /* CU_STREAM_NON_BLOCKING: independent of the stream 0 */
+enum { CU_CAPTURE_OF_THREAD = 1 }; /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL: other threads go on as they like */
+enum { CU_EVENT_IN_GRAPH = 1 };    /* CU_EVENT_RECORD_EXTERNAL: recorded by every launch of the graph */
 
 struct cu_driver {
 	struct cu_library library;

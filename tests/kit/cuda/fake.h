@@ -35,6 +35,7 @@ struct cu_fake {
 	int fastest_algorithm;                 /* of cuDNN's, when it is measured: 0 or 1, the default; */
 	double slower;                         /* how many times as long the other takes: 2 */
 	double macs_per_second;                /* of products; 1e12 */
+	bool no_capture;                       /* cuBLASLt and cuDNN refuse calls that are captured */
 	bool no_values;                        /* products leave what is there: for those that only time is asked of */
 	long fail_at;                          /* this call, counted from 1, fails (0: none), */
 	int fail_code;                         /* with this code; 0: one that fits its library */
@@ -46,6 +47,7 @@ struct cu_fake {
 	long launches, products, convolutions, fused_convolutions;
 	long last_convolutions;  /* with channels last */
 	long searches;           /* for the fastest algorithm */
+	long graphs, replays;    /* made ready, and launched */
 	long convolutions_by[2]; /* each of its algorithms */
 	size_t bytes_up, bytes_down, peak_bytes;
 	long violations;
@@ -70,15 +72,23 @@ bool cu_fake_holds(uint64_t address, size_t bytes);     /* one allocation does *
 bool cu_fake_stream(const void *stream);                /* is one; what waits in it is done now */
 bool cu_fake_context(void);                             /* this thread has one */
 void cu_fake_live(const char *object_kind, int change); /* objects, for cu_fake_leaks */
+/* While calls are captured cu_fake_keep copies what `replay` gets whenever the graph is launched, and nothing else
+ * happens. */
+bool cu_fake_captures(void);
+int cu_fake_keep(int (*replay)(void *data), const void *data, size_t bytes);
+/* A call that cannot be captured: nothing of the capture remains. Returns the code. */
+int cu_fake_spoil(void);
 void *cu_fake_driver_symbol(const char *name);
 void *cu_fake_blas_symbol(const char *name);
 void *cu_fake_dnn_symbol(const char *name);
 void *cu_fake_nvrtc_symbol(const char *name);
 void *cu_fake_nvrtc_12_symbol(const char *name);
 
-/* In a shared library, the names that the real ones have. */
+/* In a shared library the functions have the names of the real ones. */
 #ifdef CU_FAKE_LIBRARY
-#define CU_FAKE_ALIAS(symbol) __attribute__((alias("fake_" #symbol)))
+#define CU_FAKE_NAME(symbol) __asm__(#symbol)
+#else
+#define CU_FAKE_NAME(symbol)
 #endif
 
 #endif

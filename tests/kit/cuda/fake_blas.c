@@ -10,16 +10,9 @@
 #include "core/base/half.h"
 #include "fake.h"
 
-#define CU_CALL(result, member, symbol, parameters) result fake_##symbol parameters;
+#define CU_CALL(result, member, symbol, parameters) result fake_##symbol parameters CU_FAKE_NAME(symbol);
 #include "backends/cuda/load/blas_api.def"
 #undef CU_CALL
-#ifdef CU_FAKE_LIBRARY
-#define CU_CALL(result, member, symbol, parameters)                                                                    \
-	result symbol parameters CU_FAKE_ALIAS(symbol);                                                                \
-	result symbol parameters;
-#include "backends/cuda/load/blas_api.def"
-#undef CU_CALL
-#endif
 
 enum { HANDLE = 0x0b1a5, PRODUCT, MATRIX, PREFERENCE };
 enum { WORKSPACE = 4096 };
@@ -358,32 +351,40 @@ static int check_memory(const struct operands *o, const struct cu_algorithm *alg
 	return 0;
 }
 
-CU_BLAS_STATUS fake_cublasLtMatmul(CU_BLAS handle, CU_PRODUCT product, const void *alpha, const void *a,
-				   CU_MATRIX a_layout, const void *b, CU_MATRIX b_layout, const void *beta,
-				   const void *c, CU_MATRIX c_layout, void *d, CU_MATRIX d_layout,
-				   const CU_ALGORITHM *algorithm, void *workspace, size_t workspace_bytes,
-				   CU_STREAM stream)
+/* A product, with copies of its descriptors: a graph keeps them as they were when it was captured. */
+struct multiplication {
+	struct operands o;
+	struct product p;
+	struct matrix a, b, d;
+	struct cu_algorithm algorithm;
+	const void *c;
+	void *workspace;
+	size_t workspace_bytes;
+	float alpha, beta;
+	int32_t integer_beta;
+};
+
+static int multiply(struct multiplication *m)
 {
-	FAKE_CALL(cublasLtMatmul);
-	struct operands o = {product, a_layout, b_layout, d_layout, a, b, d};
-	if (!has_magic(handle, HANDLE) || !cu_fake_stream(stream) || !cu_fake_context())
-		return CU_BLAS_INVALID_VALUE;
-	int code = check(product, a_layout, b_layout, c_layout, d_layout);
-	if (!code)
-		code = check_memory(&o, algorithm, c, workspace, workspace_bytes);
-	if (code)
-		return code;
+	struct operands o = m->o;
+	o.p = &m->p;
+	o.a = &m->a;
+	o.b = &m->b;
+	o.d = &m->d;
 	const bool integers = o.p->compute == CU_COMPUTE_I32;
 	const int64_t k = o.p->transposed_a ? o.a->rows : o.a->columns;
+	int code = check_memory(&o, &m->algorithm, m->c, m->workspace, m->workspace_bytes);
+	if (code)
+		return code;
 	cu_fake_begin();
-	memset(workspace, 0xcd, workspace_bytes);
+	memset(m->workspace, 0xcd, m->workspace_bytes);
 	for (int32_t batch = 0; batch < o.d->batch && !cu_fake.no_values; batch++) {
 		for (int64_t j = 0; j < o.d->columns; j++)
 			for (int64_t i = 0; i < o.d->rows; i++)
 				if (integers)
-					multiply_integers(&o, i, j, k, *(const int32_t *)beta != 0);
+					multiply_integers(&o, i, j, k, m->integer_beta != 0);
 				else
-					multiply_floats(&o, i, j, k, *(const float *)alpha, *(const float *)beta);
+					multiply_floats(&o, i, j, k, m->alpha, m->beta);
 		o.at_a += (size_t)o.a->stride * unit(o.a->type);
 		o.at_b += (size_t)o.b->stride * unit(o.b->type);
 		o.at_d += (size_t)o.d->stride * unit(o.d->type);
@@ -392,6 +393,43 @@ CU_BLAS_STATUS fake_cublasLtMatmul(CU_BLAS handle, CU_PRODUCT product, const voi
 	cu_fake.products++;
 	cu_fake_seconds(3e-6 + (double)(o.d->rows * o.d->columns * k) * o.d->batch / cu_fake.macs_per_second);
 	return 0;
+}
+
+static int replay_multiplication(void *data)
+{
+	return multiply(data);
+}
+
+CU_BLAS_STATUS fake_cublasLtMatmul(CU_BLAS handle, CU_PRODUCT product, const void *alpha, const void *a,
+				   CU_MATRIX a_layout, const void *b, CU_MATRIX b_layout, const void *beta,
+				   const void *c, CU_MATRIX c_layout, void *d, CU_MATRIX d_layout,
+				   const CU_ALGORITHM *algorithm, void *workspace, size_t workspace_bytes,
+				   CU_STREAM stream)
+{
+	FAKE_CALL(cublasLtMatmul);
+	if (!has_magic(handle, HANDLE) || !cu_fake_stream(stream) || !cu_fake_context())
+		return CU_BLAS_INVALID_VALUE;
+	int code = check(product, a_layout, b_layout, c_layout, d_layout);
+	if (code)
+		return code;
+	struct multiplication m = {.o = {.at_a = a, .at_b = b, .at_d = d},
+				   .p = *(const struct product *)product,
+				   .a = *(const struct matrix *)a_layout,
+				   .b = *(const struct matrix *)b_layout,
+				   .d = *(const struct matrix *)d_layout,
+				   .algorithm = *algorithm,
+				   .c = c,
+				   .workspace = workspace,
+				   .workspace_bytes = workspace_bytes};
+	if (m.p.compute == CU_COMPUTE_I32) {
+		m.integer_beta = *(const int32_t *)beta;
+	} else {
+		m.alpha = *(const float *)alpha;
+		m.beta = *(const float *)beta;
+	}
+	if (!cu_fake_captures())
+		return multiply(&m);
+	return cu_fake.no_capture ? cu_fake_spoil() : cu_fake_keep(replay_multiplication, &m, sizeof m);
 }
 
 void *cu_fake_blas_symbol(const char *name)

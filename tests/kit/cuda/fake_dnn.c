@@ -10,16 +10,9 @@
 #include "core/base/half.h"
 #include "fake.h"
 
-#define CU_CALL(result, member, symbol, parameters) result fake_##symbol parameters;
+#define CU_CALL(result, member, symbol, parameters) result fake_##symbol parameters CU_FAKE_NAME(symbol);
 #include "backends/cuda/load/dnn_api.def"
 #undef CU_CALL
-#ifdef CU_FAKE_LIBRARY
-#define CU_CALL(result, member, symbol, parameters)                                                                    \
-	result symbol parameters CU_FAKE_ALIAS(symbol);                                                                \
-	result symbol parameters;
-#include "backends/cuda/load/dnn_api.def"
-#undef CU_CALL
-#endif
 
 enum { HANDLE = 0xd00, TENSOR, FILTER, ACTIVATION, CONVOLUTION };
 enum { MOST = 5, WORKSPACE = 8192 }; /* bytes that the precomputed algorithm needs */
@@ -383,19 +376,25 @@ static int check_job(const struct handle *handle, const struct job *j, void *wor
 	return 0;
 }
 
-static int convolve(const struct handle *handle, const struct job *j, int algorithm, void *workspace,
-		    size_t workspace_bytes)
+/* What one convolution needs, now or when the graph that it is in is launched. */
+struct convolution_call {
+	const struct handle *handle;
+	struct job job;
+	bool precomputed;
+	void *workspace;
+	size_t workspace_bytes;
+};
+
+static int do_convolution(const struct convolution_call *call)
 {
-	const bool precomputed = algorithm == CU_DNN_PRECOMPUTED_GEMM;
-	if ((!precomputed && algorithm != CU_DNN_IMPLICIT_GEMM) || (precomputed && workspace_bytes < WORKSPACE))
-		return BAD("algorithm %d with a workspace of %zu bytes", algorithm, workspace_bytes);
-	int code = check_job(handle, j, workspace, workspace_bytes);
+	const struct job *j = &call->job;
+	int code = check_job(call->handle, j, call->workspace, call->workspace_bytes);
 	if (code)
 		return code;
 	const int64_t pixels = plane(j->y);
 	cu_fake_begin();
-	if (workspace_bytes)
-		memset(workspace, 0xcd, workspace_bytes);
+	if (call->workspace_bytes)
+		memset(call->workspace, 0xcd, call->workspace_bytes);
 	for (int64_t i = 0; i < (int64_t)j->y->size[0] * j->y->size[1] && !cu_fake.no_values; i++)
 		for (int64_t pixel = 0; pixel < pixels; pixel++) {
 			const int64_t image = i / j->y->size[1], m = i % j->y->size[1];
@@ -404,9 +403,26 @@ static int convolve(const struct handle *handle, const struct job *j, int algori
 	cu_fake_end();
 	cu_fake.convolutions++;
 	cu_fake.last_convolutions += j->w->last;
-	cu_fake.convolutions_by[precomputed]++;
+	cu_fake.convolutions_by[call->precomputed]++;
 	cu_fake_seconds(6e-6 + (double)bytes_of(j->y) / 1e12);
 	return 0;
+}
+
+static int replay_convolution(void *data)
+{
+	return do_convolution(data);
+}
+
+static int convolve(const struct handle *handle, const struct job *j, int algorithm, void *workspace,
+		    size_t workspace_bytes)
+{
+	const bool precomputed = algorithm == CU_DNN_PRECOMPUTED_GEMM;
+	if ((!precomputed && algorithm != CU_DNN_IMPLICIT_GEMM) || (precomputed && workspace_bytes < WORKSPACE))
+		return BAD("algorithm %d with a workspace of %zu bytes", algorithm, workspace_bytes);
+	const struct convolution_call call = {handle, *j, precomputed, workspace, workspace_bytes};
+	if (!cu_fake_captures())
+		return do_convolution(&call);
+	return cu_fake.no_capture ? cu_fake_spoil() : cu_fake_keep(replay_convolution, &call, sizeof call);
 }
 
 /* Runs all that fit into the workspace: of what was in the result and in the workspace nothing is left. */

@@ -1,38 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake CUDA driver (fake.h). */
+ * The fake CUDA driver's devices, contexts and memory (fake.h). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "backends/cuda/load/driver_api.h"
-#include "fake.h"
-#include "native.h"
+#include "fake_driver.h"
 
-#define CU_CALL(member, symbol, parameters) CU_RESULT fake_##symbol parameters;
-#include "backends/cuda/load/driver_api.def"
-#undef CU_CALL
-#ifdef CU_FAKE_LIBRARY
-#define CU_CALL(member, symbol, parameters)                                                                            \
-	CU_RESULT symbol parameters CU_FAKE_ALIAS(symbol);                                                             \
-	CU_RESULT symbol parameters;
-#include "backends/cuda/load/driver_api.def"
-#undef CU_CALL
-#endif
-
-enum {
-	INVALID_VALUE = 1,
-	OUT_OF_MEMORY = 2,
-	NOT_INITIALIZED = 3,
-	NO_DEVICE = 100,
-	INVALID_DEVICE = 101,
-	INVALID_CONTEXT = 201,
-	INVALID_HANDLE = 400,
-	NOT_READY = 600,
-	ILLEGAL_ADDRESS = 700
-};
 enum { DEVICE = 1000, ALIGNMENT = 256, FILLED = 1 << 20 }; /* CUdevice of GPU 0 */
 
 struct allocation {
@@ -47,51 +23,18 @@ struct pinned {
 	char *memory;
 	size_t bytes;
 };
-struct event {
-	uint32_t magic;
-	bool recorded, done;
-	double seconds;
-};
-struct stream {
-	uint32_t magic;
-};
-enum { STREAM = 0x5744ea11, EVENT = 0x0e0e0e01 };
-
-/* A copy that has not happened yet. */
-struct copy {
-	struct copy *next;
-	void *to;
-	const void *from;
-	size_t bytes;
-};
-
 static struct {
 	bool started, broken;
 	int broken_code, contexts;
 	struct allocation *allocation;
 	struct pinned *pinned;
 	size_t used;
-	struct copy *first, **last;
-	double seconds;
 	int working;
 } gpu;
 static _Thread_local const void *current;
 static const char context; /* its address is the handle */
 
-#define FAKE_CALL(symbol)                                                                                              \
-	do {                                                                                                           \
-		int code_ = next_call(#symbol);                                                                        \
-		if (code_)                                                                                             \
-			return code_;                                                                                  \
-	} while (0)
-#define FAKE_CALL_IN_CONTEXT(symbol)                                                                                   \
-	do {                                                                                                           \
-		FAKE_CALL(symbol);                                                                                     \
-		if (!cu_fake_context())                                                                                \
-			return cu_fake_violation(INVALID_CONTEXT, "%s without a context", #symbol);                    \
-	} while (0)
-
-static int next_call(const char *symbol)
+int cu_fake_driver_call(const char *symbol)
 {
 	int code = cu_fake_fails(CU_FAKE_DRIVER, symbol);
 	if (code && cu_fake.sticky && gpu.contexts) {
@@ -106,11 +49,6 @@ static int next_call(const char *symbol)
 bool cu_fake_context(void)
 {
 	return current == &context && gpu.contexts;
-}
-
-void cu_fake_seconds(double seconds)
-{
-	gpu.seconds += seconds;
 }
 
 static void protect(int protection)
@@ -141,28 +79,6 @@ bool cu_fake_holds(uint64_t address, size_t bytes)
 		    bytes <= a->bytes - (address - a->address))
 			return true;
 	return false;
-}
-
-static void run_pending_work(void)
-{
-	while (gpu.first) {
-		struct copy *copy = gpu.first;
-		gpu.first = copy->next;
-		cu_fake_begin();
-		memcpy(copy->to, copy->from, copy->bytes);
-		cu_fake_end();
-		free(copy);
-	}
-	gpu.last = &gpu.first;
-}
-
-bool cu_fake_stream(const void *stream)
-{
-	const struct stream *s = stream;
-	if (!s || s->magic != STREAM)
-		return cu_fake_violation(0, "work in a stream that is none");
-	run_pending_work();
-	return true;
 }
 
 CU_RESULT fake_cuInit(unsigned flags)
@@ -282,6 +198,8 @@ CU_RESULT fake_cuMemGetInfo_v2(size_t *available, size_t *total)
 CU_RESULT fake_cuMemAlloc_v2(CU_ADDRESS *address, size_t bytes)
 {
 	FAKE_CALL_IN_CONTEXT(cuMemAlloc);
+	if (cu_fake_captures())
+		return cu_fake_spoil();
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	if (!bytes)
 		return cu_fake_violation(INVALID_VALUE, "0 bytes are asked for");
@@ -312,12 +230,12 @@ CU_RESULT fake_cuMemAlloc_v2(CU_ADDRESS *address, size_t bytes)
 CU_RESULT fake_cuMemFree_v2(CU_ADDRESS address)
 {
 	struct allocation **at = &gpu.allocation;
-	int code = next_call("cuMemFree");
+	int code = cu_fake_driver_call("cuMemFree");
 	while (*at && (*at)->address != address)
 		at = &(*at)->next;
 	if (!*at)
 		return cu_fake_violation(INVALID_VALUE, "memory is freed that is none");
-	run_pending_work();
+	cu_fake_finish_copies();
 	struct allocation *a = *at;
 	*at = a->next;
 	gpu.used -= a->bytes;
@@ -330,6 +248,8 @@ CU_RESULT fake_cuMemFree_v2(CU_ADDRESS address)
 CU_RESULT fake_cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
 {
 	FAKE_CALL_IN_CONTEXT(cuMemHostAlloc);
+	if (cu_fake_captures())
+		return cu_fake_spoil();
 	if (cu_fake.no_pinned || flags)
 		return OUT_OF_MEMORY;
 	struct pinned *p = calloc(1, sizeof *p);
@@ -345,12 +265,12 @@ CU_RESULT fake_cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)
 CU_RESULT fake_cuMemFreeHost(void *memory)
 {
 	struct pinned **at = &gpu.pinned;
-	int code = next_call("cuMemFreeHost");
+	int code = cu_fake_driver_call("cuMemFreeHost");
 	while (*at && (*at)->memory != memory)
 		at = &(*at)->next;
 	if (!*at)
 		return cu_fake_violation(INVALID_VALUE, "pinned memory is freed that is none");
-	run_pending_work();
+	cu_fake_finish_copies();
 	struct pinned *p = *at;
 	*at = p->next;
 	free(p->memory);
@@ -359,222 +279,12 @@ CU_RESULT fake_cuMemFreeHost(void *memory)
 	return code;
 }
 
-static bool is_pinned(const void *memory)
+bool cu_fake_is_pinned(const void *memory)
 {
 	for (struct pinned *p = gpu.pinned; p; p = p->next)
 		if ((const char *)memory >= p->memory && (const char *)memory < p->memory + p->bytes)
 			return true;
 	return false;
-}
-
-static int copy_later(void *to, const void *from, size_t bytes)
-{
-	struct copy *copy = calloc(1, sizeof *copy);
-	*copy = (struct copy){.to = to, .from = from, .bytes = bytes};
-	*(gpu.first ? gpu.last : &gpu.first) = copy;
-	gpu.last = &copy->next;
-	cu_fake_seconds(5e-6 + (double)bytes / 20e9);
-	return 0;
-}
-
-CU_RESULT fake_cuMemcpyHtoDAsync_v2(CU_ADDRESS to, const void *from, size_t bytes, CU_STREAM stream)
-{
-	FAKE_CALL_IN_CONTEXT(cuMemcpyHtoDAsync);
-	if (!cu_fake_stream(stream))
-		return INVALID_HANDLE;
-	if (!cu_fake_holds(to, bytes))
-		return cu_fake_violation(ILLEGAL_ADDRESS, "%zu bytes come to where no memory is", bytes);
-	cu_fake.bytes_up += bytes;
-	copy_later((void *)(uintptr_t)to, from, bytes);
-	if (!is_pinned(from))
-		run_pending_work();
-	return 0;
-}
-
-CU_RESULT fake_cuMemcpyDtoHAsync_v2(void *to, CU_ADDRESS from, size_t bytes, CU_STREAM stream)
-{
-	FAKE_CALL_IN_CONTEXT(cuMemcpyDtoHAsync);
-	if (!cu_fake_stream(stream))
-		return INVALID_HANDLE;
-	if (!cu_fake_holds(from, bytes))
-		return cu_fake_violation(ILLEGAL_ADDRESS, "%zu bytes go from where no memory is", bytes);
-	cu_fake.bytes_down += bytes;
-	return copy_later(to, (const void *)(uintptr_t)from, bytes);
-}
-
-CU_RESULT fake_cuMemcpyDtoDAsync_v2(CU_ADDRESS to, CU_ADDRESS from, size_t bytes, CU_STREAM stream)
-{
-	FAKE_CALL_IN_CONTEXT(cuMemcpyDtoDAsync);
-	if (!cu_fake_stream(stream))
-		return INVALID_HANDLE;
-	if (!cu_fake_holds(to, bytes) || !cu_fake_holds(from, bytes))
-		return cu_fake_violation(ILLEGAL_ADDRESS, "%zu bytes are copied where no memory is", bytes);
-	return copy_later((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
-}
-
-CU_RESULT fake_cuMemsetD8Async(CU_ADDRESS to, unsigned char value, size_t bytes, CU_STREAM stream)
-{
-	FAKE_CALL_IN_CONTEXT(cuMemsetD8Async);
-	if (!cu_fake_stream(stream))
-		return INVALID_HANDLE;
-	if (!cu_fake_holds(to, bytes))
-		return cu_fake_violation(ILLEGAL_ADDRESS, "%zu bytes are set where no memory is", bytes);
-	cu_fake_begin();
-	memset((void *)(uintptr_t)to, value, bytes);
-	cu_fake_end();
-	cu_fake_seconds(2e-6);
-	return 0;
-}
-
-CU_RESULT fake_cuStreamCreate(CU_STREAM *to, unsigned flags)
-{
-	FAKE_CALL_IN_CONTEXT(cuStreamCreate);
-	struct stream *stream = calloc(1, sizeof *stream);
-	(void)flags;
-	stream->magic = STREAM;
-	cu_fake_live("streams", 1);
-	*to = stream;
-	return 0;
-}
-
-CU_RESULT fake_cuStreamDestroy_v2(CU_STREAM at)
-{
-	struct stream *stream = at;
-	int code = next_call("cuStreamDestroy");
-	if (!cu_fake_stream(stream))
-		return INVALID_HANDLE;
-	stream->magic = 0;
-	free(stream);
-	cu_fake_live("streams", -1);
-	return code;
-}
-
-/* A stream that fails does nothing more. */
-static void give_up(void)
-{
-	while (gpu.first) {
-		struct copy *copy = gpu.first;
-		gpu.first = copy->next;
-		free(copy);
-	}
-}
-
-CU_RESULT fake_cuStreamSynchronize(CU_STREAM stream)
-{
-	int code = next_call("cuStreamSynchronize");
-	if (code) {
-		give_up();
-		return code;
-	}
-	if (!cu_fake_context())
-		return cu_fake_violation(INVALID_CONTEXT, "cuStreamSynchronize without a context");
-	return cu_fake_stream(stream) ? 0 : INVALID_HANDLE;
-}
-
-CU_RESULT fake_cuEventCreate(CU_EVENT *to, unsigned flags)
-{
-	FAKE_CALL_IN_CONTEXT(cuEventCreate);
-	struct event *event = calloc(1, sizeof *event);
-	(void)flags;
-	event->magic = EVENT;
-	cu_fake_live("events", 1);
-	*to = event;
-	return 0;
-}
-
-static bool is_event(const struct event *event)
-{
-	return (event && event->magic == EVENT) || cu_fake_violation(0, "an event that is none");
-}
-
-CU_RESULT fake_cuEventDestroy_v2(CU_EVENT event)
-{
-	int code = next_call("cuEventDestroy");
-	if (!is_event(event))
-		return INVALID_HANDLE;
-	((struct event *)event)->magic = 0;
-	free(event);
-	cu_fake_live("events", -1);
-	return code;
-}
-
-CU_RESULT fake_cuEventRecord(CU_EVENT at, CU_STREAM stream)
-{
-	struct event *event = at;
-	FAKE_CALL_IN_CONTEXT(cuEventRecord);
-	if (!is_event(event) || !stream || ((struct stream *)stream)->magic != STREAM)
-		return cu_fake_violation(INVALID_HANDLE, "an event in a stream that is none");
-	event->recorded = true;
-	event->seconds = gpu.seconds;
-	return 0;
-}
-
-CU_RESULT fake_cuEventElapsedTime(float *milliseconds, CU_EVENT from, CU_EVENT to)
-{
-	const struct event *a = from, *b = to;
-	FAKE_CALL_IN_CONTEXT(cuEventElapsedTime);
-	if (!is_event(a) || !is_event(b) || !a->recorded || !b->recorded)
-		return cu_fake_violation(INVALID_HANDLE, "the time of an event that was never recorded");
-	if (gpu.first)
-		return cu_fake_violation(NOT_READY, "the time of an event that is still to come");
-	*milliseconds = (float)((b->seconds - a->seconds) * 1e3);
-	return *milliseconds < 0 ? cu_fake_violation(0, "an event before the one it is measured from") : 0;
-}
-
-/* Modules and launches are those of native.c. */
-static void native(const char *name, void *pointer)
-{
-	void *symbol = cuda_native_symbol(name);
-	memcpy(pointer, &symbol, sizeof symbol);
-}
-
-CU_RESULT fake_cuModuleLoadData(CU_MODULE *module, const void *image)
-{
-	CU_RESULT (*load)(CU_MODULE *, const void *);
-	FAKE_CALL_IN_CONTEXT(cuModuleLoadData);
-	native("cuModuleLoadData", &load);
-	int code = load(module, image);
-	if (!code)
-		cu_fake_live("modules", 1);
-	return code;
-}
-
-CU_RESULT fake_cuModuleUnload(CU_MODULE module)
-{
-	CU_RESULT (*unload)(CU_MODULE);
-	int code = next_call("cuModuleUnload");
-	native("cuModuleUnload", &unload);
-	cu_fake_live("modules", -1);
-	int failed = unload(module);
-	return failed ? failed : code;
-}
-
-CU_RESULT fake_cuModuleGetFunction(CU_FUNCTION *function, CU_MODULE module, const char *name)
-{
-	CU_RESULT (*get)(CU_FUNCTION *, CU_MODULE, const char *);
-	FAKE_CALL_IN_CONTEXT(cuModuleGetFunction);
-	native("cuModuleGetFunction", &get);
-	return get(function, module, name);
-}
-
-CU_RESULT fake_cuLaunchKernel(CU_FUNCTION function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-			      unsigned block_y, unsigned block_z, unsigned shared_bytes, CU_STREAM stream,
-			      void **parameters, void **extra)
-{
-	CU_RESULT(*launch)
-	(CU_FUNCTION, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CU_STREAM, void **,
-	 void **);
-	FAKE_CALL_IN_CONTEXT(cuLaunchKernel);
-	if (!cu_fake_stream(stream))
-		return INVALID_HANDLE;
-	native("cuLaunchKernel", &launch);
-	cu_fake_begin();
-	int code = launch(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_bytes, stream, parameters,
-			  extra);
-	cu_fake_end();
-	cu_fake.launches++;
-	cu_fake_seconds(4e-6);
-	return code ? cu_fake_violation(code, "a launch of %u blocks of %u threads", grid_x, block_x) : 0;
 }
 
 void *cu_fake_driver_symbol(const char *name)

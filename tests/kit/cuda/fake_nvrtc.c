@@ -14,7 +14,7 @@ static void native(const char *name, void *pointer)
 
 /* A call with the parameters of nvrtc.h and the arguments that they make. */
 #define CALL(symbol, parameters, arguments)                                                                            \
-	int fake_##symbol parameters;                                                                                  \
+	int fake_##symbol parameters CU_FAKE_NAME(symbol);                                                             \
 	int fake_##symbol parameters                                                                                   \
 	{                                                                                                              \
 		int(*function) parameters, code = cu_fake_fails(CU_FAKE_NVRTC, #symbol);                               \
@@ -42,7 +42,7 @@ static void native(const char *name, void *pointer)
 
 CALLS
 
-int fake_nvrtcDestroyProgram(void **program);
+int fake_nvrtcDestroyProgram(void **program) CU_FAKE_NAME(nvrtcDestroyProgram);
 int fake_nvrtcDestroyProgram(void **program)
 {
 	int (*function)(void **);
@@ -50,24 +50,13 @@ int fake_nvrtcDestroyProgram(void **program)
 	return function(program);
 }
 
-const char *fake_nvrtcGetErrorString(int code);
+const char *fake_nvrtcGetErrorString(int code) CU_FAKE_NAME(nvrtcGetErrorString);
 const char *fake_nvrtcGetErrorString(int code)
 {
 	const char *(*function)(int);
 	native("nvrtcGetErrorString", &function);
 	return function(code);
 }
-
-#ifdef CU_FAKE_LIBRARY
-#undef CALL
-#define CALL(symbol, parameters, arguments)                                                                            \
-	int symbol parameters CU_FAKE_ALIAS(symbol);                                                                   \
-	int symbol parameters;
-CALLS
-CALL(nvrtcDestroyProgram, (void **program), )
-const char *nvrtcGetErrorString(int code) CU_FAKE_ALIAS(nvrtcGetErrorString);
-const char *nvrtcGetErrorString(int code);
-#endif
 
 void *cu_fake_nvrtc_symbol(const char *name)
 {

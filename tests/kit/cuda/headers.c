@@ -40,6 +40,8 @@ SAME(CU_ATTRIBUTE_PCI_DOMAIN, CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID);
 SAME(CU_ATTRIBUTE_MAJOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
 SAME(CU_ATTRIBUTE_MINOR, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
 SAME(CU_STREAM_FLAG, CU_STREAM_NON_BLOCKING);
+SAME(CU_CAPTURE_OF_THREAD, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+SAME(CU_EVENT_IN_GRAPH, CU_EVENT_RECORD_EXTERNAL);
 
 #undef CU_RESULT
 #undef CU_DEVICE
@@ -50,15 +52,21 @@ SAME(CU_STREAM_FLAG, CU_STREAM_NON_BLOCKING);
 #undef CU_EVENT
 #undef CU_MODULE
 #undef CU_FUNCTION
-#define CU_RESULT    CUresult
-#define CU_DEVICE    CUdevice
-#define CU_ATTRIBUTE CUdevice_attribute
-#define CU_ADDRESS   CUdeviceptr
-#define CU_CONTEXT   CUcontext
-#define CU_STREAM    CUstream
-#define CU_EVENT     CUevent
-#define CU_MODULE    CUmodule
-#define CU_FUNCTION  CUfunction
+#undef CU_CAPTURE_MODE
+#undef CU_GRAPH
+#undef CU_GRAPH_EXEC
+#define CU_RESULT       CUresult
+#define CU_DEVICE       CUdevice
+#define CU_ATTRIBUTE    CUdevice_attribute
+#define CU_ADDRESS      CUdeviceptr
+#define CU_CONTEXT      CUcontext
+#define CU_STREAM       CUstream
+#define CU_EVENT        CUevent
+#define CU_MODULE       CUmodule
+#define CU_CAPTURE_MODE CUstreamCaptureMode
+#define CU_GRAPH        CUgraph
+#define CU_GRAPH_EXEC   CUgraphExec
+#define CU_FUNCTION     CUfunction
 /* cuda.h has the later form of it alone, which differs in what is an error. */
 #define cuEventElapsedTime                  cuEventElapsedTime_v2
 #define CU_CALL(member, symbol, parameters) SAME_TYPE(__typeof__(&symbol), CU_RESULT(*) parameters);

@@ -110,7 +110,8 @@ static inline void native_each_thread(void (*body)(void))
 	}
 }
 
-/* What the tests' cuLaunchKernel calls: the kernel's name, with the grid, the block and the address of the argument. */
+/* What the tests' cuLaunchKernel calls: the kernel's name, with the grid, the block and the address of the argument.
+ * Without a grid nothing runs; it returns the argument's size. */
 static inline void native_launch(const unsigned grid[3], const unsigned block[3], void (*run)(void (*)(void)),
 				 void (*body)(void))
 {
@@ -133,11 +134,14 @@ static inline void native_launch(const unsigned grid[3], const unsigned block[3]
 	{                                                                                                              \
 		name##_body(name##_args);                                                                              \
 	}                                                                                                              \
-	void name(const unsigned grid[3], const unsigned block[3], const void *argument);                              \
-	void name(const unsigned grid[3], const unsigned block[3], const void *argument)                               \
+	unsigned long name(const unsigned grid[3], const unsigned block[3], const void *argument);                     \
+	unsigned long name(const unsigned grid[3], const unsigned block[3], const void *argument)                      \
 	{                                                                                                              \
-		memcpy(&name##_args, argument, sizeof name##_args);                                                    \
-		native_launch(grid, block, run, name##_thread);                                                        \
+		if (grid) {                                                                                            \
+			memcpy(&name##_args, argument, sizeof name##_args);                                            \
+			native_launch(grid, block, run, name##_thread);                                                \
+		}                                                                                                      \
+		return sizeof name##_args;                                                                             \
 	}                                                                                                              \
 	static void name##_body(const struct args a)
 #define KERNEL(name, args)      NATIVE_KERNEL(name, args, native_each_thread)

@@ -281,11 +281,18 @@ static int module_function(void **function, void *module, const char *name)
 	return *function ? 0 : INVALID_VALUE;
 }
 
+size_t cuda_native_argument_bytes(void *function)
+{
+	size_t (*kernel)(const unsigned *, const unsigned *, const void *);
+	memcpy(&kernel, &function, sizeof kernel);
+	return kernel(NULL, NULL, NULL);
+}
+
 static int launch(void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y,
 		  unsigned block_z, unsigned shared_bytes, void *stream, void **parameters, void **extra)
 {
 	const unsigned grid[] = {grid_x, grid_y, grid_z}, block[] = {block_x, block_y, block_z};
-	void (*kernel)(const unsigned *, const unsigned *, const void *);
+	size_t (*kernel)(const unsigned *, const unsigned *, const void *);
 	unsigned threads = block_x * block_y * block_z;
 	if (!grid_x || grid_x > INT32_MAX || !grid_y || grid_y > 65535 || !grid_z || grid_z > 65535 || !threads ||
 	    threads > 1024 || block_z > 64 || shared_bytes > 49152 || extra)

@@ -15,6 +15,9 @@
  * these. */
 void *cuda_native_symbol(const char *name);
 
+/* Returns the size of the argument of a kernel that cuModuleGetFunction gave. */
+size_t cuda_native_argument_bytes(void *function);
+
 /* What was asked for since the start of the process. */
 struct cuda_native_counts {
 	int programs, destroyed; /* NVRTC's */
