@@ -22,7 +22,7 @@ cp bench/pytorch_resnet50.py "$root/bench/"
 cp LICENSE* README.md "$root/" 2> /dev/null || true
 if [ -d $cases/node ]; then
 	mkdir "$root/cases"
-	cp -r $cases/node $cases/simple "$root/cases/"
+	cp -r $cases/node $cases/simple $cases/pytorch-converted $cases/pytorch-operator "$root/cases/"
 fi
 needs=$(ldd "$root/build/npulab" "$root/build/bench-cuda" | grep "=>" | awk '{print $1}' | grep -v -e linux-vdso -e ld-linux -e '^libc\.so' -e '^libm\.so' || true)
 if [ -n "$needs" ]; then

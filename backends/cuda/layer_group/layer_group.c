@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "backends/cuda/kernels/kernel_args.h"
+#include "backends/cuda/load/graph.h"
 #include "backends/cuda/products/channels_last.h"
 #include "core/base/half.h"
 #include "core/base/memory_plan.h"
@@ -154,10 +155,7 @@ static void *host_memory(const struct cu_layer_group *group, const struct cu_ten
 static int record(const struct cu_layer_group *group, int event, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
-	return group->replay.capturing
-		       ? cu_try(&d->driver, err, cuEventRecordWithFlags, event_record_flags,
-				(group->event[event], d->stream, CU_EVENT_IN_GRAPH))
-		       : cu_try(&d->driver, err, cuEventRecord, event_record, (group->event[event], d->stream));
+	return cu_record(&d->driver, group->event[event], d->stream, group->replay.capturing, err);
 }
 
 static int wait(const struct cu_layer_group *group, struct npl_err *err)

@@ -3,6 +3,8 @@
  * Captures and launches CUDA graphs (replay.h). */
 #include "replay.h"
 
+#include "backends/cuda/load/graph.h"
+
 bool cu_replay_is_current(const struct cu_layer_group *group)
 {
 	const struct cu_replay *replay = &group->replay;
@@ -12,31 +14,23 @@ bool cu_replay_is_current(const struct cu_layer_group *group)
 
 bool cu_replay_begin(struct cu_layer_group *group)
 {
-	const struct cu_device *d = group->device;
+	struct cu_replay *replay = &group->replay;
 	cu_replay_close(group);
-	if (!group->has_run || group->replay.refused)
-		return false;
-	group->replay.refused = d->driver.capture_begin(d->stream, CU_CAPTURE_OF_THREAD) != 0;
-	group->replay.capturing = !group->replay.refused;
-	return group->replay.capturing;
+	if (group->has_run && !replay->refused)
+		replay->capturing = cu_capture_begin(&group->device->driver, group->device->stream);
+	return replay->capturing;
 }
 
 bool cu_replay_end(struct cu_layer_group *group, bool complete)
 {
 	const struct cu_device *d = group->device;
 	struct cu_replay *replay = &group->replay;
-	void *graph = NULL;
 	replay->capturing = false;
-	bool made = !d->driver.capture_end(d->stream, &graph) && complete && graph;
-	made = made && !d->driver.graph_instantiate(&replay->executable, graph, 0);
-	if (graph)
-		d->driver.graph_destroy(graph);
-	if (!made)
-		replay->executable = NULL;
-	replay->refused = !made;
+	replay->executable = cu_capture_end(&d->driver, d->stream, complete);
+	replay->refused = !replay->executable;
 	replay->values_address = d->values.address;
 	replay->workspace_address = d->workspace.address;
-	return made;
+	return !replay->refused;
 }
 
 int cu_replay_launch(const struct cu_layer_group *group, struct npl_err *err)

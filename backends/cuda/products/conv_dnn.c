@@ -106,7 +106,8 @@ static int describe(struct cu_layer *layer, struct npl_err *err)
 	const bool relu = request->fused == NPL_ACT_RELU;
 	key->type = type;
 	key->layout = layer->channels_last ? CU_DNN_NHWC : CU_DNN_NCHW;
-	key->has_fusable_bias = request->n_in > 2 && request->in[2] && request->fused == NPL_ACT_NONE;
+	key->has_bias = request->n_in > 2 && request->in[2];
+	key->activation = (int)request->fused;
 	if (describe_tensor(layer, type, n, key->x, &dnn_layer->x, err) ||
 	    describe_tensor(layer, type, n, key->y, &dnn_layer->y, err) ||
 	    describe_tensor(layer, type, n, bias, &dnn_layer->bias, err) ||
@@ -133,27 +134,35 @@ int cu_dnn_layer_set_algorithm(struct cu_layer *layer, const struct cu_dnn_found
 			  (dnn_layer->convolution, result->math));
 }
 
-static int choose_algorithm(struct cu_layer *layer, struct npl_err *err)
+int cu_dnn_layer_algorithms(const struct cu_layer *layer, struct cu_dnn_found found[CU_DNN_ALGORITHMS], int *n,
+			    struct npl_err *err)
 {
 	const struct cu_device *device = layer->device;
-	struct cu_dnn_layer *dnn_layer = &layer->dnn;
+	const struct cu_dnn_layer *dnn_layer = &layer->dnn;
 	struct cu_dnn_found result[CU_DNN_ALGORITHMS] = {{0}};
-	const struct cu_dnn_found *first = NULL;
 	int returned = 0;
+	*n = 0;
 	if (cu_dnn_try(&device->dnn, err, cudnnGetConvolutionForwardAlgorithm_v7, algorithms,
 		       (device->dnn.handle, dnn_layer->x, dnn_layer->filter, dnn_layer->convolution, dnn_layer->y,
 			CU_DNN_ALGORITHMS, &returned, result)))
 		return err->code;
-	for (int i = 0; i < returned; i++) {
-		const size_t bytes = result[i].workspace_bytes;
-		if (result[i].status || bytes > MOST_WORKSPACE)
-			continue;
-		first = first ? first : &result[i];
-		dnn_layer->most_workspace_bytes = bytes > dnn_layer->most_workspace_bytes
-							  ? bytes
-							  : dnn_layer->most_workspace_bytes;
-	}
-	return first ? cu_dnn_layer_set_algorithm(layer, first, err) : NOT_TAKEN("cuDNN has no algorithm for it");
+	for (int i = 0; i < returned; i++)
+		if (!result[i].status && result[i].workspace_bytes <= MOST_WORKSPACE)
+			found[(*n)++] = result[i];
+	return 0;
+}
+
+/* Sets the first algorithm, and the most workspace that any of them needs. */
+static int choose_algorithm(struct cu_layer *layer, struct npl_err *err)
+{
+	struct cu_dnn_found found[CU_DNN_ALGORITHMS];
+	size_t *most = &layer->dnn.most_workspace_bytes;
+	int n;
+	if (cu_dnn_layer_algorithms(layer, found, &n, err))
+		return err->code;
+	for (int i = 0; i < n; i++)
+		*most = found[i].workspace_bytes > *most ? found[i].workspace_bytes : *most;
+	return n ? cu_dnn_layer_set_algorithm(layer, &found[0], err) : NOT_TAKEN("cuDNN has no algorithm for it");
 }
 
 int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err)

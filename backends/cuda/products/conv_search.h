@@ -10,7 +10,7 @@
 /* All parameters on which a convolution's time depends, in cuDNN's terms. All members are int, so that bytes can be
  * compared. */
 struct cu_dnn_case {
-	int type, layout, math, groups, has_fusable_bias; /* has_fusable_bias: there is a bias, and no activation */
+	int type, layout, math, groups, has_bias, activation;
 	int x[5], w[5], y[5];
 	int pad[3], stride[3], dilation[3];
 };
@@ -18,6 +18,7 @@ struct cu_dnn_case {
 struct cu_dnn_choice {
 	struct cu_dnn_case key;
 	struct cu_dnn_found found;
+	bool own_epilogue; /* as in struct cu_dnn_layer */
 };
 struct cu_dnn_choices {
 	struct cu_dnn_choice *choice;

@@ -64,7 +64,7 @@ struct cu_dnn_layer {
 	int algorithm, math;
 	size_t workspace_bytes;
 	size_t most_workspace_bytes; /* the most that an algorithm of the heuristic needs, for a search */
-	bool own_epilogue;           /* a kernel of ours adds bias and activation */
+	bool own_epilogue;           /* a kernel of ours adds bias and activation, though cuDNN may be able to */
 };
 
 /* A recurrent network: its sizes, and the offsets in the scratch memory of what it needs beside its tensors. */
@@ -156,14 +156,18 @@ int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, con
 int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err);
 void cu_dnn_layer_close(struct cu_layer *layer);
 int cu_dnn_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
+/* Lists cuDNN's algorithms for the convolution, in the order of its heuristic, without those whose workspace is too
+ * large. */
+int cu_dnn_layer_algorithms(const struct cu_layer *layer, struct cu_dnn_found found[CU_DNN_ALGORITHMS], int *n,
+			    struct npl_err *err);
 /* Sets the algorithm with its mathematics and its workspace. */
 int cu_dnn_layer_set_algorithm(struct cu_layer *layer, const struct cu_dnn_found *result, struct npl_err *err);
 /* Says whether cuDNN adds the bias in the same call with this algorithm. */
 bool cu_dnn_layer_fuses_bias(const struct cu_layer *layer, int algorithm);
 
-/* conv_search.c: measures cuDNN's algorithms and sets the fastest. It uses the device's memory of values and its
- * workspace, whatever they contain. A choice is kept for all convolutions with the same parameters. If nothing can be
- * measured, or the convolution is too small for it, the heuristic's choice stays. */
+/* conv_search.c: measures cuDNN's algorithms, each with cuDNN's epilogue and with our own, and sets the fastest. It uses
+ * the device's memory of values and its workspace, whatever they contain. A choice is kept for all convolutions with the
+ * same parameters. If nothing can be measured, or the convolution is too small for it, the heuristic's choice stays. */
 void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer);
 /* Returns the bytes of the device's memory of values that a search needs; 0: there is no search for this layer. */
 size_t cu_dnn_search_bytes(const struct cu_layer *layer);

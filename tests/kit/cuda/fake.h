@@ -46,7 +46,7 @@ struct cu_fake {
 	long opened, closed;  /* libraries */
 	long launches, products, convolutions, fused_convolutions;
 	long last_convolutions;  /* with channels last */
-	long searches;           /* for the fastest algorithm */
+	long algorithm_lists;    /* of a convolution that were asked for */
 	long graphs, replays;    /* made ready, and launched */
 	long convolutions_by[2]; /* each of its algorithms */
 	size_t bytes_up, bytes_down, peak_bytes;

@@ -286,6 +286,7 @@ CU_DNN_STATUS fake_cudnnGetConvolutionForwardAlgorithm_v7(CU_DNN handle, const C
 		.algorithm = CU_DNN_PRECOMPUTED_GEMM, .workspace_bytes = WORKSPACE, .math = math};
 	results[3] = (struct cu_dnn_found){.algorithm = CU_DNN_IMPLICIT_GEMM, .math = math};
 	*returned = !has_algorithm(w, convolution) ? 2 : max_results < 4 ? max_results : 4;
+	cu_fake.algorithm_lists++;
 	return 0;
 }
 
@@ -404,7 +405,8 @@ static int do_convolution(const struct convolution_call *call)
 	cu_fake.convolutions++;
 	cu_fake.last_convolutions += j->w->last;
 	cu_fake.convolutions_by[call->precomputed]++;
-	cu_fake_seconds(6e-6 + (double)bytes_of(j->y) / 1e12);
+	cu_fake_seconds((6e-6 + (double)bytes_of(j->y) / 1e12) *
+			(call->precomputed == (cu_fake.fastest_algorithm == 1) ? 1 : cu_fake.slower));
 	return 0;
 }
 
@@ -423,46 +425,6 @@ static int convolve(const struct handle *handle, const struct job *j, int algori
 	if (!cu_fake_captures())
 		return do_convolution(&call);
 	return cu_fake.no_capture ? cu_fake_spoil() : cu_fake_keep(replay_convolution, &call, sizeof call);
-}
-
-/* Runs all that fit into the workspace: of what was in the result and in the workspace nothing is left. */
-CU_DNN_STATUS fake_cudnnFindConvolutionForwardAlgorithmEx(CU_DNN handle, const CU_DNN_TENSOR x_tensor, const void *x,
-							  const CU_DNN_FILTER filter, const void *w,
-							  const CU_DNN_CONVOLUTION convolution,
-							  const CU_DNN_TENSOR y_tensor, void *y, int max_results,
-							  int *returned, CU_DNN_FOUND *results, void *workspace,
-							  size_t workspace_bytes)
-{
-	FAKE_CALL(cudnnFindConvolutionForwardAlgorithmEx);
-	const struct job job = {x_tensor, filter, y_tensor, convolution, x, w, NULL, y, false};
-	const int code = check_job(handle, &job, workspace, workspace_bytes);
-	const bool fits = workspace_bytes >= WORKSPACE, first = cu_fake.fastest_algorithm == 0 || !fits;
-	if (code || max_results < 3)
-		return code ? code : BAD("a search for %d algorithms", max_results);
-	const int math = job.c->math;
-	const float slower = (float)cu_fake.slower;
-	const struct cu_dnn_found plain = {.algorithm = CU_DNN_IMPLICIT_GEMM,
-					   .milliseconds = first ? 1 : slower,
-					   .math = math},
-				  precomputed = {.algorithm = CU_DNN_PRECOMPUTED_GEMM,
-						 .status = fits ? 0 : CU_DNN_NOT_SUPPORTED,
-						 .milliseconds = !fits   ? -1
-								 : first ? slower
-									 : 1,
-						 .workspace_bytes = WORKSPACE,
-						 .math = math};
-	results[0] = first ? plain : precomputed;
-	results[1] = first ? precomputed : plain;
-	results[2] = (struct cu_dnn_found){.algorithm = 7, .status = CU_DNN_NOT_SUPPORTED, .milliseconds = -1};
-	*returned = 3;
-	cu_fake_begin();
-	if (workspace_bytes)
-		memset(workspace, 0xcd, workspace_bytes);
-	memset(y, 0xcd, bytes_of(job.y));
-	cu_fake_end();
-	cu_fake.searches++;
-	cu_fake_seconds(1e-3);
-	return 0;
 }
 
 CU_DNN_STATUS fake_cudnnConvolutionForward(CU_DNN handle, const void *alpha, const CU_DNN_TENSOR x_tensor,
