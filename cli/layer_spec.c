@@ -31,16 +31,29 @@ static int parse_dims(const char *text, int64_t *dims, int max_dims)
 }
 
 /* Reads a number for both directions or two numbers: "1", "1x2". */
-static int parse_pair(const char *name, const char *text, int64_t default_value, int64_t *pair, struct npl_err *err)
+static int parse_pair(const char *name, const char *text, int64_t least, int64_t default_value, int64_t *pair,
+		      struct npl_err *err)
 {
 	pair[0] = pair[1] = default_value;
 	if (!text)
 		return 0;
 	int n = parse_dims(text, pair, 2);
-	if (!n)
-		return npl_fail(err, NPL_EUSAGE, "layer: --%s expects a number or HxW, got '%s'", name, text);
 	if (n == 1)
 		pair[1] = pair[0];
+	if (!n || pair[0] < least || pair[1] < least)
+		return npl_fail(err, NPL_EUSAGE, "layer: --%s expects a number or HxW, from %lld on, got '%s'", name,
+				(long long)least, text);
+	return 0;
+}
+
+static int read_input(const char *text, struct npl_shape *shape, struct npl_err *err)
+{
+	int64_t dims[4];
+	if (!text)
+		return npl_fail(err, NPL_EUSAGE, "layer: --input NxCxHxW is missing");
+	if (parse_dims(text, dims, 4) != 4 || !dims[0] || !dims[1] || !dims[2] || !dims[3])
+		return npl_fail(err, NPL_EUSAGE, "layer: --input expects NxCxHxW, each from 1 on, got '%s'", text);
+	*shape = npl_shape_of(4, dims[0], dims[1], dims[2], dims[3]);
 	return 0;
 }
 
@@ -48,18 +61,15 @@ static int parse_pair(const char *name, const char *text, int64_t default_value,
 static int read_window(const struct cli_layer_options *o, struct npl_layer_spec *spec, int64_t default_stride,
 		       struct npl_window *w, struct npl_err *err)
 {
-	int64_t dims[4];
-	if (!o->input || parse_dims(o->input, dims, 4) != 4)
-		return npl_fail(err, NPL_EUSAGE, "layer: --input expects NxCxHxW, got '%s'",
-				o->input ? o->input : "nothing");
+	int64_t pad[2];
+	if (read_input(o->input, &spec->x, err))
+		return err->code;
 	if (!o->kernel)
 		return npl_fail(err, NPL_EUSAGE, "layer: --kernel HxW is missing");
-	spec->x = npl_shape_of(4, dims[0], dims[1], dims[2], dims[3]);
 	w->rank = 2;
-	int64_t pad[2];
-	if (parse_pair("kernel", o->kernel, 1, w->kernel, err) || parse_pair("pad", o->pad, 0, pad, err) ||
-	    parse_pair("stride", o->stride, default_stride, w->stride, err) ||
-	    parse_pair("dilation", o->dilation, 1, w->dilation, err))
+	if (parse_pair("kernel", o->kernel, 1, 1, w->kernel, err) || parse_pair("pad", o->pad, 0, 0, pad, err) ||
+	    parse_pair("stride", o->stride, 1, default_stride, w->stride, err) ||
+	    parse_pair("dilation", o->dilation, 1, 1, w->dilation, err))
 		return err->code;
 	for (int i = 0; i < 2; i++) {
 		w->pad_begin[i] = w->pad_end[i] = pad[i];

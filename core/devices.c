@@ -115,6 +115,18 @@ static bool has_param(const struct npl_driver *driver, const char *key)
 	return false;
 }
 
+/* Refuses a setting of `threads` beside --threads with another number. */
+static int refuse_other_threads(const struct npl_device *dev, const struct npl_device_options *options, const char *key,
+				const char *value, const char *typed, struct npl_err *err)
+{
+	if (options->threads < 1 || strcmp(key, "threads") != 0 || atoll(value) == options->threads)
+		return 0;
+	return typed ? npl_fail(err, NPL_EUSAGE, "%s beside --threads %d, expected one of them", typed,
+				options->threads)
+		     : npl_fail(err, NPL_EUSAGE, "--set %s.%s=%s beside --threads %d, expected one of them",
+				dev->machine.name, key, value, options->threads);
+}
+
 static int apply_options(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
 	if (options->threads > 0 && has_param(dev->driver, "threads")) {
@@ -135,6 +147,8 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 						dev->machine.name, set, dev->machine.name);
 		if (!key)
 			return npl_no_memory(err);
+		if (refuse_other_threads(dev, options, key, equals + 1, typed, err))
+			return err->code;
 		if (typed ? params_set(&dev->machine, &dev->arena, key, equals + 1, typed, err)
 			  : npl_description_set(&dev->machine, &dev->arena, key, equals + 1, err))
 			return err->code;

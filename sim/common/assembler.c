@@ -517,7 +517,7 @@ int sim_assemble(const struct sim_instruction_set *set, const char *source, cons
 	return rc;
 }
 
-int sim_text_machine(const char *source, const char *text, size_t n, char *machine, size_t capacity,
+int sim_text_machine(const char *source, const char *text, size_t n, char *machine, size_t capacity, int *line,
 		     struct npl_err *err)
 {
 	struct npl_words words;
@@ -531,5 +531,6 @@ int sim_text_machine(const char *source, const char *text, size_t n, char *machi
 		return npl_words_complain(&words, ".machine '%s', expected a name of at most %zu characters",
 					  words.word, capacity - 1);
 	snprintf(machine, capacity, "%s", words.word);
+	*line = words.line;
 	return 0;
 }

@@ -31,13 +31,13 @@ static bool is_text(const char *path)
 	return length > 2 && !strcmp(path + length - 2, ".s");
 }
 
-/* Finds the driver of the machine that a text names. */
-static int driver_of_machine(const char *path, const char *machine, const struct npl_driver **driver,
+/* Finds the driver of the machine that a text names in a line. */
+static int driver_of_machine(const char *path, int line, const char *machine, const struct npl_driver **driver,
 			     struct npl_err *err)
 {
 	struct npl_device *device = NULL;
 	if (npl_device_open(machine, &(struct npl_device_options){0}, &device, err)) {
-		npl_prefix(err, "%s: .machine %s", path, machine);
+		npl_prefix(err, "%s:%d: .machine %s", path, line, machine);
 		/* The file is at fault for a machine that is not known or cannot start, and for nothing else. */
 		if (err->code == NPL_EUSAGE || err->code == NPL_EDEVICE)
 			err->code = NPL_EINPUT;
@@ -48,7 +48,7 @@ static int driver_of_machine(const char *path, const char *machine, const struct
 	if ((*driver)->isa)
 		return 0;
 	npl_program_no_isa(machine, err);
-	npl_prefix(err, "%s", path);
+	npl_prefix(err, "%s:%d", path, line);
 	return err->code = NPL_EINPUT;
 }
 
@@ -62,11 +62,12 @@ static int read_owner(const char *path, const struct npl_file *file, const struc
 	*driver = NULL;
 	*machine = '\0';
 	if (is_text(path)) {
-		if (sim_text_machine(path, file->data, file->bytes, machine, SIM_MACHINE_NAME, err))
+		int line = 0;
+		if (sim_text_machine(path, file->data, file->bytes, machine, SIM_MACHINE_NAME, &line, err))
 			return err->code;
 		if (!*machine || (device && !npl_device_is_known(machine)))
 			return 0;
-		return driver_of_machine(path, machine, driver, err);
+		return driver_of_machine(path, line, machine, driver, err);
 	}
 	if (!sim_has_header(file->data, file->bytes))
 		return 0;

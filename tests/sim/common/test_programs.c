@@ -134,9 +134,12 @@ Test(sim_programs, text_and_binary_and_back)
 		char *text, names[SIM_MACHINE_NAME];
 		uint8_t *bytes;
 		size_t n;
+		int line = 0;
 		char set_name[SIM_SET_NAME];
 		cr_assert_eq(sim_disassemble("a", &program, "mine", NULL, &text, &err), 0, "%s", err.msg);
-		cr_assert_eq(sim_text_machine("b", text, strlen(text), names, sizeof names, &err), 0, "%s", err.msg);
+		cr_assert_eq(sim_text_machine("b", text, strlen(text), names, sizeof names, &line, &err), 0, "%s",
+			     err.msg);
+		cr_assert_eq(line, 1);
 		cr_assert_str_eq(names, "mine");
 		cr_assert_eq(sim_assemble(&set, "b", text, strlen(text), &reread, &err), 0, "%s\n%s", err.msg, text);
 		check_same(&program, &reread, seed);
