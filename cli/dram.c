@@ -116,6 +116,8 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 	if (!rc)
 		rc = npl_traffic_run(memory, traffic, &traffic_options, &result, err);
 	cli_waiting_end();
+	if (rc && !traffic && o->pattern)
+		npl_prefix(err, "--pattern %s", o->pattern);
 	npl_traffic_close(traffic);
 	if (rc)
 		return rc;

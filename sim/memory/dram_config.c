@@ -171,10 +171,12 @@ static int check(const struct dram_config *c, struct npl_err *err)
 	if (banks > DRAM_MAX_BANKS)
 		return npl_fail(err, NPL_EUSAGE, "a channel has %lld banks, expected %d at most", (long long)banks,
 				DRAM_MAX_BANKS);
-	if (!is_power_of_two(c->bus_bits) || c->bus_bits < 8 || !is_power_of_two(c->burst_length))
-		return npl_fail(err, NPL_EUSAGE,
-				"bus_bits is %lld and burst_length %lld, expected powers of two, bus_bits at least 8",
-				(long long)c->bus_bits, (long long)c->burst_length);
+	if (!is_power_of_two(c->bus_bits) || c->bus_bits < 8)
+		return npl_fail(err, NPL_EUSAGE, "bus_bits is %lld, expected a power of two from 8 on",
+				(long long)c->bus_bits);
+	if (!is_power_of_two(c->burst_length))
+		return npl_fail(err, NPL_EUSAGE, "burst_length is %lld, expected a power of two",
+				(long long)c->burst_length);
 	if (c->bus_bits % c->device_bits)
 		return npl_fail(err, NPL_EUSAGE, "bus_bits is %lld, expected a multiple of device_bits (%lld)",
 				(long long)c->bus_bits, (long long)c->device_bits);
