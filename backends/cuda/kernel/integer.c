@@ -226,6 +226,18 @@ float cu_sums_scale(const struct npl_tensor *x, const struct npl_tensor *w, int6
 	return x->quant.scale * scale / unit_of(fused, out);
 }
 
+/* Returns how many sums a thread converts at a time: all of one row, and of one channel or of neighbouring ones. */
+static int pack_of_sums(const struct cu_integer_args *args, size_t element)
+{
+	const uint64_t address[] = {args->x, args->z};
+	const size_t elements[] = {sizeof(int32_t), element};
+	int pack = cu_pack_of(sizeof(int32_t), 2, address, elements);
+	while (args->length.by % pack || args->ld % pack ||
+	       (args->inner.by > 1 ? args->inner.by : args->channels.by) % pack)
+		pack /= 2;
+	return pack;
+}
+
 int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_t bias, uint64_t scale,
 		   int64_t channels, int64_t inner, int64_t length, int64_t ld, enum npl_activation fused,
 		   const struct npl_tensor *out, uint64_t y, void *stream, struct npl_err *err)
@@ -248,9 +260,10 @@ int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_
 		cu_macro(&macros, "RAW=1");
 	else
 		args.finish = cu_finish_of(fused, out, &macros);
-	cu_macro(&macros, "Z=%s", cu_type_name(out->dtype));
+	const int pack = pack_of_sums(&args, npl_dtype_size(out->dtype));
+	cu_macro(&macros, "Z=%s N=%d STEP=%d", cu_type_name(out->dtype), pack, inner == 1);
 	cu_macro_wide(&job, &macros, args.count);
-	return args.count ? cu_launch_each(&job, "integer_sums", &macros, &args, args.count) : 0;
+	return args.count ? cu_launch_each(&job, "integer_sums", &macros, &args, args.count / pack) : 0;
 }
 
 /* Quantises floats x to integers of type q, or dequantises back. */

@@ -127,10 +127,13 @@ int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const
 	const struct npl_image from = npl_image_of(&x->shape), to = npl_image_of(patches->out);
 	const int64_t channels = from.channels / patches->groups;
 	const size_t element = npl_dtype_size(x->dtype);
+	int pack = cu_pack_of(element, 1, &z, &element);
+	while (patches->row_elements % pack)
+		pack /= 2;
 	struct cu_macros macros = {""};
 	struct cu_im2col_args args = {.z = z,
-				      .count = patches->rows * patches->row_elements,
-				      .columns = cu_divisor_of(patches->row_elements),
+				      .count = patches->rows * (patches->row_elements / pack),
+				      .packs = cu_divisor_of(patches->row_elements / pack),
 				      .plane = from.size[0] * from.size[1] * from.size[2],
 				      .first = patches->first,
 				      .pad = (int)patches->pad_bits,
@@ -146,8 +149,8 @@ int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const
 		args.dilation[d] = (int)window.dilation[d];
 		args.begin[d] = (int)window.pad_begin[d];
 	}
-	cu_macro(&macros, "X=%s", cu_unit_name(element));
-	cu_macro_wide(&job, &macros, args.count);
+	cu_macro(&macros, "X=%s N=%d", cu_unit_name(element), pack);
+	cu_macro_wide(&job, &macros, args.count * pack);
 	return args.count ? cu_launch_each(&job, "im2col", &macros, &args, args.count) : 0;
 }
 

@@ -247,11 +247,10 @@ struct cu_quantise_args {
 /* im2col.cu writes the patches of one group, image by image, as z (pixel, channel, tap). */
 struct cu_im2col_args {
 	cu_address x, z;
-	long long count;
-	struct cu_divisor taps[3], columns, channels,
-		out[3];                      /* columns: row length with padding; the padding is `pad` */
-	long long in[3], plane, image, used; /* elements of a channel and of an image of x; columns with taps */
-	long long first;                     /* index among the pixels of all images of the first one wanted */
+	long long count;                          /* of packs */
+	struct cu_divisor taps[3], packs, out[3]; /* packs: of a row, whose padding is `pad` */
+	long long in[3], plane, image, used;      /* elements of a channel and of an image of x; columns with taps */
+	long long first;                          /* index among the pixels of all images of the first one wanted */
 	int stride[3], dilation[3], begin[3], pad;
 	unsigned flip;
 };
