@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * The contract of a driver: the code that runs one kind of machine. A new kind of machine is a source with a struct
- * npl_driver, a line in core/devices.def, and a machine file; docs/first-machine.md builds one from nothing.
+ * npl_driver, a line in core/devices.def, and a machine file; docs/first-machine.md builds one from nothing. A driver
+ * is built within this tree, and not outside of it with the public headers: it includes private headers of core, such
+ * as core/base/refuse.h, and a machine with programs sim/common/isa.h.
  *
  * Core calls a driver and checks its results: npl_device_run computes seconds from the cycles and balances the books.
  * Core itself counts the least bytes of a layer in each memory, from the tensors and npl_device_info.crosses.
@@ -18,8 +20,9 @@ extern "C" {
 struct npl_isa; /* opaque: an instruction set (sim/common/isa.h) */
 struct npl_program_dump;
 
-/* A member is required where its comment does not begin with "Optional". An optional member is NULL, false or 0 where
- * it is absent. One that is optional "with" others is there only where they are. */
+/* A member whose comment begins with "Optional" can be left out: it is then NULL, false or 0. If the comment begins
+ * with "Optional, with" the names of other members, it can be given only together with these. Every other member is
+ * required. */
 struct npl_driver {
 	/* ---- What every driver has. */
 

@@ -45,7 +45,7 @@ const struct npl_param npl_processor_params[] = {
 	NUMBER("memory.core_bytes_per_second", DOUBLE, memory_core_rate, "0", 0, 1e18, "bytes/s",
 	       "to one core; 0: as to all"),
 	NUMBER("overlap", DOUBLE, overlap, "1", 0, 1, "",
-	       "share of the lesser of arithmetic and traffic that goes on behind the greater"),
+	       "share of the shorter of arithmetic and traffic that is hidden behind the longer"),
 	NUMBER("efficiency", DOUBLE, efficiency, "1", 1e-3, 1, "", "share of all these rates that operators attain"),
 	NUMBER("fork_join_seconds", DOUBLE, fork_join_seconds, "0", 0, 1, "s",
 	       "to take one more core to work and wait for it"),

@@ -142,7 +142,9 @@ static int processor_run(void *state, const struct npl_layer *layer, struct npl_
 	result->seconds = time.seconds;
 	result->seconds_origin = NPL_TIME_MODELLED;
 	result->macs = layer->macs;
-	for (int i = 0; i < NPL_PROCESSOR_PARTS && time.seconds < NPL_COUNTER_TIME_SECONDS; i++)
+	/* The counters of a layer that takes longer stay 0, as npulab/counters.h says. */
+	const bool is_countable = time.seconds < NPL_COUNTER_TIME_SECONDS;
+	for (int i = 0; i < NPL_PROCESSOR_PARTS && is_countable; i++)
 		result->counter[i] = (uint64_t)llround(time.part[i] * 1e12);
 	int rc = charge(c, &time, result, err);
 	return rc || layer->timing_only ? rc : processor_values(layer, precision, err);

@@ -6,11 +6,11 @@
  * counted, not simulated. A unit may hold units of other levels, some of which were skipped too: the time and events of
  * a mark include them.
  *
- * A mark holds the machine state that decides all later times, in words relative to the present: times from now, rows
- * from those that have arrived or are free. Marks with the same words are the same state. The last marks find short
- * periods at once. The anchor finds long ones, such as that of the fraction of a cycle at which the port of a `fixed`
- * memory becomes free: it is compared with as many marks as were made before it, and then moves on (Brent, BIT 20,
- * 1980). */
+ * A mark holds the machine state that decides all later times. Its words are relative to the present: a time is
+ * counted from now, and a row from the rows that have arrived or are free. Two marks with the same words are the same
+ * state. The last marks find short periods at once. The anchor finds long ones, such as that of the fraction of a cycle
+ * at which the port of a `fixed` memory becomes free: it is compared with as many marks as were made before it, and
+ * then moves on (Brent, BIT 20, 1980). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,10 +43,15 @@ static void add(struct npl_memory_counters *to, const struct npl_memory_counters
 		  sizeof no_counts / sizeof(uint64_t), 1);
 }
 
-/* add_times walks over both structures as arrays of uint64_t. A new member changes the size and fails here, so that its
- * author sees that it must be a uint64_t too. */
-_Static_assert(sizeof(struct dn_counters) == (DN_COUNTERS + 1) * sizeof(uint64_t), "a new member is a uint64_t");
-_Static_assert(sizeof(struct npl_memory_counters) == 13 * sizeof(uint64_t), "a new counter is a uint64_t");
+enum {
+	COUNTERS_OF_PROGRAM = DN_COUNTERS + 1, /* members of struct dn_counters: output_saturations is in no table */
+	COUNTERS_OF_MEMORY = 13                /* members of struct npl_memory_counters */
+};
+/* add_times walks over both structures as arrays of uint64_t, so every member must be one. A new member changes the
+ * size and fails here. Its author sees this rule, and counts the member above. */
+_Static_assert(sizeof(struct dn_counters) == COUNTERS_OF_PROGRAM * sizeof(uint64_t), "every member is a uint64_t");
+_Static_assert(sizeof(struct npl_memory_counters) == COUNTERS_OF_MEMORY * sizeof(uint64_t),
+	       "every member is a uint64_t");
 
 static void add_entries(const struct dn_fast *f, struct npl_memory_words *words)
 {

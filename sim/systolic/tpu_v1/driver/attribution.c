@@ -190,7 +190,9 @@ static uint64_t *counter_of_class(struct tpu_share *share, enum tpu_cycle_class 
 	return counter[cycle_class];
 }
 
-/* Attributes intervals of one class that have no instruction, in the order of time, cut where activates end. */
+/* Attributes the intervals of one class whose cycles belong to no instruction. A cycle goes to the layer of the
+ * activate that ends next after it, or of the last activate if no other follows. So an interval is cut where activates
+ * end. */
 static void share_waits(struct tpu_attribution *attribution, enum tpu_cycle_class cycle_class)
 {
 	int64_t activate = next_activate(attribution, -1), last = activate;
@@ -291,6 +293,7 @@ int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu
 			*counter_of_class(share_of(attribution, interval->instruction),
 					  interval->cycle_class) += interval->end - interval->begin;
 	}
+	/* non_matrix and its parts, the classes from here on, have no instruction. */
 	for (enum tpu_cycle_class cycle_class = TPU_CYCLES_NON_MATRIX; cycle_class < TPU_CYCLE_CLASSES; cycle_class++)
 		share_waits(attribution, cycle_class);
 	for (int i = 0; i < attribution->generated->n_layers; i++) {

@@ -9,12 +9,13 @@
 #include "core/base/refuse.h"
 #include "values.h"
 
-/* Events of one kind as the schedule has them, in the order of time. There is a boundary every `step` bytes; the index
- * is beside it, or the events are counted. */
+/* The events of one kind, in the order of time. They are read from an array of the schedule, which has an element for
+ * each event. */
 struct stream {
 	enum tpu_event kind;
-	const void *cycle, *index;
-	size_t step;
+	const void *cycle; /* the event's boundary in the first element */
+	const void *index; /* the event's index in the first element; NULL: it is the number of events sent before */
+	size_t step;       /* bytes of an element */
 	int64_t count, n_sent;
 };
 
