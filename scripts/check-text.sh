@@ -3,12 +3,14 @@
 #
 # What no compiler checks: every C file and script names its licence and has fewer than 600 lines; a header's guard is its path;
 # no line of C has more than 120 columns, which clang-format leaves in comments and strings;
+# no line of prose in the pages has more than 100;
 # no text file of the project has white space at the end of a line, carriage returns, no newline at its end, or a note of work left undone.
 set -eu
 cd "$(dirname "$0")/.."
 
 max_lines=600
 max_columns=120
+max_prose_columns=100
 bad=0
 complain()
 {
@@ -52,6 +54,24 @@ find . \( -path ./.git -o -path ./build \) -prune -o -type f \( -name '*.[ch]' -
 		}
 	}
 	END { exit wide }' || bad=1
+
+# Tables, blocks, headings and comments cannot be broken, and neither can a line that is one command.
+# shellcheck disable=SC2016 # what begins with $ is awk's
+LC_ALL=C.UTF-8 awk -v most="$max_prose_columns" '
+	FNR == 1 { in_block = in_comment = 0 }
+	/^ *(```|~~~)/ { in_block = !in_block; next }
+	in_block || /^ *\|/ || /^#/ { next }
+	/^ *<!--/ { in_comment = 1 }
+	in_comment { in_comment = !/-->/; next }
+	{
+		line = $0
+		gsub(/<!--[^>]*-->/, "", line)
+		if (length(line) > most && line !~ /^ *\(?`[^`]*`[).,:;]*$/) {
+			printf "%s:%d: %d columns of prose, expected at most %d\n", FILENAME, FNR, length(line), most
+			wide = 1
+		}
+	}
+	END { exit wide }' README.md CHANGES.md CONTRIBUTING.md ARCHITECTURE.md docs/*.md || bad=1
 
 # Built from pieces so that this file does not find itself.
 notes="TO""DO|FIX""ME|XX""X"
