@@ -29,6 +29,41 @@ static void write_nested(const char *folder, const char *name, int levels)
 	onnx_writer_free(&inner);
 }
 
+/* Names and files that are no models: the exit status and what is said. */
+static const struct cli_refusal no_models[] = {
+	{3, "none.onnx: cannot be opened", {"compare", "@/none.onnx"}},
+	{3, "no such model", {"compare", "nonesuch"}},
+	{3, "'digits'", {"compare", "digit"}},
+	{3, "no such model", {"compare", ""}},
+	{3, "the file is empty", {"compare", "@/empty.onnx"}},
+	{3, "text.onnx", {"compare", "@/text.onnx"}},
+	{3, "text", {"compare", "@/text"}},
+	{3, "png.onnx", {"compare", "@/png.onnx"}},
+	{3, "only.yaml", {"compare", "@/only.yaml"}},
+	{3, "is a directory", {"compare", "@/dir.onnx"}},
+	{3, "is a directory", {"compare", "@/"}},
+	{3, "is not a regular file", {"compare", "@/fifo.onnx"}},
+	{3, "cannot be opened", {"compare", "@/loop.onnx"}},
+	{3, "is not a regular file", {"compare", "/dev/null"}},
+	{3, "more than the 2147483647 allowed", {"compare", "@/big.onnx"}},
+	{3, "nested.onnx", {"compare", "@/nested.onnx"}},
+	{3, "node 'node_a'", {"compare", "@/unknown.onnx"}},
+	{3, "Relux", {"compare", "@/unknown.onnx"}},
+	{3, "opset 13", {"compare", "@/unknown.onnx"}},
+	{3, "nearest is Relu", {"compare", "@/unknown.onnx"}},
+	{3, "product.onnx", {"compare", "@/product.onnx"}},
+	{3, "negative.onnx", {"compare", "@/negative.onnx"}},
+	{3, "nine.onnx", {"compare", "@/nine.onnx"}},
+	{3, "cycle.onnx", {"compare", "@/cycle.onnx"}},
+	{3, "node 'fc'", {"compare", "@/misfit.onnx"}},
+	{3, "none.onnx", {"run", "@/none.onnx", "--device", "tpu_v1"}},
+	{3, "none.onnx", {"inspect", "@/none.onnx"}},
+	{3, "nested.onnx", {"inspect", "@/nested.onnx", "--json", "-"}},
+	{3, "unknown.onnx", {"inspect", "@/unknown.onnx"}},
+	{3, "product.onnx", {"compare", "@/product.onnx", "--json", "-"}},
+	{3, "product.onnx", {"compare", "@/product.onnx", "--json", "@/never.json", "--csv", "@/never.csv"}},
+};
+
 Test(cli_bad_input, files_that_are_no_models_are_refused)
 {
 	char folder[CLI_PATH];
@@ -60,40 +95,7 @@ Test(cli_bad_input, files_that_are_no_models_are_refused)
 	onnx_put_node(&misfit, "MatMul", "fc", "x w", "y", NULL);
 	onnx_put_output(&misfit, "y");
 	cli_write_model(folder, "misfit.onnx", &misfit);
-	const struct cli_refusal cases[] = {
-		{3, "none.onnx: cannot be opened", {"compare", "@/none.onnx"}},
-		{3, "no such model", {"compare", "nonesuch"}},
-		{3, "'digits'", {"compare", "digit"}},
-		{3, "no such model", {"compare", ""}},
-		{3, "the file is empty", {"compare", "@/empty.onnx"}},
-		{3, "text.onnx", {"compare", "@/text.onnx"}},
-		{3, "text", {"compare", "@/text"}},
-		{3, "png.onnx", {"compare", "@/png.onnx"}},
-		{3, "only.yaml", {"compare", "@/only.yaml"}},
-		{3, "is a directory", {"compare", "@/dir.onnx"}},
-		{3, "is a directory", {"compare", "@/"}},
-		{3, "is not a regular file", {"compare", "@/fifo.onnx"}},
-		{3, "cannot be opened", {"compare", "@/loop.onnx"}},
-		{3, "is not a regular file", {"compare", "/dev/null"}},
-		{3, "more than the 2147483647 allowed", {"compare", "@/big.onnx"}},
-		{3, "nested.onnx", {"compare", "@/nested.onnx"}},
-		{3, "node 'node_a'", {"compare", "@/unknown.onnx"}},
-		{3, "Relux", {"compare", "@/unknown.onnx"}},
-		{3, "opset 13", {"compare", "@/unknown.onnx"}},
-		{3, "nearest is Relu", {"compare", "@/unknown.onnx"}},
-		{3, "product.onnx", {"compare", "@/product.onnx"}},
-		{3, "negative.onnx", {"compare", "@/negative.onnx"}},
-		{3, "nine.onnx", {"compare", "@/nine.onnx"}},
-		{3, "cycle.onnx", {"compare", "@/cycle.onnx"}},
-		{3, "node 'fc'", {"compare", "@/misfit.onnx"}},
-		{3, "none.onnx", {"run", "@/none.onnx", "--device", "tpu_v1"}},
-		{3, "none.onnx", {"inspect", "@/none.onnx"}},
-		{3, "nested.onnx", {"inspect", "@/nested.onnx", "--json", "-"}},
-		{3, "unknown.onnx", {"inspect", "@/unknown.onnx"}},
-		{3, "product.onnx", {"compare", "@/product.onnx", "--json", "-"}},
-		{3, "product.onnx", {"compare", "@/product.onnx", "--json", "@/never.json", "--csv", "@/never.csv"}},
-	};
-	CLI_CHECK(folder, cases);
+	CLI_CHECK(folder, no_models);
 	cli_remove_folder(folder);
 }
 
@@ -154,6 +156,46 @@ static void write_nan(const char *folder, const char *name)
 	free(data);
 }
 
+#define INPUT(file)                                                                                                    \
+	{                                                                                                              \
+		"compare", "digits", "--devices", "tpu_v1", "--input", file                                            \
+	}
+#define LABELS(file)                                                                                                   \
+	{                                                                                                              \
+		"compare", "digits", "--devices", "tpu_v1", "--input", "@/good.npy", "--labels", file                  \
+	}
+
+/* Inputs and labels that do not fit the network or cannot be read. */
+static const struct cli_refusal wrong_samples[] = {
+	{3, "shape 4x64 does not fit input", INPUT("@/rank.npy")},
+	{3, "shape 4x1x8x7 does not fit input", INPUT("@/shape.npy")},
+	{3, "0x1x8x8", INPUT("@/none.npy")},
+	{3, "float64", INPUT("@/dtype.npy")},
+	{3, "complex.npy", INPUT("@/complex.npy")},
+	{3, "short.npy", INPUT("@/short.npy")},
+	{3, "product.npy", INPUT("@/product.npy")},
+	{3, "holds a NaN, which uint8 cannot hold", INPUT("@/nan.npy")},
+	{3, "text.npy", INPUT("@/text.npy")},
+	{3, "the file is empty", INPUT("@/empty.npy")},
+	{3, "text.pb", INPUT("@/text.pb")},
+	{3, "samples.txt", INPUT("@/samples.txt")},
+	{3, "is not a regular file", INPUT("@/fifo.npy")},
+	{3, "is not a regular file", INPUT("@/zero.npy")},
+	{3, "missing.npy: cannot be opened", INPUT("@/missing.npy")},
+	{3, "missing.npy: cannot be opened", INPUT("image=@/missing.npy")},
+	{3, "the model has no input 'nosuchinput'", INPUT("nosuchinput=@/good.npy")},
+	{3,
+	 "all given already",
+	 {"compare", "digits", "--devices", "tpu_v1", "--input", "@/good.npy", "--input", "@/good.npy"}},
+	{3, "expected 4 class numbers", LABELS("@/five.npy")},
+	{3, "expected 4 class numbers", LABELS("@/square.npy")},
+	{3, "expected 4 class numbers", LABELS("@/floats.npy")},
+	{3, "nolabels.npy: cannot be opened", LABELS("@/nolabels.npy")},
+	{3, "must end in .npy or .pb", LABELS("@")},
+	{3, "shape.npy", {"run", "digits", "--device", "tpu_v1", "--input", "@/shape.npy", "--output", "@/y.npy"}},
+	{3, "shape.npy", {"compare", "digits", "--input", "@/shape.npy", "--json", "-"}},
+};
+
 Test(cli_bad_input, samples_of_wrong_shape_are_refused)
 {
 	char folder[CLI_PATH];
@@ -177,46 +219,7 @@ Test(cli_bad_input, samples_of_wrong_shape_are_refused)
 	cli_write_text(folder, "samples.txt", "1 2 3\n");
 	cr_assert_eq(mkfifo(cli_path(folder, "fifo.npy"), 0666), 0);
 	cr_assert_eq(symlink("/dev/zero", cli_path(folder, "zero.npy")), 0);
-#define INPUT(file)                                                                                                    \
-	{                                                                                                              \
-		"compare", "digits", "--devices", "tpu_v1", "--input", file                                            \
-	}
-#define LABELS(file)                                                                                                   \
-	{                                                                                                              \
-		"compare", "digits", "--devices", "tpu_v1", "--input", "@/good.npy", "--labels", file                  \
-	}
-	const struct cli_refusal cases[] = {
-		{3, "shape 4x64 does not fit input", INPUT("@/rank.npy")},
-		{3, "shape 4x1x8x7 does not fit input", INPUT("@/shape.npy")},
-		{3, "0x1x8x8", INPUT("@/none.npy")},
-		{3, "float64", INPUT("@/dtype.npy")},
-		{3, "complex.npy", INPUT("@/complex.npy")},
-		{3, "short.npy", INPUT("@/short.npy")},
-		{3, "product.npy", INPUT("@/product.npy")},
-		{3, "holds a NaN, which uint8 cannot hold", INPUT("@/nan.npy")},
-		{3, "text.npy", INPUT("@/text.npy")},
-		{3, "the file is empty", INPUT("@/empty.npy")},
-		{3, "text.pb", INPUT("@/text.pb")},
-		{3, "samples.txt", INPUT("@/samples.txt")},
-		{3, "is not a regular file", INPUT("@/fifo.npy")},
-		{3, "is not a regular file", INPUT("@/zero.npy")},
-		{3, "missing.npy: cannot be opened", INPUT("@/missing.npy")},
-		{3, "missing.npy: cannot be opened", INPUT("image=@/missing.npy")},
-		{3, "the model has no input 'nosuchinput'", INPUT("nosuchinput=@/good.npy")},
-		{3,
-		 "all given already",
-		 {"compare", "digits", "--devices", "tpu_v1", "--input", "@/good.npy", "--input", "@/good.npy"}},
-		{3, "expected 4 class numbers", LABELS("@/five.npy")},
-		{3, "expected 4 class numbers", LABELS("@/square.npy")},
-		{3, "expected 4 class numbers", LABELS("@/floats.npy")},
-		{3, "nolabels.npy: cannot be opened", LABELS("@/nolabels.npy")},
-		{3, "must end in .npy or .pb", LABELS("@")},
-		{3,
-		 "shape.npy",
-		 {"run", "digits", "--device", "tpu_v1", "--input", "@/shape.npy", "--output", "@/y.npy"}},
-		{3, "shape.npy", {"compare", "digits", "--input", "@/shape.npy", "--json", "-"}},
-	};
-	CLI_CHECK(folder, cases);
+	CLI_CHECK(folder, wrong_samples);
 	struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "compare", "digits", "--devices",
 				      "tpu_v1", "--input", "@/good.npy", "--labels", "@/labels.npy", "--quiet");
 	cr_assert_eq(r.status, 0, "the samples that fit: %s", r.err);
@@ -224,81 +227,81 @@ Test(cli_bad_input, samples_of_wrong_shape_are_refused)
 	cli_remove_folder(folder);
 }
 
+/* Command lines that are refused: the exit status and what is said. */
+static const struct cli_refusal wrong_usages[] = {
+	{2, "the nearest is 'compare'", {"comprae"}},
+	{2, "there is no command ''", {""}},
+	{2, "there is no command '--verbos'", {"--verbos"}},
+	{2, "which model", {"compare"}},
+	{2, "unexpected argument 'more'", {"compare", "digits", "more"}},
+	{2, "the nearest is '--devices'", {"compare", "digits", "--device", "cpu"}},
+	{2, "unknown option '-x'", {"compare", "digits", "-x"}},
+	{2, "unknown option '--json3=-'", {"compare", "digits", "--json3=-"}},
+	{2, "--json needs a value", {"compare", "digits", "--json"}},
+	{2, "--quiet takes no value", {"compare", "digits", "--quiet=yes"}},
+	{2, "an empty name", {"compare", "digits", "--devices", "tpu_v1,,cpu"}},
+	{2, "an empty name", {"compare", "digits", "--devices", ""}},
+	{2, "'cpu' is there twice", {"compare", "digits", "--devices", "cpu,null,cpu"}},
+	{2, "--batch must be a whole number from 1", {"compare", "digits", "--batch", "0"}},
+	{2, "--batch must be a whole number", {"compare", "digits", "--batch", "-3"}},
+	{2, "--batch must be a whole number", {"compare", "digits", "--batch", "7x"}},
+	{2, "--batch must be a whole number", {"compare", "digits", "--batch", " 1"}},
+	{2, "got ' 700e6'", {"compare", "digits", "--set", "tpu_v1.clock_hz= 700e6"}},
+	{2, "--calibrate percentile= 99: expected", {"compare", "digits", "--calibrate", "percentile= 99"}},
+	{2, "--batch must be a whole number", {"compare", "digits", "--batch", "99999999999999999999"}},
+	{2, "--threads must be", {"compare", "digits", "--threads", "0"}},
+	{2, "--seed must be", {"compare", "digits", "--seed", "-1"}},
+	{2, "cannot both have standard output", {"compare", "digits", "--json", "-", "--csv", "-"}},
+	{2, "cannot both have standard output", {"devices", "cpu", "--yaml", "--json", "-"}},
+	{2, "cannot both have standard output", {"run", "digits", "--device", "null", "--json", "-", "--csv", "-"}},
+	{2,
+	 "cannot both have standard output",
+	 {"layer", "gemm", "-m", "1", "-n", "1", "-k", "1", "--json", "-", "--csv", "-"}},
+	{2, "cpu is a real device", {"compare", "digits", "--devices", "tpu_v1,cpu", "--timing-only"}},
+	{2, "reference is a real device", {"run", "digits", "--device", "reference", "--timing-only"}},
+	{2, "cpu is a real device", {"run", "digits", "--place", "Conv=tpu_v1,*=cpu", "--timing-only"}},
+	{2,
+	 "cpu is a real device",
+	 {"layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--devices", "cpu", "--timing-only"}},
+	{2, "either --device or --place", {"run", "digits"}},
+	{2, "either --device or --place", {"run", "digits", "--device", "cpu", "--place", "*=cpu"}},
+	{2, "either --device or --place", {"run", "digits", "--place", "*=cpu", "--place-file", "@/no"}},
+	{3, "/no", {"run", "digits", "--place-file", "@/no"}},
+	{2,
+	 "--csv - and --timeline - cannot both",
+	 {"run", "digits", "--device", "tpu_v1", "--csv", "-", "--timeline", "-"}},
+	{5, "cannot be written", {"run", "digits", "--device", "tpu_v1", "--timeline", "@/no/t.json"}},
+	{2, "a model and either", {"run", "--device", "cpu"}},
+	{2,
+	 "computes no values for --output",
+	 {"run", "digits", "--device", "tpu_v1", "--timing-only", "--output", "@/y.npy"}},
+	{2, "--yaml needs the name", {"devices", "--yaml"}},
+	{2, "--json needs a value: FILE", {"devices", "--json", "--verbose"}},
+	{2, "--json needs a value: FILE", {"models", "--json", "--help"}},
+	{2, "--set needs the name of a machine", {"devices", "--set", "array.rows=1"}},
+	{2, "null has no parameters", {"devices", "null", "--yaml"}},
+	{5, "cannot be written", {"devices", "--json", "@/none/devices.json"}},
+	{5, "cannot be written", {"models", "--json", "@/none/models.json"}},
+	{2, "models: unexpected argument 'digits'; usage: npulab models [--json FILE]\n", {"models", "digits"}},
+	{2,
+	 "devices: unexpected argument 'cpu'; usage: npulab devices [NAME|FILE] [--yaml] [--set KEY=VALUE] "
+	 "[--verbose]\n",
+	 {"devices", "cpu", "cpu"}},
+	{2,
+	 "alone or with K, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (powers of 1024) behind it, got '1.5G'\n",
+	 {"compare", "digits", "--max-memory", "1.5G"}},
+	{2, "got '8GB'; the nearest is '8G'", {"run", "digits", "--device", "cpu", "--max-memory", "8GB"}},
+	{2, "got '8kib'; the nearest is '8Ki'", {"inspect", "digits", "--max-memory", "8kib"}},
+	{2, "got '8B'; the nearest is '8'", {"validate", "--max-memory", "8B"}},
+	{2, "which model?", {"inspect"}},
+	{5, "cannot be written", {"inspect", "digits", "--json", "@/none/inspect.json"}},
+};
+
 Test(cli_bad_input, wrong_usage_is_refused_with_the_nearest_word)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	const struct cli_refusal cases[] = {
-		{2, "the nearest is 'compare'", {"comprae"}},
-		{2, "there is no command ''", {""}},
-		{2, "there is no command '--verbos'", {"--verbos"}},
-		{2, "which model", {"compare"}},
-		{2, "unexpected argument 'more'", {"compare", "digits", "more"}},
-		{2, "the nearest is '--devices'", {"compare", "digits", "--device", "cpu"}},
-		{2, "unknown option '-x'", {"compare", "digits", "-x"}},
-		{2, "unknown option '--json3=-'", {"compare", "digits", "--json3=-"}},
-		{2, "--json needs a value", {"compare", "digits", "--json"}},
-		{2, "--quiet takes no value", {"compare", "digits", "--quiet=yes"}},
-		{2, "an empty name", {"compare", "digits", "--devices", "tpu_v1,,cpu"}},
-		{2, "an empty name", {"compare", "digits", "--devices", ""}},
-		{2, "'cpu' is there twice", {"compare", "digits", "--devices", "cpu,null,cpu"}},
-		{2, "--batch must be a whole number from 1", {"compare", "digits", "--batch", "0"}},
-		{2, "--batch must be a whole number", {"compare", "digits", "--batch", "-3"}},
-		{2, "--batch must be a whole number", {"compare", "digits", "--batch", "7x"}},
-		{2, "--batch must be a whole number", {"compare", "digits", "--batch", " 1"}},
-		{2, "got ' 700e6'", {"compare", "digits", "--set", "tpu_v1.clock_hz= 700e6"}},
-		{2, "--calibrate percentile= 99: expected", {"compare", "digits", "--calibrate", "percentile= 99"}},
-		{2, "--batch must be a whole number", {"compare", "digits", "--batch", "99999999999999999999"}},
-		{2, "--threads must be", {"compare", "digits", "--threads", "0"}},
-		{2, "--seed must be", {"compare", "digits", "--seed", "-1"}},
-		{2, "cannot both have standard output", {"compare", "digits", "--json", "-", "--csv", "-"}},
-		{2, "cannot both have standard output", {"devices", "cpu", "--yaml", "--json", "-"}},
-		{2,
-		 "cannot both have standard output",
-		 {"run", "digits", "--device", "null", "--json", "-", "--csv", "-"}},
-		{2,
-		 "cannot both have standard output",
-		 {"layer", "gemm", "-m", "1", "-n", "1", "-k", "1", "--json", "-", "--csv", "-"}},
-		{2, "cpu is a real device", {"compare", "digits", "--devices", "tpu_v1,cpu", "--timing-only"}},
-		{2, "reference is a real device", {"run", "digits", "--device", "reference", "--timing-only"}},
-		{2, "cpu is a real device", {"run", "digits", "--place", "Conv=tpu_v1,*=cpu", "--timing-only"}},
-		{2,
-		 "cpu is a real device",
-		 {"layer", "gemm", "-m", "4", "-n", "4", "-k", "4", "--devices", "cpu", "--timing-only"}},
-		{2, "either --device or --place", {"run", "digits"}},
-		{2, "either --device or --place", {"run", "digits", "--device", "cpu", "--place", "*=cpu"}},
-		{2, "either --device or --place", {"run", "digits", "--place", "*=cpu", "--place-file", "@/no"}},
-		{3, "/no", {"run", "digits", "--place-file", "@/no"}},
-		{2,
-		 "--csv - and --timeline - cannot both",
-		 {"run", "digits", "--device", "tpu_v1", "--csv", "-", "--timeline", "-"}},
-		{5, "cannot be written", {"run", "digits", "--device", "tpu_v1", "--timeline", "@/no/t.json"}},
-		{2, "a model and either", {"run", "--device", "cpu"}},
-		{2,
-		 "computes no values for --output",
-		 {"run", "digits", "--device", "tpu_v1", "--timing-only", "--output", "@/y.npy"}},
-		{2, "--yaml needs the name", {"devices", "--yaml"}},
-		{2, "--json needs a value: FILE", {"devices", "--json", "--verbose"}},
-		{2, "--json needs a value: FILE", {"models", "--json", "--help"}},
-		{2, "--set needs the name of a machine", {"devices", "--set", "array.rows=1"}},
-		{2, "null has no parameters", {"devices", "null", "--yaml"}},
-		{5, "cannot be written", {"devices", "--json", "@/none/devices.json"}},
-		{5, "cannot be written", {"models", "--json", "@/none/models.json"}},
-		{2, "models: unexpected argument 'digits'; usage: npulab models [--json FILE]\n", {"models", "digits"}},
-		{2,
-		 "devices: unexpected argument 'cpu'; usage: npulab devices [NAME|FILE] [--yaml] [--set KEY=VALUE] "
-		 "[--verbose]\n",
-		 {"devices", "cpu", "cpu"}},
-		{2,
-		 "alone or with K, M, G, T (powers of 1000) or Ki, Mi, Gi, Ti (powers of 1024) behind it, got '1.5G'\n",
-		 {"compare", "digits", "--max-memory", "1.5G"}},
-		{2, "got '8GB'; the nearest is '8G'", {"run", "digits", "--device", "cpu", "--max-memory", "8GB"}},
-		{2, "got '8kib'; the nearest is '8Ki'", {"inspect", "digits", "--max-memory", "8kib"}},
-		{2, "got '8B'; the nearest is '8'", {"validate", "--max-memory", "8B"}},
-		{2, "which model?", {"inspect"}},
-		{5, "cannot be written", {"inspect", "digits", "--json", "@/none/inspect.json"}},
-	};
-	CLI_CHECK(folder, cases);
+	CLI_CHECK(folder, wrong_usages);
 	cli_remove_folder(folder);
 	struct cli_result r = cli_run_list(&(struct cli_run_options){0}, (const char *const[]){NULL});
 	cr_assert_eq(r.status, 2, "without a command");

@@ -94,68 +94,74 @@ Test(params, defaults_file_and_set)
 	cli_remove_folder(folder);
 }
 
-/* A setting on line 2 of a file, and the same by --set: the code, and what the message must say. */
+/* Settings that are refused, and what is said of each. */
+static const struct {
+	const char *key, *value, *expected;
+} wrong_settings[] = {
+	{"array.row", "8", "the nearest is 'array.rows'"},
+	{"Array.Rows", "8", "the nearest is 'array.rows'"},
+	{"rows", "8", "there is no parameter 'rows'; the nearest is 'array.rows'"},
+	{"array", "8", "there is no parameter 'array'"},
+	{"array.rows", "0", "array.rows must be a whole number from 1 to 4096 cells, got '0'"},
+	{"array.rows", "4097", "got '4097'"},
+	{"array.rows", "8.5", "whole number"},
+	{"array.rows", "1e400", "whole number"},
+	{"array.rows", "8 ", "whole number"},
+	{"array.rows", " 8", "whole number"},
+	{"array.rows", "0x8", "whole number"},
+	{"array.rate", " 5", "must be a number"},
+	{"array.rate", "0x1p3", "must be a number"},
+	{"array.rate", "infinity", "must be a number"},
+	{"array.rows", "", "got ''"},
+	{"array.rows", "18446744073709551617", "whole number"},
+	{"array.rate", "-1", "array.rate must be a number from 0 to 1e+18 bytes/s"},
+	{"array.rate", "1e19", "must be a number"},
+	{"array.rate", "1e999", "must be a number"},
+	{"array.rate", "nan", "must be a number"},
+	{"array.rate", "fast", "got 'fast'"},
+	{"mode", "half", "mode must be one of: rounded, full (or whole), none; got 'half'"},
+	{"mode", "full/whole", "must be one of"},
+	{"mode", "who", "must be one of"},
+	{"mode", "/", "must be one of"},
+	{"mode", "full none", "must be one of"},
+	{"mode", "", "must be one of"},
+	{"energy.origin", "guess", "must say where the energy comes from"},
+	{"energy.origin", "modelled:", "must say where"},
+	{"energy.origin", "measured:me", "must say where"},
+};
+
+/* Each setting is tried on line 2 of a file and by --set. */
 Test(params, wrong_settings_are_refused)
 {
-	static const struct {
-		const char *key, *value, *expected;
-	} cases[] = {
-		{"array.row", "8", "the nearest is 'array.rows'"},
-		{"Array.Rows", "8", "the nearest is 'array.rows'"},
-		{"rows", "8", "there is no parameter 'rows'; the nearest is 'array.rows'"},
-		{"array", "8", "there is no parameter 'array'"},
-		{"array.rows", "0", "array.rows must be a whole number from 1 to 4096 cells, got '0'"},
-		{"array.rows", "4097", "got '4097'"},
-		{"array.rows", "8.5", "whole number"},
-		{"array.rows", "1e400", "whole number"},
-		{"array.rows", "8 ", "whole number"},
-		{"array.rows", " 8", "whole number"},
-		{"array.rows", "0x8", "whole number"},
-		{"array.rate", " 5", "must be a number"},
-		{"array.rate", "0x1p3", "must be a number"},
-		{"array.rate", "infinity", "must be a number"},
-		{"array.rows", "", "got ''"},
-		{"array.rows", "18446744073709551617", "whole number"},
-		{"array.rate", "-1", "array.rate must be a number from 0 to 1e+18 bytes/s"},
-		{"array.rate", "1e19", "must be a number"},
-		{"array.rate", "1e999", "must be a number"},
-		{"array.rate", "nan", "must be a number"},
-		{"array.rate", "fast", "got 'fast'"},
-		{"mode", "half", "mode must be one of: rounded, full (or whole), none; got 'half'"},
-		{"mode", "full/whole", "must be one of"},
-		{"mode", "who", "must be one of"},
-		{"mode", "/", "must be one of"},
-		{"mode", "full none", "must be one of"},
-		{"mode", "", "must be one of"},
-		{"energy.origin", "guess", "must say where the energy comes from"},
-		{"energy.origin", "modelled:", "must say where"},
-		{"energy.origin", "measured:me", "must say where"},
-	};
 	char folder[CLI_PATH], text[200], where[CLI_PATH + 300];
 	cli_folder(folder);
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < sizeof wrong_settings / sizeof *wrong_settings; i++) {
 		struct npl_arena arena = {0};
 		struct npl_description machine;
 		struct config config;
 		struct npl_err err;
-		const char *path = cli_path(folder, "m.yaml"), *dot = strchr(cases[i].key, '.');
+		const char *path = cli_path(folder, "m.yaml"), *dot = strchr(wrong_settings[i].key, '.');
 		if (dot)
-			snprintf(text, sizeof text, "driver: m\n%.*s: {%s: \"%s\"}\n", (int)(dot - cases[i].key),
-				 cases[i].key, dot + 1, cases[i].value);
+			snprintf(text, sizeof text, "driver: m\n%.*s: {%s: \"%s\"}\n",
+				 (int)(dot - wrong_settings[i].key), wrong_settings[i].key, dot + 1,
+				 wrong_settings[i].value);
 		else
-			snprintf(text, sizeof text, "driver: m\n%s: \"%s\"\n", cases[i].key, cases[i].value);
+			snprintf(text, sizeof text, "driver: m\n%s: \"%s\"\n", wrong_settings[i].key,
+				 wrong_settings[i].value);
 		cli_write_text(folder, "m.yaml", text);
 		cr_assert_eq(read_file(path, &arena, &machine, &config, &err), NPL_EINPUT, "%s", text);
 		snprintf(where, sizeof where, "%s:2: ", path);
 		cr_assert(!strncmp(err.msg, where, strlen(where)), "%s: expected %s first", err.msg, where);
-		cr_assert(strstr(err.msg, cases[i].expected), "%s: expected '%s'", err.msg, cases[i].expected);
+		cr_assert(strstr(err.msg, wrong_settings[i].expected), "%s: expected '%s'", err.msg,
+			  wrong_settings[i].expected);
 		cli_write_text(folder, "m.yaml", "driver: m\n");
 		cr_assert_eq(npl_description_load(path, "driver", &arena, &machine, &err), 0);
-		cr_assert_eq(npl_description_set(&machine, &arena, cases[i].key, cases[i].value, &err), 0);
+		cr_assert_eq(
+			npl_description_set(&machine, &arena, wrong_settings[i].key, wrong_settings[i].value, &err), 0);
 		cr_assert_eq(npl_params_read(schema, &machine, &arena, &config, &err), NPL_EUSAGE, "--set %s",
-			     cases[i].key);
-		cr_assert(!strncmp(err.msg, "--set m.", 8) && strstr(err.msg, cases[i].expected), "%s: expected '%s'",
-			  err.msg, cases[i].expected);
+			     wrong_settings[i].key);
+		cr_assert(!strncmp(err.msg, "--set m.", 8) && strstr(err.msg, wrong_settings[i].expected),
+			  "%s: expected '%s'", err.msg, wrong_settings[i].expected);
 		npl_arena_free(&arena);
 	}
 	struct npl_description machine = {.name = "m", .driver_or_model = "m", .driver_or_model_key = "driver"};

@@ -12,15 +12,35 @@
 #include "npulab/op.h"
 #include "support.h"
 
-#define ATTR_INT(name_, value)    ((struct npl_attr){.name = (name_), .type = NPL_ATTR_INT, .i = (value)})
-#define ATTR_FLOAT(name_, value)  ((struct npl_attr){.name = (name_), .type = NPL_ATTR_FLOAT, .f = (value)})
-#define ATTR_STRING(name_, value) ((struct npl_attr){.name = (name_), .type = NPL_ATTR_STRING, .s = (value)})
-#define ATTR_INTS(name_, ...)                                                                                          \
-	((struct npl_attr){.name = (name_),                                                                            \
-			   .type = NPL_ATTR_INTS,                                                                      \
-			   .ints = (const int64_t[]){__VA_ARGS__},                                                     \
-			   .n = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)})
-#define ATTR_TENSOR(name_, value) ((struct npl_attr){.name = (name_), .type = NPL_ATTR_TENSOR, .tensor = (value)})
+/* An attribute in a table at file scope. */
+#define INIT_INT(name_, value)                                                                                         \
+	{                                                                                                              \
+		.name = (name_), .type = NPL_ATTR_INT, .i = (value)                                                    \
+	}
+#define INIT_FLOAT(name_, value)                                                                                       \
+	{                                                                                                              \
+		.name = (name_), .type = NPL_ATTR_FLOAT, .f = (value)                                                  \
+	}
+#define INIT_STRING(name_, value)                                                                                      \
+	{                                                                                                              \
+		.name = (name_), .type = NPL_ATTR_STRING, .s = (value)                                                 \
+	}
+#define INIT_TENSOR(name_, value)                                                                                      \
+	{                                                                                                              \
+		.name = (name_), .type = NPL_ATTR_TENSOR, .tensor = (value)                                            \
+	}
+#define INIT_INTS(name_, ...)                                                                                          \
+	{                                                                                                              \
+		.name = (name_), .type = NPL_ATTR_INTS, .ints = (const int64_t[]){__VA_ARGS__},                        \
+		.n = sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)                                          \
+	}
+
+/* An attribute as a value. */
+#define ATTR_INT(name_, value)    ((struct npl_attr)INIT_INT(name_, value))
+#define ATTR_FLOAT(name_, value)  ((struct npl_attr)INIT_FLOAT(name_, value))
+#define ATTR_STRING(name_, value) ((struct npl_attr)INIT_STRING(name_, value))
+#define ATTR_TENSOR(name_, value) ((struct npl_attr)INIT_TENSOR(name_, value))
+#define ATTR_INTS(name_, ...)     ((struct npl_attr)INIT_INTS(name_, __VA_ARGS__))
 
 #define GUARD_BYTES 64
 #define GUARD       0xa5

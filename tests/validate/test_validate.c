@@ -285,68 +285,48 @@ static const char *table_row(const char *table, const char *begins, char *row, s
 	return row;
 }
 
+/* Rows of a validation, with the metric clock, and how the table prints each. */
+static const struct {
+	struct npl_validation_row row;
+	const char *printed;
+} printed_rows[] = {
+	{{.case_name = "a", .unit = "GHz", .published = 0.98, .model = 0.98, .tolerance = 0.0049},
+	 "a clock GHz 0.98 0.98 0 0.5 %: ok"},
+	{{.case_name = "b", .unit = "mm2", .published = 0.009767, .model = 0.009, .tolerance = NAN},
+	 "b clock mm2 0.009767 0.009 -7.9 %"},
+	{{.case_name = "c", .unit = "ratio", .published = 5.58, .model = 68.45, .tolerance = 0.558, .fitted = true},
+	 "c clock ratio 5.58 68.45 +1127 % 10 %: OUTSIDE, fitted"},
+	{{.case_name = "d", .unit = "fraction", .published = 0.127, .model = 0.131, .tolerance = 0.02},
+	 "d clock % 12.7 13.1 +0.4 pt 2 pt: ok"},
+	{{.case_name = "e", .unit = "fraction", .published = 0.5, .model = 0.49999, .tolerance = 0, .at_most = true},
+	 "e clock % 50.0 50.0 0.0 pt at most: ok"},
+	{{.case_name = "f", .unit = "J", .published = 5.234e-4, .model = 5.236e-4, .tolerance = NAN},
+	 "f clock uJ 523.4 523.6 +0.04 %"},
+	{{.case_name = "g", .unit = "weights", .published = 2e7, .model = 20482880, .tolerance = 6e5},
+	 "g clock million weights 20 20.48 +2.4 % 3 %: ok"},
+	{{.case_name = "h", .unit = "cycles", .published = 4906611, .model = 4906612, .tolerance = NAN},
+	 "h clock cycles 4906611 4906612 0.00 %"},
+	{{.case_name = "i", .unit = "clock", .published = 0, .model = 3, .tolerance = 2}, "i clock 0 3 +3 2: OUTSIDE"},
+	{{.case_name = "j", .unit = "s", .published = NAN, .model = 6e-6, .tolerance = NAN, .fitted = true},
+	 "j clock us - 6 - fitted"},
+	{{.case_name = "k", .unit = "W", .published = 28, .model = NAN, .tolerance = 0.28, .reason = "for this reason"},
+	 "k clock W 28 - - 1 %: MISSING"},
+	{{.case_name = "l", .unit = "W", .published = 28, .model = NAN, .tolerance = NAN, .reason = "for this reason"},
+	 "l clock W 28 - -"},
+	{{.case_name = "m", .unit = "ratio", .published = 2, .model = 1, .tolerance = 0.02, .at_most = true},
+	 "m clock ratio 2 1 -50.0 % at most +1 %: ok"},
+	{{.case_name = "n", .unit = "KiB", .published = 2, .model = 2, .tolerance = 0}, "n clock KiB 2 2 0 exact: ok"},
+};
+
 /* Every unit, and every way to differ, as a person reads it. */
 Test(validate, the_table_says_how_figures_differ)
 {
-	static const struct {
-		struct npl_validation_row row;
-		const char *printed;
-	} rows[] = {
-		{{.case_name = "a", .unit = "GHz", .published = 0.98, .model = 0.98, .tolerance = 0.0049},
-		 "a clock GHz 0.98 0.98 0 0.5 %: ok"},
-		{{.case_name = "b", .unit = "mm2", .published = 0.009767, .model = 0.009, .tolerance = NAN},
-		 "b clock mm2 0.009767 0.009 -7.9 %"},
-		{{.case_name = "c",
-		  .unit = "ratio",
-		  .published = 5.58,
-		  .model = 68.45,
-		  .tolerance = 0.558,
-		  .fitted = true},
-		 "c clock ratio 5.58 68.45 +1127 % 10 %: OUTSIDE, fitted"},
-		{{.case_name = "d", .unit = "fraction", .published = 0.127, .model = 0.131, .tolerance = 0.02},
-		 "d clock % 12.7 13.1 +0.4 pt 2 pt: ok"},
-		{{.case_name = "e",
-		  .unit = "fraction",
-		  .published = 0.5,
-		  .model = 0.49999,
-		  .tolerance = 0,
-		  .at_most = true},
-		 "e clock % 50.0 50.0 0.0 pt at most: ok"},
-		{{.case_name = "f", .unit = "J", .published = 5.234e-4, .model = 5.236e-4, .tolerance = NAN},
-		 "f clock uJ 523.4 523.6 +0.04 %"},
-		{{.case_name = "g", .unit = "weights", .published = 2e7, .model = 20482880, .tolerance = 6e5},
-		 "g clock million weights 20 20.48 +2.4 % 3 %: ok"},
-		{{.case_name = "h", .unit = "cycles", .published = 4906611, .model = 4906612, .tolerance = NAN},
-		 "h clock cycles 4906611 4906612 0.00 %"},
-		{{.case_name = "i", .unit = "clock", .published = 0, .model = 3, .tolerance = 2},
-		 "i clock 0 3 +3 2: OUTSIDE"},
-		{{.case_name = "j", .unit = "s", .published = NAN, .model = 6e-6, .tolerance = NAN, .fitted = true},
-		 "j clock us - 6 - fitted"},
-		{{.case_name = "k",
-		  .unit = "W",
-		  .published = 28,
-		  .model = NAN,
-		  .tolerance = 0.28,
-		  .reason = "for this reason"},
-		 "k clock W 28 - - 1 %: MISSING"},
-		{{.case_name = "l",
-		  .unit = "W",
-		  .published = 28,
-		  .model = NAN,
-		  .tolerance = NAN,
-		  .reason = "for this reason"},
-		 "l clock W 28 - -"},
-		{{.case_name = "m", .unit = "ratio", .published = 2, .model = 1, .tolerance = 0.02, .at_most = true},
-		 "m clock ratio 2 1 -50.0 % at most +1 %: ok"},
-		{{.case_name = "n", .unit = "KiB", .published = 2, .model = 2, .tolerance = 0},
-		 "n clock KiB 2 2 0 exact: ok"},
-	};
 	struct npl_validation v = {0};
 	struct npl_err err;
 	char *text = NULL, row[200];
 	size_t bytes;
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct npl_validation_row made = rows[i].row;
+	for (size_t i = 0; i < sizeof printed_rows / sizeof *printed_rows; i++) {
+		struct npl_validation_row made = printed_rows[i].row;
 		made.metric = "clock";
 		made.source = "a source whose title is longer than any column";
 		cr_assert_eq(npl_validation_add(&v, "m", &made, &err), 0, "%s", err.msg);
@@ -355,9 +335,9 @@ Test(validate, the_table_says_how_figures_differ)
 	npl_validation_table(out, &v, false);
 	fclose(out);
 	cr_assert(strstr(text, "\na source whose title is longer than any column\n"), "%s", text);
-	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		char begins[] = {rows[i].printed[0], ' ', ' ', '\0'};
-		cr_assert_str_eq(table_row(text, begins, row, sizeof row), rows[i].printed);
+	for (size_t i = 0; i < sizeof printed_rows / sizeof *printed_rows; i++) {
+		char begins[] = {printed_rows[i].printed[0], ' ', ' ', '\0'};
+		cr_assert_str_eq(table_row(text, begins, row, sizeof row), printed_rows[i].printed);
 	}
 	cr_assert(strstr(text, "\nno figure of k (clock), l (clock): for this reason\n"), "%s", text);
 	cr_assert(strstr(text, "\n6 figures within their tolerance, 2 outside, 1 missing, 5 shown only\n"), "%s", text);

@@ -9,80 +9,85 @@
 #include "npulab/tensor_file.h"
 #include "tests/kit/session_net.h"
 
-/* Rules, and where they put c1 Conv, r1 Relu, n1 LRN, p1 MaxPool, f1 Flatten, fc Gemm, sm Softmax: a letter each, the
- * devices in the order of their first rule, h the host. */
+/* Rules that are refused. */
+static const char *const wrong_rules[] = {
+	"",
+	"Conv",
+	"=cpu",
+	"Conv=",
+	",",
+	"Conv=cpu,,Relu=cpu",
+	"/c1=cpu",
+	"/c1/",
+	"/c1/cpu",
+	"/(/=cpu",
+	"//=cpu",
+	"/c1\\/=cpu",
+	"/zz/=cpu",
+	"Softplus=cpu",
+	"Conv=cpu,Tanh=cpu",
+	"*=tpu_v1,Tanh=cpu",
+};
+
+/* Rules, the device of each node and the devices' names. The nodes are c1 Conv, r1 Relu, n1 LRN, p1 MaxPool, f1 Flatten,
+ * fc Gemm and sm Softmax. Each has a letter: a is the device of the first rule, b that of the next, h is the host. */
+static const struct {
+	const char *rules, *expected, *names;
+} rule_cases[] = {
+	{"*=tpu_v1", "aaaaaaa", "tpu_v1"},
+	{"Conv=tpu_v1", "ahhhhhh", "tpu_v1"},
+	{"conv*=tpu_v1,GEMM=cpu", "ahhhhbh", "tpu_v1 cpu"},
+	{"Conv=cpu,*=tpu_v1", "abbbbbb", "cpu tpu_v1"},
+	{"/^c1$/=tpu_v1,Conv=tpu_v1,*=cpu", "abbbbbb", "tpu_v1 cpu"}, /* the same again does no harm */
+	{"*=tpu_v1,*=cpu", "aaaaaaa", "tpu_v1 cpu"},                  /* nothing is left for the rest */
+	{"*=tpu_v1,/.*/=cpu", "aaaaaaa", "tpu_v1 cpu"},
+	{"Conv=host,Gemm=cpu,[CG]*=tpu_v1", "hhhhhah", "cpu tpu_v1"},
+	{"Conv=tpu_v1,*o*=cpu", "ahhbhhb", "tpu_v1 cpu"}, /* the first device wins */
+	{"Conv=host,*=tpu_v1", "haaaaaa", "tpu_v1"},
+	{"/^c1$/=diannao,Conv=tpu_v1", "ahhhhhh", "diannao tpu_v1"},
+	{"/1$/=diannao,*=cpu", "aaaaabb", "diannao cpu"},
+	{"/^(c1|fc)$/=tpu_v1,/[a-z]m/=cpu", "ahhhhab", "tpu_v1 cpu"},
+	{"/^[cf],?.{1,2}$/=tpu_v1", "ahhhaah", "tpu_v1"}, /* a comma inside an expression */
+	{"*Pool=tpu_v1,*o*=cpu", "bhhahhb", "tpu_v1 cpu"},
+	{" Conv = tpu_v1 , * = cpu ", "abbbbbb", "tpu_v1 cpu"}, /* blanks around the parts */
+	{"?elu=tpu_v1,[L]RN=tpu_v1", "haahhhh", "tpu_v1"},
+	{"Conv=./my.yaml,", "ahhhhhh", "./my.yaml"},
+};
+
 Test(placement, rules_place_nodes_as_documented)
 {
-	static const struct {
-		const char *rules, *expected, *names;
-	} cases[] = {
-		{"*=tpu_v1", "aaaaaaa", "tpu_v1"},
-		{"Conv=tpu_v1", "ahhhhhh", "tpu_v1"},
-		{"conv*=tpu_v1,GEMM=cpu", "ahhhhbh", "tpu_v1 cpu"},
-		{"Conv=cpu,*=tpu_v1", "abbbbbb", "cpu tpu_v1"},
-		{"/^c1$/=tpu_v1,Conv=tpu_v1,*=cpu", "abbbbbb", "tpu_v1 cpu"}, /* the same again does no harm */
-		{"*=tpu_v1,*=cpu", "aaaaaaa", "tpu_v1 cpu"},                  /* nothing is left for the rest */
-		{"*=tpu_v1,/.*/=cpu", "aaaaaaa", "tpu_v1 cpu"},
-		{"Conv=host,Gemm=cpu,[CG]*=tpu_v1", "hhhhhah", "cpu tpu_v1"},
-		{"Conv=tpu_v1,*o*=cpu", "ahhbhhb", "tpu_v1 cpu"}, /* the first devices wins */
-		{"Conv=host,*=tpu_v1", "haaaaaa", "tpu_v1"},
-		{"/^c1$/=diannao,Conv=tpu_v1", "ahhhhhh", "diannao tpu_v1"},
-		{"/1$/=diannao,*=cpu", "aaaaabb", "diannao cpu"},
-		{"/^(c1|fc)$/=tpu_v1,/[a-z]m/=cpu", "ahhhhab", "tpu_v1 cpu"},
-		{"/^[cf],?.{1,2}$/=tpu_v1", "ahhhaah", "tpu_v1"}, /* a comma inside an expression */
-		{"*Pool=tpu_v1,*o*=cpu", "bhhahhb", "tpu_v1 cpu"},
-		{" Conv = tpu_v1 , * = cpu ", "abbbbbb", "tpu_v1 cpu"}, /* blanks around the parts */
-		{"?elu=tpu_v1,[L]RN=tpu_v1", "haahhhh", "tpu_v1"},
-		{"Conv=./my.yaml,", "ahhhhhh", "./my.yaml"},
-	};
 	uint64_t rng = 9;
 	struct net net = make_layer_group(&rng);
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < sizeof rule_cases / sizeof *rule_cases; i++) {
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
 		char devices[SEQUENCE + 1] = "", names[100] = "";
-		cr_assert_eq(npl_placement_parse(net.graph, cases[i].rules, &arena, &placement, &err), 0, "%s: %s",
-			     cases[i].rules, err.msg);
+		cr_assert_eq(npl_placement_parse(net.graph, rule_cases[i].rules, &arena, &placement, &err), 0, "%s: %s",
+			     rule_cases[i].rules, err.msg);
 		for (int k = 0; k < SEQUENCE; k++)
 			devices[k] = (char)(placement.device[k] == NPL_ON_HOST ? 'h' : 'a' + placement.device[k]);
 		for (int k = 0; k < placement.n_names; k++)
 			snprintf(names + strlen(names), sizeof names - strlen(names), "%s%s", k ? " " : "",
 				 placement.names[k]);
-		cr_assert_str_eq(devices, cases[i].expected, "%s: %s", cases[i].rules, devices);
-		cr_assert_str_eq(names, cases[i].names, "%s: %s", cases[i].rules, names);
+		cr_assert_str_eq(devices, rule_cases[i].expected, "%s: %s", rule_cases[i].rules, devices);
+		cr_assert_str_eq(names, rule_cases[i].names, "%s: %s", rule_cases[i].rules, names);
 		for (int k = 0; k < SEQUENCE; k++) {
 			const char *rule = placement.rule[k], *device = rule ? strrchr(rule, '=') + 1 : "host";
-			cr_assert(!rule || strchr(cases[i].rules, ' ') || strstr(cases[i].rules, rule), "%s: %s",
-				  cases[i].rules, rule);
+			cr_assert(!rule || strchr(rule_cases[i].rules, ' ') || strstr(rule_cases[i].rules, rule),
+				  "%s: %s", rule_cases[i].rules, rule);
 			cr_assert_str_eq(device, placement.device[k] == NPL_ON_HOST
 							 ? "host"
 							 : placement.names[placement.device[k]]);
 		}
 		npl_arena_free(&arena);
 	}
-	static const char *const wrong[] = {"",
-					    "Conv",
-					    "=cpu",
-					    "Conv=",
-					    ",",
-					    "Conv=cpu,,Relu=cpu",
-					    "/c1=cpu",
-					    "/c1/",
-					    "/c1/cpu",
-					    "/(/=cpu",
-					    "//=cpu",
-					    "/c1\\/=cpu",
-					    "/zz/=cpu",
-					    "Softplus=cpu",
-					    "Conv=cpu,Tanh=cpu",
-					    "*=tpu_v1,Tanh=cpu"};
-	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+	for (size_t i = 0; i < sizeof wrong_rules / sizeof *wrong_rules; i++) {
 		struct npl_arena arena = {0};
 		struct npl_placement placement;
 		struct npl_err err;
-		cr_assert_eq(npl_placement_parse(net.graph, wrong[i], &arena, &placement, &err), NPL_EUSAGE, "%s",
-			     wrong[i]);
+		cr_assert_eq(npl_placement_parse(net.graph, wrong_rules[i], &arena, &placement, &err), NPL_EUSAGE, "%s",
+			     wrong_rules[i]);
 		cr_assert(!strncmp(err.msg, "--place: ", 9), "%s", err.msg);
 		npl_arena_free(&arena);
 	}

@@ -126,59 +126,71 @@ static void change_one(char *text, size_t n, const char *key, const char *value)
 	snprintf(at, n - (size_t)(at - text), "%s%s%s", value ? find : "", value ? value : "", tail);
 }
 
-/* Each is the good file with something instead, "key: value" with a semicolon between two. */
+/* Changes of good_file, "key: value" with a semicolon between two, and what is said of the file then. */
+static const struct {
+	const char *changes, *said;
+} wrong_changes[] = {
+	{"CL: 0", "CL is at least 1"},
+	{"CWL: 0", "CWL is at least 1"},
+	{"tRC: 56", "m.yaml:6: the timings contradict each other: expected that tRC is at least tRAS + tRP, got 56 and "
+		    "57"},
+	{"tRAS: 12", "tRAS is at least tRCD, got 12 and 13"},
+	{"tRCDWR: 41", "tRAS is at least tRCDWR, got 40 and 41"},
+	{"tCCD_L: 3", "tCCD_L is at least tCCD_S"},
+	{"tRRD_L: 4", "tRRD_L is at least tRRD_S"},
+	{"tWTR_L: 2", "tWTR_L is at least tWTR_S"},
+	{"tFAW: 4", "tFAW is at least tRRD_S"},
+	{"tREFI: 186", "tREFI is at least tRFC + tFAW + tRC + CWL + burst + tWR and two commands a bank, got 186 and"},
+	{"tREFI: 0", "tREFI is at least"},
+	{"hz_numerator: 1;hz_denominator: 1000000",
+	 "the clock's numbers contradict each other: expected that hz_numerator is at least 1000 times "
+	 "hz_denominator, got 1 and 1000000000"},
+	{"hz_numerator: 100000000001", "hz_numerator is at most 1e11 times hz_denominator"},
+	{"tRP: -1", "tRP must be a whole number from 0"},
+	{"tRP: 13.5", "tRP must be a whole number"},
+	{"tRPP: 17", "there is no parameter 'timing.tRPP'; the nearest is 'timing.tRP"},
+	{"channels: 0", "organisation.channels must be a whole number from 1 to 64"},
+	{"banks: 0", "organisation.banks must be a whole number from 1"},
+	{"ranks: 2;bank_groups: 8", "a channel has 128 banks, expected 64 at most"},
+	{"bus_bits: 48", "expected powers of two"},
+	{"bus_bits: 4", "bus_bits at least 8"},
+	{"burst_length: 6", "expected powers of two"},
+	{"device_bits: 128", "expected a multiple of device_bits"},
+	{"columns: 1023", "columns is 1023, expected a multiple of burst_length (8)"},
+	{"ranks: 2;rows: 1000000000;columns: 1048576;channels: 64", "larger than 2^62 bytes"},
+	{"mapping: row:bank:column:bay", "has the unknown field 'bay'"},
+	{"write_high: 5", "the controller's numbers contradict each other: expected that write_high is at least "
+			  "write_low, got 5 and 6"},
+	{"write_queue: 26", "write_queue is more than write_high, got 26 and 27"},
+	{"read_queue: 257", "controller.read_queue must be a whole number from 1 to 256"},
+	{"burst_length: 1", "expected that burst_length is at least the transfers of a clock"},
+	{"VDD: 0", "the currents contradict each other: expected that VDD is above 0"},
+	{"IDD2N: 0", "IDD2N is above 0"},
+	{"IDD3N: 0", "IDD3N is above 0"},
+	{"IDD4R: 9", "IDD4R is at least IDD3N"},
+	{"IDD4W: 9", "IDD4W is at least IDD3N"},
+	{"IDD5B: 9", "IDD5B is at least IDD3N"},
+	{"IDD0: 9", "IDD0 is at least IDD3N for tRAS and IDD2N for the rest of tRC"},
+	{"origin: \"guessed\"", "currents.origin must say where the energy comes from"},
+	{"model: sram", "expected ideal, fixed or dram"},
+};
+
+/* Files of other models, or without one, and what is said of them. */
+static const struct {
+	const char *text, *said;
+} wrong_texts[] = {
+	{"model: fixed\nbytes_per_second: 0\n", "bytes_per_second must be a whole number from 1"},
+	{"model: fixed\nbytes_per_secund: 5\n", "the nearest is 'bytes_per_second'"},
+	{"model: fixed\n", "m.yaml: bytes_per_second is missing"},
+	{"model: fixed\nbytes_per_second: 5000\nenergy: {origin: \"modelled:me\"}\n",
+	 "m.yaml:3: energy.pj_per_byte is missing, expected a figure beside energy.origin modelled:me"},
+	{"model: ideal\nlatency: 5\n", "there is no parameter 'latency'"},
+	{"name: \"\"\nmodel: ideal\n", "m.yaml:1: the name is empty"},
+	{"name: m\n", "no `model:` line"},
+};
+
 Test(memory_open, wrong_files_are_refused)
 {
-	static const struct {
-		const char *changes, *said;
-	} cases[] = {
-		{"CL: 0", "CL is at least 1"},
-		{"CWL: 0", "CWL is at least 1"},
-		{"tRC: 56",
-		 "m.yaml:6: the timings contradict each other: expected that tRC is at least tRAS + tRP, got 56 and "
-		 "57"},
-		{"tRAS: 12", "tRAS is at least tRCD, got 12 and 13"},
-		{"tRCDWR: 41", "tRAS is at least tRCDWR, got 40 and 41"},
-		{"tCCD_L: 3", "tCCD_L is at least tCCD_S"},
-		{"tRRD_L: 4", "tRRD_L is at least tRRD_S"},
-		{"tWTR_L: 2", "tWTR_L is at least tWTR_S"},
-		{"tFAW: 4", "tFAW is at least tRRD_S"},
-		{"tREFI: 186",
-		 "tREFI is at least tRFC + tFAW + tRC + CWL + burst + tWR and two commands a bank, got 186 and"},
-		{"tREFI: 0", "tREFI is at least"},
-		{"hz_numerator: 1;hz_denominator: 1000000",
-		 "the clock's numbers contradict each other: expected that hz_numerator is at least 1000 times "
-		 "hz_denominator, got 1 and 1000000000"},
-		{"hz_numerator: 100000000001", "hz_numerator is at most 1e11 times hz_denominator"},
-		{"tRP: -1", "tRP must be a whole number from 0"},
-		{"tRP: 13.5", "tRP must be a whole number"},
-		{"tRPP: 17", "there is no parameter 'timing.tRPP'; the nearest is 'timing.tRP"},
-		{"channels: 0", "organisation.channels must be a whole number from 1 to 64"},
-		{"banks: 0", "organisation.banks must be a whole number from 1"},
-		{"ranks: 2;bank_groups: 8", "a channel has 128 banks, expected 64 at most"},
-		{"bus_bits: 48", "bus_bits is 48, expected a power of two from 8 on"},
-		{"bus_bits: 4", "bus_bits is 4, expected a power of two from 8 on"},
-		{"device_bits: 128", "expected a multiple of device_bits"},
-		{"columns: 1023", "columns is 1023, expected a multiple of burst_length (8)"},
-		{"ranks: 2;rows: 1000000000;columns: 1048576;channels: 64", "larger than 2^62 bytes"},
-		{"mapping: row:bank:column:bay", "has the unknown field 'bay'"},
-		{"write_high: 5",
-		 "the controller's numbers contradict each other: expected that write_high is at least "
-		 "write_low, got 5 and 6"},
-		{"write_queue: 26", "write_queue is more than write_high, got 26 and 27"},
-		{"read_queue: 257", "controller.read_queue must be a whole number from 1 to 256"},
-		{"burst_length: 6", "burst_length is 6, expected a power of two"},
-		{"burst_length: 1", "expected that burst_length is at least the transfers of a clock"},
-		{"VDD: 0", "the currents contradict each other: expected that VDD is above 0"},
-		{"IDD2N: 0", "IDD2N is above 0"},
-		{"IDD3N: 0", "IDD3N is above 0"},
-		{"IDD4R: 9", "IDD4R is at least IDD3N"},
-		{"IDD4W: 9", "IDD4W is at least IDD3N"},
-		{"IDD5B: 9", "IDD5B is at least IDD3N"},
-		{"IDD0: 9", "IDD0 is at least IDD3N for tRAS and IDD2N for the rest of tRC"},
-		{"origin: \"guessed\"", "currents.origin must say where the energy comes from"},
-		{"model: sram", "expected ideal, fixed or dram"},
-	};
 	char folder[CLI_PATH], text[2048];
 	struct npl_memory *memory;
 	struct npl_err err;
@@ -186,34 +198,23 @@ Test(memory_open, wrong_files_are_refused)
 	cli_write_text(folder, "m.yaml", good_file);
 	cr_assert_eq(npl_memory_open(cli_path(folder, "m.yaml"), NULL, &memory, &err), 0, "%s", err.msg);
 	npl_memory_close(memory);
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < sizeof wrong_changes / sizeof *wrong_changes; i++) {
 		char changes[200], *tail = NULL;
 		snprintf(text, sizeof text, "%s", good_file);
-		snprintf(changes, sizeof changes, "%s", cases[i].changes);
+		snprintf(changes, sizeof changes, "%s", wrong_changes[i].changes);
 		for (char *one = strtok_r(changes, ";", &tail); one; one = strtok_r(NULL, ";", &tail)) {
 			char *value = strstr(one, ": ");
 			*value = 0;
 			change_one(text, sizeof text, one, value + 2);
 		}
 		cli_write_text(folder, "m.yaml", text);
-		refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, cases[i].said);
+		refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, wrong_changes[i].said);
 	}
-	cli_write_text(folder, "m.yaml", "model: fixed\nbytes_per_second: 0\n");
-	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "bytes_per_second must be a whole number from 1");
-	cli_write_text(folder, "m.yaml", "model: fixed\nbytes_per_secund: 5\n");
-	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "the nearest is 'bytes_per_second'");
-	cli_write_text(folder, "m.yaml", "model: fixed\n");
-	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "m.yaml: bytes_per_second is missing");
-	cli_write_text(folder, "m.yaml", "model: fixed\nbytes_per_second: 5000\nenergy: {origin: \"modelled:me\"}\n");
-	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT,
-		"m.yaml:3: energy.pj_per_byte is missing, expected a figure beside energy.origin modelled:me");
+	for (size_t i = 0; i < sizeof wrong_texts / sizeof *wrong_texts; i++) {
+		cli_write_text(folder, "m.yaml", wrong_texts[i].text);
+		refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, wrong_texts[i].said);
+	}
 	refused("", NULL, NPL_EUSAGE, "there is no memory '' (`npulab dram --list` has them)");
-	cli_write_text(folder, "m.yaml", "model: ideal\nlatency: 5\n");
-	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "there is no parameter 'latency'");
-	cli_write_text(folder, "m.yaml", "name: \"\"\nmodel: ideal\n");
-	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "m.yaml:1: the name is empty");
-	cli_write_text(folder, "m.yaml", "name: m\n");
-	refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, "no `model:` line");
 	cli_remove_folder(folder);
 }
 

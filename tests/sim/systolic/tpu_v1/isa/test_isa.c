@@ -245,84 +245,86 @@ Test(tpu_isa, every_notation_gives_the_same_program)
 
 #define WORD_100 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffffgggggggggghhhhhhhhhhiiiiiiiiiijjjjjjjjjj"
 
-/* Each error: what it must say, beside "bad.s:LINE:" of the last line. */
+/* Programs with one mistake, in the last line of each: two parts of what the message says. */
+static const struct {
+	const char *text, *expected, *expects;
+} wrong_texts[] = {
+	{"halt\nmatrix_multipy ub=0", "no instruction 'matrix_multipy'", "nearest is 'matrix_multiply'"},
+	{"Halt", "no instruction 'Halt'", "'halt'"},
+	{"halt.now", "halt: there is no flag 'now'", "expected none"},
+	{"convolve.swich ub=0 acc=0 rows=1", "convolve: there is no flag 'swich'", "nearest is 'switch'"},
+	{"activate. ub=0 acc=0 rows=1", "activate: there is no flag ''", ""},
+	{"convolve.switch.switch ub=0 acc=0 rows=1", "'switch' is one too many", "expected each flag once"},
+	{"activate.relu.tanh ub=0 acc=0 rows=1", "'tanh' is one too many", "one of its kind"},
+	{"activate.max.average ub=0 acc=0 rows=1", "'average' is one too many", "one of its kind"},
+	{"activate.scale.add ub=0 acc=0 rows=1", "'add' is one too many", "one of its kind"},
+	{"\n\nconvolve ub=0 rows=1", "convolve: no acc", "expected ub= acc= rows="},
+	{"convolve ub=0 acc=0 rows=1 acc=0", "acc= is there twice", "expected ub= acc= rows="},
+	{"convolve ub=0 acc=0 length=1", "'length='", "expected ub= acc= rows="},
+	{"convolve ub acc=0 rows=1", "'ub'", "expected ub= acc= rows="},
+	{"read_weights ub=0 first=1 count=1", "'ub='", "expected count= first="},
+	{"activate.from_buffer ub=0 acc=0 rows=1", "'acc='", "expected ub= rows="},
+	{"nop ub=0", "'ub='", "expected no more"},
+	{"convolve ub=16777216 acc=0 rows=1", "ub is '16777216'", "from 0 to 16777215"},
+	{"convolve ub=0 acc=65536 rows=1", "acc is '65536'", "from 0 to 65535"},
+	{"convolve ub=0 acc=0 rows=0", "rows is '0'", "from 1 to 4294967295"},
+	{"convolve ub=0 acc=0 rows=4294967296", "rows is '4294967296'", "from 1 to 4294967295"},
+	{"read_weights first=0 count=0", "count is '0'", "from 1 to 65535"},
+	{"convolve ub=-1 acc=0 rows=1", "ub is '-1'", "from 0"},
+	{"convolve ub=99999999999999999999 acc=0 rows=1", "ub is '99999999999999999999'", "whole number"},
+	{"convolve ub= acc=0 rows=1", "ub= without a value", "expected ub=VALUE"},
+	{"convolve ub=1.5 acc=0 rows=1", "ub is '1.5'", "whole number"},
+	{"convolve ub=0x acc=0 rows=1", "ub is '0x'", "whole number"},
+	{"convolve ub=ROWS acc=0 rows=1", "ub is 'ROWS'", "a defined name"},
+	{"define ROWS -1\nconvolve ub=ROWS acc=0 rows=1", "ub is 'ROWS' ('-1')", "whole number from 0"},
+	{"sync", "sync without a unit", "host_in, host_out, weights, matrix, activate"},
+	{"sync host-in", "no unit 'host-in'", "nearest is 'host_in'"},
+	{"sync matrix matrix", "'matrix' is one too many", "once"},
+	{"sync.matrix", "sync.matrix", "expected each unit as a word of its own"},
+	{"set_config", "no register", "expected register,value"},
+	{"set_config strideY 1", "no register 'strideY'", "nearest is 'stride_y'"},
+	{"set_config stride_y", "set_config: no stride_y", "expected register,value"},
+	{"set_config stride_y -1", "stride_y is '-1'", "from 0 to 4294967295"},
+	{"set_config pad_top 2147483648", "pad_top is '2147483648'", "from -2147483648 to 2147483647"},
+	{"set_config stride_y 1 2", "'2' is one value too many", "expected register,value"},
+	{"set_config result_type s8", "there is no result_type 's8'", "expected i8, u8, i16 or i32"},
+	{"set_config source_scale one", "source_scale is 'one'", "float32"},
+	{"set_config source_scale nan", "source_scale is 'nan'", "float32"},
+	{"set_config source_scale 1e39", "source_scale is '1e39'", "float32"},
+	{"set_config source_scale 1e", "source_scale is '1e'", "float32"},
+	{"set_config source_scale 0x123456789", "source_scale is '0x123456789'", "float32"},
+	{"define", "define ''", "expected a name"},
+	{"define 1X 2", "define '1X'", "expected a name"},
+	{"define X", "define X ''", "expected a number"},
+	{"define X Y", "define X 'Y'", "expected a number"},
+	{"define X 1\nhalt\ndefine X 2", "'X' is defined already, on line 1", "another name"},
+	{"define X 1 2", "'2' is one too many", "end of the line"},
+	{"halt halt", "'halt'", "expected no more"},
+	{WORD_100, "no instruction 'aaaaaaaaaa", "jjjj'"},
+	{WORD_100 "k", "a word of 101 characters", "at most 100"},
+	{"\x01\xff",
+	 "no instruction '?"
+	 "?'",
+	 ""},
+};
+
+/* Each message begins with the file and the number of its last line, and leaves no program. */
 Test(tpu_isa, what_the_assembler_refuses)
 {
-	static const struct {
-		const char *text, *expected, *expects;
-	} cases[] = {
-		{"halt\nmatrix_multipy ub=0", "no instruction 'matrix_multipy'", "nearest is 'matrix_multiply'"},
-		{"Halt", "no instruction 'Halt'", "'halt'"},
-		{"halt.now", "halt: there is no flag 'now'", "expected none"},
-		{"convolve.swich ub=0 acc=0 rows=1", "convolve: there is no flag 'swich'", "nearest is 'switch'"},
-		{"activate. ub=0 acc=0 rows=1", "activate: there is no flag ''", ""},
-		{"convolve.switch.switch ub=0 acc=0 rows=1", "'switch' is one too many", "expected each flag once"},
-		{"activate.relu.tanh ub=0 acc=0 rows=1", "'tanh' is one too many", "one of its kind"},
-		{"activate.max.average ub=0 acc=0 rows=1", "'average' is one too many", "one of its kind"},
-		{"activate.scale.add ub=0 acc=0 rows=1", "'add' is one too many", "one of its kind"},
-		{"\n\nconvolve ub=0 rows=1", "convolve: no acc", "expected ub= acc= rows="},
-		{"convolve ub=0 acc=0 rows=1 acc=0", "acc= is there twice", "expected ub= acc= rows="},
-		{"convolve ub=0 acc=0 length=1", "'length='", "expected ub= acc= rows="},
-		{"convolve ub acc=0 rows=1", "'ub'", "expected ub= acc= rows="},
-		{"read_weights ub=0 first=1 count=1", "'ub='", "expected count= first="},
-		{"activate.from_buffer ub=0 acc=0 rows=1", "'acc='", "expected ub= rows="},
-		{"nop ub=0", "'ub='", "expected no more"},
-		{"convolve ub=16777216 acc=0 rows=1", "ub is '16777216'", "from 0 to 16777215"},
-		{"convolve ub=0 acc=65536 rows=1", "acc is '65536'", "from 0 to 65535"},
-		{"convolve ub=0 acc=0 rows=0", "rows is '0'", "from 1 to 4294967295"},
-		{"convolve ub=0 acc=0 rows=4294967296", "rows is '4294967296'", "from 1 to 4294967295"},
-		{"read_weights first=0 count=0", "count is '0'", "from 1 to 65535"},
-		{"convolve ub=-1 acc=0 rows=1", "ub is '-1'", "from 0"},
-		{"convolve ub=99999999999999999999 acc=0 rows=1", "ub is '99999999999999999999'", "whole number"},
-		{"convolve ub= acc=0 rows=1", "ub= without a value", "expected ub=VALUE"},
-		{"convolve ub=1.5 acc=0 rows=1", "ub is '1.5'", "whole number"},
-		{"convolve ub=0x acc=0 rows=1", "ub is '0x'", "whole number"},
-		{"convolve ub=ROWS acc=0 rows=1", "ub is 'ROWS'", "a defined name"},
-		{"define ROWS -1\nconvolve ub=ROWS acc=0 rows=1", "ub is 'ROWS' ('-1')", "whole number from 0"},
-		{"sync", "sync without a unit", "host_in, host_out, weights, matrix, activate"},
-		{"sync host-in", "no unit 'host-in'", "nearest is 'host_in'"},
-		{"sync matrix matrix", "'matrix' is one too many", "once"},
-		{"sync.matrix", "sync.matrix", "expected each unit as a word of its own"},
-		{"set_config", "no register", "expected register,value"},
-		{"set_config strideY 1", "no register 'strideY'", "nearest is 'stride_y'"},
-		{"set_config stride_y", "set_config: no stride_y", "expected register,value"},
-		{"set_config stride_y -1", "stride_y is '-1'", "from 0 to 4294967295"},
-		{"set_config pad_top 2147483648", "pad_top is '2147483648'", "from -2147483648 to 2147483647"},
-		{"set_config stride_y 1 2", "'2' is one value too many", "expected register,value"},
-		{"set_config result_type s8", "there is no result_type 's8'", "expected i8, u8, i16 or i32"},
-		{"set_config source_scale one", "source_scale is 'one'", "float32"},
-		{"set_config source_scale nan", "source_scale is 'nan'", "float32"},
-		{"set_config source_scale 1e39", "source_scale is '1e39'", "float32"},
-		{"set_config source_scale 1e", "source_scale is '1e'", "float32"},
-		{"set_config source_scale 0x123456789", "source_scale is '0x123456789'", "float32"},
-		{"define", "define ''", "expected a name"},
-		{"define 1X 2", "define '1X'", "expected a name"},
-		{"define X", "define X ''", "expected a number"},
-		{"define X Y", "define X 'Y'", "expected a number"},
-		{"define X 1\nhalt\ndefine X 2", "'X' is defined already, on line 1", "another name"},
-		{"define X 1 2", "'2' is one too many", "end of the line"},
-		{"halt halt", "'halt'", "expected no more"},
-		{WORD_100, "no instruction 'aaaaaaaaaa", "jjjj'"},
-		{WORD_100 "k", "a word of 101 characters", "at most 100"},
-		{"\x01\xff",
-		 "no instruction '?"
-		 "?'",
-		 ""},
-	};
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < sizeof wrong_texts / sizeof *wrong_texts; i++) {
 		struct sim_program program;
 		struct npl_err err = {0};
 		char place[32];
 		int line = 1;
-		for (const char *c = cases[i].text; *c; c++)
+		for (const char *c = wrong_texts[i].text; *c; c++)
 			line += *c == '\n';
 		snprintf(place, sizeof place, "bad.s:%d: ", line);
-		cr_assert_eq(tpu_assemble("bad.s", cases[i].text, strlen(cases[i].text), &program, &err), NPL_EINPUT,
-			     "%s", cases[i].text);
-		cr_assert(!strncmp(err.msg, place, strlen(place)) && strstr(err.msg, cases[i].expected) &&
-				  strstr(err.msg, cases[i].expects),
-			  "%s: expected '%s' and '%s' in: %s", cases[i].text, cases[i].expected, cases[i].expects,
-			  err.msg);
+		cr_assert_eq(tpu_assemble("bad.s", wrong_texts[i].text, strlen(wrong_texts[i].text), &program, &err),
+			     NPL_EINPUT, "%s", wrong_texts[i].text);
+		cr_assert(!strncmp(err.msg, place, strlen(place)) && strstr(err.msg, wrong_texts[i].expected) &&
+				  strstr(err.msg, wrong_texts[i].expects),
+			  "%s: expected '%s' and '%s' in: %s", wrong_texts[i].text, wrong_texts[i].expected,
+			  wrong_texts[i].expects, err.msg);
 		cr_assert(program.count == 0 && !program.instruction);
 	}
 	struct sim_program program;
