@@ -1,55 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promise: an engine asks for exactly the accesses that its descriptors touch, no more than allowed at once;
- * descriptors complete in order and as soon as their last access has; engines share the port in turn, by accesses or by
- * whole requests; skipping gives the completion cycles of stepping, over every kind of memory; and two engines in the
+ * descriptors complete in order and as soon as their last access has; engines share the port in turn; skipping gives the completion cycles of stepping, over every kind of memory; and two engines in the
  * same relative state go on alike. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/memory/dma.h"
-#include "tests/kit/cli_run.h"
+#include "tests/kit/sim/dma_support.h"
 #include "tests/kit/support.h"
-
-static struct npl_memory *memory_of(const char *name, bool every_cycle)
-{
-	struct npl_memory_options options = {.every_cycle = every_cycle, .clock = {980000000, 1}};
-	struct npl_memory *memory;
-	struct npl_err err;
-	cr_assert_eq(npl_memory_open(name, &options, &memory, &err), 0, "%s", err.msg);
-	return memory;
-}
-
-/* A fixed memory on 980 MHz: of so many bytes a second, and what else is said. */
-static struct npl_memory *fixed_memory(const char *parameters)
-{
-	char folder[CLI_PATH], text[200];
-	cli_folder(folder);
-	snprintf(text, sizeof text, "model: fixed\nbytes_per_second: %s\n", parameters);
-	cli_write_text(folder, "fixed.yaml", text);
-	struct npl_memory *memory = memory_of(cli_path(folder, "fixed.yaml"), false);
-	cli_remove_folder(folder);
-	return memory;
-}
-
-static struct npl_dma *dma_of(struct npl_memory *memory, struct npl_dma_config config)
-{
-	struct npl_dma *dma;
-	struct npl_err err;
-	cr_assert_eq(npl_dma_open(memory, &config, &dma, &err), 0, "%s", err.msg);
-	return dma;
-}
-
-static uint64_t finish(struct npl_dma *dma, int engine, uint64_t tag)
-{
-	struct npl_memory_completion c;
-	npl_dma_advance(dma, 1000000, true);
-	cr_assert(npl_dma_completed(dma, engine, &c));
-	cr_assert_eq(c.tag, tag);
-	return c.cycle;
-}
 
 /* The accesses of a descriptor, by the definition: of each row those of the memory that it touches, or its bursts;
  * gapless rows joined. */
@@ -203,160 +163,73 @@ Test(dma, times_worked_by_hand)
 	npl_memory_close(memory);
 }
 
-/* One request after the other, on 250 GB/s at 980 MHz, and the same in whole cycles. */
-Test(dma, requests_worked_by_hand)
-{
-	const struct npl_dma_config config = {
-		.engines = 3, .queue = 4, .burst_bytes = 512, .whole_requests = true, .request_cycles = 13};
-	struct npl_dma_descriptor taps = {.row_bytes = 16, .count = {4, 0}, .stride = {16, 0}, .tag = 1};
-	struct npl_memory *memory = fixed_memory("250e9");
-	struct npl_dma *dma = dma_of(memory, config);
-	/* Side by side and asked for together: one request. Apart: in cycles 0, 13, 26 and 39. */
-	npl_dma_push(dma, 0, &taps);
-	cr_expect_eq(finish(dma, 0, 1), 1);
-	cr_expect_eq(npl_dma_counters(dma, 0)->requests, 1);
-	npl_dma_reset(dma);
-	taps.separate_rows = true;
-	npl_dma_push(dma, 0, &taps);
-	cr_expect_eq(finish(dma, 0, 1), 40);
-	cr_expect_eq(npl_dma_counters(dma, 0)->requests, 4);
-	/* Engines take turns with requests: 0 and 1 in cycles 0 and 13, 0 again in 26. */
-	npl_dma_reset(dma);
-	taps.count[0] = 2;
-	npl_dma_push(dma, 0, &taps);
-	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 4096, .row_bytes = 24, .tag = 2});
-	cr_expect_eq(finish(dma, 1, 2), 14);
-	cr_expect_eq(finish(dma, 0, 1), 27);
-	/* A long one is not interrupted: its last of 32 bursts begins in cycle 62 (31 x 2.007 = 62.22), the short one
-	 * where that ends, in 64.23, and moves 0.13 of a cycle. */
-	npl_dma_reset(dma);
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 16384, .tag = 1});
-	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 65536, .row_bytes = 32, .tag = 2});
-	cr_expect_eq(finish(dma, 0, 1), 65);
-	cr_expect_eq(finish(dma, 1, 2), 65);
-	npl_dma_close(dma);
-	/* Without request_cycles as well: the short one of the last case still waits for the whole long one. */
-	struct npl_dma_config at_once = config;
-	at_once.request_cycles = 0;
-	dma = dma_of(memory, at_once);
-	npl_dma_reset(dma);
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 16384, .tag = 1});
-	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 65536, .row_bytes = 32, .tag = 2});
-	cr_expect_eq(finish(dma, 0, 1), 65, "64.23 cycles");
-	cr_expect_eq(finish(dma, 1, 2), 65, "64.35 cycles");
-	/* One request of three descriptors, the last of which is pushed late: nobody comes between, and each completes
-	 * for itself: bursts of 2.007 cycles. The one that waited begins in cycle 100.
-	 */
-	npl_dma_reset(dma);
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 1, .continues = true});
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 2, .continues = true});
-	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 4});
-	cr_expect_eq(finish(dma, 0, 1), 3);
-	cr_expect_eq(finish(dma, 0, 2), 5);
-	npl_dma_advance(dma, 97, false);
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 3});
-	cr_expect_eq(finish(dma, 0, 3), 100);
-	cr_expect_eq(finish(dma, 1, 4), 102);
-	cr_expect_eq(npl_dma_counters(dma, 0)->requests, 1);
-	/* One without bytes ends it too. */
-	npl_dma_reset(dma);
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 1, .continues = true});
-	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 2});
-	cr_expect_eq(finish(dma, 0, 1), 3);
-	npl_dma_advance(dma, 10, false);
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.tag = 3});
-	cr_expect_eq(finish(dma, 0, 3), 10);
-	cr_expect_eq(finish(dma, 1, 2), 13);
-	npl_dma_close(dma);
-	npl_memory_close(memory);
-	/* A row of 512 bytes is 3 whole cycles, and 32 bytes are one: 64 rows, then the short one. */
-	memory = fixed_memory("250e9\nwhole_cycles: yes");
-	dma = dma_of(memory, config);
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 32768, .tag = 1});
-	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.address = 65536, .row_bytes = 32, .tag = 2});
-	cr_expect_eq(finish(dma, 0, 1), 3 * 64);
-	cr_expect_eq(finish(dma, 1, 2), 3 * 64 + 1);
-	/* A request begins when its first access is taken: the port is busy up to 3, when engine 2 has come; the turn
-	 * is 1's. Requests that wait for the port do not wait for their 13 cycles twice. */
-	npl_dma_reset(dma);
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 1});
-	npl_dma_advance(dma, 12, false);
-	npl_dma_push(dma, 2, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 2});
-	npl_dma_advance(dma, 13, false);
-	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 3});
-	cr_expect_eq(finish(dma, 0, 1), 3);
-	cr_expect_eq(finish(dma, 1, 3), 16);
-	cr_expect_eq(finish(dma, 2, 2), 29);
-	npl_dma_close(dma);
-	dma = dma_of(memory, at_once);
-	npl_dma_reset(dma);
-	npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 1});
-	npl_dma_advance(dma, 1, false);
-	npl_dma_push(dma, 2, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 2});
-	npl_dma_advance(dma, 2, false);
-	npl_dma_push(dma, 1, &(struct npl_dma_descriptor){.row_bytes = 512, .tag = 3});
-	cr_expect_eq(finish(dma, 0, 1), 3);
-	cr_expect_eq(finish(dma, 1, 3), 6, "the memory refused engine 2 in cycles 1 and 2");
-	cr_expect_eq(finish(dma, 2, 2), 9);
-	/* Bursts from the start of the row: 3 + 3 + 1 cycles wherever it is. */
-	for (uint64_t address = 0; address < 1200; address += 100) {
-		npl_dma_reset(dma);
-		npl_dma_push(dma, 0, &(struct npl_dma_descriptor){.address = address, .row_bytes = 1100, .tag = 1});
-		cr_expect_eq(finish(dma, 0, 1), 7);
-	}
-	npl_dma_close(dma);
-	npl_memory_close(memory);
-}
-
 struct event {
 	int engine;
 	uint64_t seen, cycle, tag;
 };
 
-/* Random descriptors of three engines, pushed when there is room and at random boundaries; what completed, and when
- * it was seen. */
+enum { DESCRIPTORS = 30 };
+
+/* Random descriptors of three engines: what each moves, and from which cycle it may be pushed. */
+struct traffic {
+	struct npl_dma_config config;
+	struct npl_dma_descriptor descriptor[3][DESCRIPTORS];
+	uint64_t from[3][DESCRIPTORS];
+	uint64_t bytes[3][2]; /* of an engine: read, written */
+	uint64_t accesses[3];
+};
+
+static struct npl_dma_descriptor draw_descriptor(uint64_t *rng, int engine, int i, bool whole_requests)
+{
+	struct npl_dma_descriptor d = {.address = (uint64_t)test_range(rng, 100000, 1 << 20),
+				       .row_bytes = (uint64_t)test_range(rng, 0, 1 << test_range(rng, 0, 11)),
+				       .count = {(uint64_t)test_range(rng, 0, 4), (uint64_t)test_range(rng, 0, 3)},
+				       .stride = {test_range(rng, -3000, 5000), test_range(rng, -10000, 70000)},
+				       .tag = (uint64_t)i,
+				       .is_write = engine == 2 ? true : engine == 1 && test_range(rng, 0, 1),
+				       .separate_rows = test_range(rng, 0, 1),
+				       .continues = i + 1 < DESCRIPTORS && test_range(rng, 0, 1)};
+	d.separate_rows = d.separate_rows && whole_requests;
+	if (test_range(rng, 0, 3) == 0)
+		d.stride[0] = (int64_t)d.row_bytes;
+	return d;
+}
+
+static void draw_traffic(uint64_t seed, uint64_t access_bytes, struct traffic *t)
+{
+	uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
+	*t = (struct traffic){.config = {.engines = 3,
+					 .queue = test_range(&rng, 1, 4),
+					 .outstanding = test_range(&rng, 0, 2) * test_range(&rng, 1, 40),
+					 .accesses_per_cycle = test_range(&rng, 0, 2),
+					 .burst_bytes = test_range(&rng, 0, 2) * test_range(&rng, 16, 600),
+					 .whole_requests = test_range(&rng, 0, 1),
+					 .request_cycles = test_range(&rng, 0, 1) * test_range(&rng, 1, 30)}};
+	for (int e = 0; e < 3; e++)
+		for (int i = 0; i < DESCRIPTORS; i++) {
+			struct npl_dma_descriptor d = draw_descriptor(&rng, e, i, t->config.whole_requests);
+			t->descriptor[e][i] = d;
+			t->from[e][i] = (i ? t->from[e][i - 1] : 0) +
+					(uint64_t)(test_range(&rng, 0, 3) ? 0 : test_range(&rng, 0, 3000));
+			t->bytes[e][d.is_write] += d.row_bytes * (d.count[0] ? d.count[0] : 1) *
+						   (d.count[1] ? d.count[1] : 1);
+			t->accesses[e] += accesses(&d, access_bytes, (uint64_t)t->config.burst_bytes);
+		}
+}
+
+/* Pushes random descriptors when there is room and at random boundaries, until all have completed. Fills what completed
+ * and when that was seen, and returns how many. */
 static size_t run(struct npl_memory *memory, uint64_t seed, bool stepping, struct event *event,
 		  struct npl_dma_counters counters[3])
 {
-	enum { DESCRIPTORS = 30 };
-	uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
-	struct npl_dma_config config = {.engines = 3,
-					.queue = test_range(&rng, 1, 4),
-					.outstanding = test_range(&rng, 0, 2) * test_range(&rng, 1, 40),
-					.accesses_per_cycle = test_range(&rng, 0, 2),
-					.burst_bytes = test_range(&rng, 0, 2) * test_range(&rng, 16, 600),
-					.whole_requests = test_range(&rng, 0, 1),
-					.request_cycles = test_range(&rng, 0, 1) * test_range(&rng, 1, 30)};
+	struct traffic t;
+	draw_traffic(seed, npl_memory_info(memory)->access_bytes, &t);
 	const bool no_feedback = seed % 2; /* what is pushed, and when, does not depend on what has completed */
-	struct npl_dma *dma = dma_of(memory, config);
+	struct npl_dma *dma = dma_of(memory, t.config);
 	if (no_feedback)
 		cr_assert_eq(npl_dma_lengthen(dma, DESCRIPTORS, &(struct npl_err){0}), 0);
-	struct npl_dma_descriptor d[3][DESCRIPTORS];
-	uint64_t from[3][DESCRIPTORS], total[3][2] = {{0}}, count[3] = {0},
-				       unit = npl_memory_info(memory)->access_bytes;
 	int pushed[3] = {0, 0, 0}, completed[3] = {0, 0, 0};
 	size_t n = 0;
-	for (int e = 0; e < 3; e++)
-		for (int i = 0; i < DESCRIPTORS; i++) {
-			struct npl_dma_descriptor *x = &d[e][i];
-			*x = (struct npl_dma_descriptor){
-				.address = (uint64_t)test_range(&rng, 100000, 1 << 20),
-				.row_bytes = (uint64_t)test_range(&rng, 0, 1 << test_range(&rng, 0, 11)),
-				.count = {(uint64_t)test_range(&rng, 0, 4), (uint64_t)test_range(&rng, 0, 3)},
-				.stride = {test_range(&rng, -3000, 5000), test_range(&rng, -10000, 70000)},
-				.tag = (uint64_t)i,
-				.is_write = e == 2 ? true : e == 1 && test_range(&rng, 0, 1),
-				.separate_rows = test_range(&rng, 0, 1),
-				.continues = i + 1 < DESCRIPTORS && test_range(&rng, 0, 1)};
-			x->separate_rows = x->separate_rows && config.whole_requests;
-			if (test_range(&rng, 0, 3) == 0)
-				x->stride[0] = (int64_t)x->row_bytes;
-			from[e][i] = (i ? from[e][i - 1] : 0) +
-				     (uint64_t)(test_range(&rng, 0, 3) ? 0 : test_range(&rng, 0, 3000));
-			total[e][x->is_write] += x->row_bytes * (x->count[0] ? x->count[0] : 1) *
-						 (x->count[1] ? x->count[1] : 1);
-			count[e] += accesses(x, unit, (uint64_t)config.burst_bytes);
-		}
 	while (n < 3 * DESCRIPTORS) {
 		uint64_t now = npl_memory_now(memory), until = now + 20000;
 		struct npl_memory_completion c;
@@ -366,10 +239,10 @@ static size_t run(struct npl_memory *memory, uint64_t seed, bool stepping, struc
 				cr_assert_leq(c.cycle, now);
 				event[n++] = (struct event){e, now, c.cycle, c.tag};
 			}
-			while (pushed[e] < DESCRIPTORS && from[e][pushed[e]] <= now && npl_dma_can_push(dma, e))
-				npl_dma_push(dma, e, &d[e][pushed[e]++]);
-			if (pushed[e] < DESCRIPTORS && from[e][pushed[e]] > now && from[e][pushed[e]] < until)
-				until = from[e][pushed[e]];
+			while (pushed[e] < DESCRIPTORS && t.from[e][pushed[e]] <= now && npl_dma_can_push(dma, e))
+				npl_dma_push(dma, e, &t.descriptor[e][pushed[e]++]);
+			if (pushed[e] < DESCRIPTORS && t.from[e][pushed[e]] > now && t.from[e][pushed[e]] < until)
+				until = t.from[e][pushed[e]];
 		}
 		if (!stepping)
 			npl_dma_advance(dma, until, true);
@@ -382,9 +255,10 @@ static size_t run(struct npl_memory *memory, uint64_t seed, bool stepping, struc
 	for (int e = 0; e < 3; e++) {
 		counters[e] = *npl_dma_counters(dma, e);
 		cr_assert_eq(counters[e].descriptors, DESCRIPTORS);
-		cr_assert_eq(counters[e].read_bytes, total[e][0]);
-		cr_assert_eq(counters[e].written_bytes, total[e][1]);
-		cr_assert_eq(counters[e].reads + counters[e].writes, count[e], "seed %llu", (unsigned long long)seed);
+		cr_assert_eq(counters[e].read_bytes, t.bytes[e][0]);
+		cr_assert_eq(counters[e].written_bytes, t.bytes[e][1]);
+		cr_assert_eq(counters[e].reads + counters[e].writes, t.accesses[e], "seed %llu",
+			     (unsigned long long)seed);
 	}
 	npl_dma_close(dma);
 	return n;
@@ -398,7 +272,7 @@ static int by_engine(const void *a, const void *b)
 	return x->tag < y->tag ? -1 : x->tag > y->tag;
 }
 
-Test(dma, skipping_is_stepping)
+Test(dma, skipping_completes_in_the_cycles_of_stepping)
 {
 	static const char *const names[] = {"ideal", "diannao-250gbps", "ddr3-2133", "ddr4-3200", "hbm"};
 	for (size_t m = 0; m < sizeof names / sizeof *names; m++) {
@@ -581,7 +455,7 @@ static void refused(struct npl_dma_config config, const char *reason)
 	npl_memory_close(memory);
 }
 
-Test(dma, what_it_refuses)
+Test(dma, wrong_configurations_are_refused)
 {
 	refused((struct npl_dma_config){.engines = 0, .queue = 1}, "1 to 64 engines");
 	refused((struct npl_dma_config){.engines = 65, .queue = 1}, "1 to 64 engines");
