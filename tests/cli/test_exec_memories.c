@@ -204,70 +204,71 @@ Test(cli_exec_memories, rows_and_addresses)
 	cli_remove_folder(folder);
 }
 
+/* Options, and memories of the wrong size, that are refused. */
+static const struct cli_refusal wrong_options[] = {
+	{2, "--output-as int64: expected uint8, int8, int16 or int32", {"exec", "@/p.s", TPU, "--output-as", "int64"}},
+	{2, "--output-as int8:0x4: expected", {"exec", "@/p.s", TPU, "--output-as", "int8:0x4"}},
+	{2, "--output-as int8:4:1: expected", {"exec", "@/p.s", TPU, "--output-as", "int8:4:1"}},
+	{2, "--output-as goes with --output", {"exec", "@/p.s", TPU, "--output-as", "int8"}},
+	{2,
+	 "--buffer-output-as goes with --buffer-output",
+	 {"exec", "@/p.s", TPU, "--output", "@/y.txt", "--buffer-output-as", "int8"}},
+	{2,
+	 "--output - and --buffer-output - cannot both",
+	 {"exec", "@/p.s", TPU, "--output", "-", "--buffer-output", "-"}},
+	{3,
+	 "host memory: bytes 32 to 159 were written, expected 96 for int32 of 2x12, each byte in a plane of "
+	 "its own",
+	 {"exec", "@/p.s", TPU, "--host-memory", "@/in", "--weights", "@/w", "--output", "@/y.txt", "--output-as",
+	  "int32:2x12"}},
+	{3,
+	 "the buffer: bytes 0 to 255 were written, expected 128 of them from there on",
+	 {"exec", "@/p.s", TPU, "--host-memory", "@/in", "--weights", "@/w", "--buffer-output", "@/y.txt",
+	  "--buffer-output-as", "int32:2x12:9"}},
+	{3,
+	 "expected a multiple of 64 for int32",
+	 {"exec", "@/copy.s", TPU, "--host-memory", "@/in", "--buffer-output", "@/y.txt", "--buffer-output-as",
+	  "int32"}},
+	{3, "bytes: neither .npy nor text", {"exec", "@/p.s", TPU, "--host-memory", "@/bytes", "--weights", "@/w"}},
+};
+
+/* Texts that are no memory, and what is said of each. */
+static const struct {
+	const char *text, *expected;
+} wrong_texts[] = {
+	{"1 2\n3 x4\n", "m:2: 'x4' is no whole number, expected one from -128 to 255 (a byte)"},
+	{"1 2\n\n# two\n3 256\n", "m:4: 256 is out of range, expected -128 to 255 (a byte)"},
+	{".int8 128\n", "m:1: 128 is out of range, expected -128 to 127 (int8)"},
+	{".int32 4294967296\n", "m:1: 4294967296 is out of range"},
+	{"1 2.5\n", "m:1: '2.5' is no whole number"},
+	{".float32 1e39\n", "m:1: 1e39 is out of range"},
+	{".float32 nan\n", "m:1: 'nan' is no number"},
+	{"1 2 3\n4 5\n", "m:2: 2 numbers, expected 3 as in line 1"},
+	{".row 2\n1 2 3\n", "m:2: a row of 3 bytes, expected at most the 2 of .row"},
+	{"1 2 3\n.at 2\n", "m:2: .at '2', expected a number of bytes from 3"},
+	{"1 .at 2\n", "m:1: .at behind a number"},
+	{".row\n1\n", "m:1: .row '', expected a number of bytes from 1"},
+	{".int9 1\n", "m:1: there is no '.int9'; the nearest is '.int"},
+	{"# nothing\n", "m: no numbers, expected rows of them"},
+	{"", "m: the file is empty"},
+	{"\x93NUMPY", "m: "},
+};
+
 Test(cli_exec_memories, wrong_memory_files_are_refused)
 {
-	static const struct {
-		const char *text, *expected;
-	} bad[] = {
-		{"1 2\n3 x4\n", "m:2: 'x4' is no whole number, expected one from -128 to 255 (a byte)"},
-		{"1 2\n\n# two\n3 256\n", "m:4: 256 is out of range, expected -128 to 255 (a byte)"},
-		{".int8 128\n", "m:1: 128 is out of range, expected -128 to 127 (int8)"},
-		{".int32 4294967296\n", "m:1: 4294967296 is out of range"},
-		{"1 2.5\n", "m:1: '2.5' is no whole number"},
-		{".float32 1e39\n", "m:1: 1e39 is out of range"},
-		{".float32 nan\n", "m:1: 'nan' is no number"},
-		{"1 2 3\n4 5\n", "m:2: 2 numbers, expected 3 as in line 1"},
-		{".row 2\n1 2 3\n", "m:2: a row of 3 bytes, expected at most the 2 of .row"},
-		{"1 2 3\n.at 2\n", "m:2: .at '2', expected a number of bytes from 3"},
-		{"1 .at 2\n", "m:1: .at behind a number"},
-		{".row\n1\n", "m:1: .row '', expected a number of bytes from 1"},
-		{".int9 1\n", "m:1: there is no '.int9'; the nearest is '.int"},
-		{"# nothing\n", "m: no numbers, expected rows of them"},
-		{"", "m: the file is empty"},
-		{"\x93NUMPY", "m: "},
-	};
-	static const struct cli_refusal options[] = {
-		{2,
-		 "--output-as int64: expected uint8, int8, int16 or int32",
-		 {"exec", "@/p.s", TPU, "--output-as", "int64"}},
-		{2, "--output-as int8:0x4: expected", {"exec", "@/p.s", TPU, "--output-as", "int8:0x4"}},
-		{2, "--output-as int8:4:1: expected", {"exec", "@/p.s", TPU, "--output-as", "int8:4:1"}},
-		{2, "--output-as goes with --output", {"exec", "@/p.s", TPU, "--output-as", "int8"}},
-		{2,
-		 "--buffer-output-as goes with --buffer-output",
-		 {"exec", "@/p.s", TPU, "--output", "@/y.txt", "--buffer-output-as", "int8"}},
-		{2,
-		 "--output - and --buffer-output - cannot both",
-		 {"exec", "@/p.s", TPU, "--output", "-", "--buffer-output", "-"}},
-		{3,
-		 "host memory: bytes 32 to 159 were written, expected 96 for int32 of 2x12, each byte in a plane of "
-		 "its own",
-		 {"exec", "@/p.s", TPU, "--host-memory", "@/in", "--weights", "@/w", "--output", "@/y.txt",
-		  "--output-as", "int32:2x12"}},
-		{3,
-		 "the buffer: bytes 0 to 255 were written, expected 128 of them from there on",
-		 {"exec", "@/p.s", TPU, "--host-memory", "@/in", "--weights", "@/w", "--buffer-output", "@/y.txt",
-		  "--buffer-output-as", "int32:2x12:9"}},
-		{3,
-		 "expected a multiple of 64 for int32",
-		 {"exec", "@/copy.s", TPU, "--host-memory", "@/in", "--buffer-output", "@/y.txt", "--buffer-output-as",
-		  "int32"}},
-		{3,
-		 "bytes: neither .npy nor text",
-		 {"exec", "@/p.s", TPU, "--host-memory", "@/bytes", "--weights", "@/w"}},
-	};
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	write_product(folder);
 	cli_write_text(folder, "copy.s", "read_host_memory ub=0 rows=2\nhalt\n");
-	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-		const struct cli_refusal one = {
-			3, bad[i].expected, {"exec", "@/p.s", TPU, "--host-memory", "@/m", "--output", "@/y.txt"}};
-		cli_write_text(folder, "m", bad[i].text);
+	for (size_t i = 0; i < sizeof wrong_texts / sizeof *wrong_texts; i++) {
+		const struct cli_refusal one = {3,
+						wrong_texts[i].expected,
+						{"exec", "@/p.s", TPU, "--host-memory", "@/m", "--output", "@/y.txt"}};
+		cli_write_text(folder, "m", wrong_texts[i].text);
 		cli_check_refusals(folder, &one, 1);
 	}
 	cli_write(folder, "bytes", "1 2\0 3", 6);
-	CLI_CHECK(folder, options);
+	CLI_CHECK(folder, wrong_options);
 	cli_remove_folder(folder);
 }
 

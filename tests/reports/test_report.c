@@ -18,55 +18,57 @@
 
 #define SEED 0x5e9047ull
 
+/* Numbers with a unit, and their texts of three digits. */
+static const struct {
+	double value;
+	const char *unit, *text;
+} si_texts[] = {
+	{0, "s", "0 s"},
+	{-0.0, "s", "0 s"},
+	{1, "s", "1.00 s"},
+	{9.99, "s", "9.99 s"},
+	{9.994, "s", "9.99 s"},
+	{9.996, "s", "10.0 s"},
+	{99.94, "s", "99.9 s"},
+	{99.96, "s", "100 s"},
+	{999.4, "s", "999 s"},
+	{999.5, "s", "1.00 ks"},
+	{999.4999, "s", "999 s"},
+	{999499, "s", "999 ks"},
+	{999500, "s", "1.00 Ms"},
+	{0.9995, "s", "1.00 s"},
+	{0.99949, "s", "999 ms"},
+	{0.001, "s", "1.00 ms"},
+	{1.234e-3, "s", "1.23 ms"},
+	{43.1e-6, "J", "43.1 uJ"},
+	{976e3, "/s", "976 k/s"},
+	{0.2974, "/s", "0.297 /s"},
+	{1.25e-5, "/s", "1.25e-05 /s"},
+	{0.297, "B/s", "297 mB/s"},
+	{1.5e-9, "s", "1.50 ns"},
+	{2e-12, "J", "2.00 pJ"},
+	{5e-13, "J", "0.5 pJ"},
+	{1e-15, "J", "0.001 pJ"},
+	{92e12, "OP/s", "92.0 TOP/s"},
+	{1e18, "s", "1.00 Es"},
+	{9.99e20, "s", "999 Es"},
+	{1e22, "s", "1e+04 Es"},
+	{-1500, "W", "-1.50 kW"},
+	{-0.9995, "s", "-1.00 s"},
+	{NAN, "s", "-"},
+	{INFINITY, "s", "-"},
+	{-INFINITY, "s", "-"},
+	{40394, "", "40.4 k"},
+	{12, "", "12.0"},
+	{0, "", "0"},
+};
+
 Test(report, numbers_are_written_with_si_prefixes)
 {
-	static const struct {
-		double value;
-		const char *unit, *text;
-	} cases[] = {
-		{0, "s", "0 s"},
-		{-0.0, "s", "0 s"},
-		{1, "s", "1.00 s"},
-		{9.99, "s", "9.99 s"},
-		{9.994, "s", "9.99 s"},
-		{9.996, "s", "10.0 s"},
-		{99.94, "s", "99.9 s"},
-		{99.96, "s", "100 s"},
-		{999.4, "s", "999 s"},
-		{999.5, "s", "1.00 ks"},
-		{999.4999, "s", "999 s"},
-		{999499, "s", "999 ks"},
-		{999500, "s", "1.00 Ms"},
-		{0.9995, "s", "1.00 s"},
-		{0.99949, "s", "999 ms"},
-		{0.001, "s", "1.00 ms"},
-		{1.234e-3, "s", "1.23 ms"},
-		{43.1e-6, "J", "43.1 uJ"},
-		{976e3, "/s", "976 k/s"},
-		{0.2974, "/s", "0.297 /s"},
-		{1.25e-5, "/s", "1.25e-05 /s"},
-		{0.297, "B/s", "297 mB/s"},
-		{1.5e-9, "s", "1.50 ns"},
-		{2e-12, "J", "2.00 pJ"},
-		{5e-13, "J", "0.5 pJ"},
-		{1e-15, "J", "0.001 pJ"},
-		{92e12, "OP/s", "92.0 TOP/s"},
-		{1e18, "s", "1.00 Es"},
-		{9.99e20, "s", "999 Es"},
-		{1e22, "s", "1e+04 Es"},
-		{-1500, "W", "-1.50 kW"},
-		{-0.9995, "s", "-1.00 s"},
-		{NAN, "s", "-"},
-		{INFINITY, "s", "-"},
-		{-INFINITY, "s", "-"},
-		{40394, "", "40.4 k"},
-		{12, "", "12.0"},
-		{0, "", "0"},
-	};
 	char buf[64];
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		cr_assert_str_eq(npl_si_text(cases[i].value, cases[i].unit, buf, sizeof buf), cases[i].text, "%g: %s",
-				 cases[i].value, buf);
+	for (size_t i = 0; i < sizeof si_texts / sizeof *si_texts; i++)
+		cr_assert_str_eq(npl_si_text(si_texts[i].value, si_texts[i].unit, buf, sizeof buf), si_texts[i].text,
+				 "%g: %s", si_texts[i].value, buf);
 	/* any number reads back within half a unit of its third digit */
 	static const char prefixes[] = "pnum kMGTPE";
 	uint64_t rng = SEED;

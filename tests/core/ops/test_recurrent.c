@@ -406,8 +406,13 @@ Test(ops_recurrent, wrong_nodes_are_refused)
 		cr_assert_eq(rc, NPL_EINPUT, "case %zu was to say: %s", i, cases[i].expected);
 		cr_assert(strstr(err.msg, cases[i].expected), "'%s', expected '%s'", err.msg, cases[i].expected);
 	}
+}
+
+/* A sample has 4 steps. A length that is not among 0 to 4 is refused when the values are there. */
+Test(ops_recurrent, lengths_beyond_the_steps_are_refused)
+{
 	float ones[5] = {1, 1, 1, 1, 1};
-	for (int32_t length = -1; length <= 5; length++) { /* of 4 steps */
+	for (int32_t length = -1; length <= 5; length++) {
 		struct npl_tensor t[] = {{.dtype = NPL_F32, .shape = npl_shape_of(3, 4, 1, 1), .data = ones},
 					 {.dtype = NPL_F32, .shape = npl_shape_of(3, 1, 1, 1), .data = ones},
 					 {.dtype = NPL_I32, .shape = npl_shape_of(1, 1), .data = &length}};

@@ -261,52 +261,56 @@ Test(diannao_lrn, sums_that_calibration_did_not_see)
 	}
 }
 
+/* Parameters of LRN, the exponent of the input's scale, the bits of sums, and why it is refused. */
+static const struct {
+	float alpha, beta, bias;
+	int64_t size;
+	int exponent;
+	int sum_bits;
+	const char *reason; /* NULL: taken */
+} lrn_cases[] = {
+	{1e-4f, 0.75f, 1, 5, 0, 32, NULL},
+	{1e-4f, 0.75f, 2, 5, 0, 32, NULL},
+	{1e-4f, 0.75f, 1, 5, 15, 32, NULL}, /* t up to 106 */
+	{1e-4f, 0.75f, 1, 5, 20, 32, "miss t to the power of -0.75, t from 1 to 3.36e+03"},
+	{1e-4f, 0.75f, 1, 5, -100, 32, NULL}, /* squares that do not count beside the bias */
+	{0, 0.75f, 1, 5, 0, 32, NULL},
+	{1e-4f, 0, 1, 5, 0, 32, NULL},
+	{1, 0.75f, 1, 5, 0, 32, NULL},
+	{1e-4f, 0.75f, 1, INT32_MAX, 0, 32, NULL},
+	{1, 0.75f, 0.25f, 5, 0, 32, NULL},
+	{1e-4f, 0.75f, 1e-3f, 5, 0, 32, NULL},
+	{1e-4f, 0.75f, 1e6f, 5, 0, 32, NULL},
+	{1, 0.75f, 1e-3f, 5, 0, 32, "miss t to the power of -0.75, t from 0.001 to 32"},
+	{1, 3, 0.6f, 5, 0, 32, "miss t to the power of -3"},
+	{1e-4f, -0.5f, 1, 5, 0, 32, "a power that falls"},
+	{-1e-4f, 0.5f, 1, 5, 0, 32, "a power that falls"},
+	{1e-4f, NAN, 1, 5, 0, 32, "a power that falls"},
+	{INFINITY, 1, 1, 5, 0, 32, "a power that falls"},
+	{1e-4f, 0.75f, 0, 5, 0, 32, "0 to the power of -0.75 is no finite"},
+	{1e-4f, 0.75f, -1, 5, 0, 32, "no finite"},
+	{1e-4f, 0.75f, NAN, 5, 0, 32, "no finite"},
+	{1e-4f, 0.75f, INFINITY, 5, 0, 32, "no finite"},
+	{1e-4f, 200, 1e-3f, 5, 0, 32, "no finite"},
+	{1e-4f, 0.75f, 1, 5, 0, 16, NULL},
+};
+
 Test(diannao_lrn, factors_that_segments_miss_are_refused)
 {
-	static const struct {
-		float alpha, beta, bias;
-		int64_t size;
-		int exponent;
-		int sum_bits;
-		const char *reason; /* NULL: taken */
-	} cases[] = {
-		{1e-4f, 0.75f, 1, 5, 0, 32, NULL},
-		{1e-4f, 0.75f, 2, 5, 0, 32, NULL},
-		{1e-4f, 0.75f, 1, 5, 15, 32, NULL}, /* t up to 106 */
-		{1e-4f, 0.75f, 1, 5, 20, 32, "miss t to the power of -0.75, t from 1 to 3.36e+03"},
-		{1e-4f, 0.75f, 1, 5, -100, 32, NULL}, /* squares that do not count beside the bias */
-		{0, 0.75f, 1, 5, 0, 32, NULL},
-		{1e-4f, 0, 1, 5, 0, 32, NULL},
-		{1, 0.75f, 1, 5, 0, 32, NULL},
-		{1e-4f, 0.75f, 1, INT32_MAX, 0, 32, NULL},
-		{1, 0.75f, 0.25f, 5, 0, 32, NULL},
-		{1e-4f, 0.75f, 1e-3f, 5, 0, 32, NULL},
-		{1e-4f, 0.75f, 1e6f, 5, 0, 32, NULL},
-		{1, 0.75f, 1e-3f, 5, 0, 32, "miss t to the power of -0.75, t from 0.001 to 32"},
-		{1, 3, 0.6f, 5, 0, 32, "miss t to the power of -3"},
-		{1e-4f, -0.5f, 1, 5, 0, 32, "a power that falls"},
-		{-1e-4f, 0.5f, 1, 5, 0, 32, "a power that falls"},
-		{1e-4f, NAN, 1, 5, 0, 32, "a power that falls"},
-		{INFINITY, 1, 1, 5, 0, 32, "a power that falls"},
-		{1e-4f, 0.75f, 0, 5, 0, 32, "0 to the power of -0.75 is no finite"},
-		{1e-4f, 0.75f, -1, 5, 0, 32, "no finite"},
-		{1e-4f, 0.75f, NAN, 5, 0, 32, "no finite"},
-		{1e-4f, 0.75f, INFINITY, 5, 0, 32, "no finite"},
-		{1e-4f, 200, 1e-3f, 5, 0, 32, "no finite"},
-		{1e-4f, 0.75f, 1, 5, 0, 16, NULL},
-	};
 	struct dn_config config = dn_default();
-	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+	for (size_t i = 0; i < sizeof lrn_cases / sizeof *lrn_cases; i++) {
 		struct dn_case c;
 		char reason[200] = "";
-		config.sum_bits = cases[i].sum_bits;
+		config.sum_bits = lrn_cases[i].sum_bits;
 		void *state = dn_opened(&config);
-		make_case(&c, NULL, npl_shape_of(4, 1, 20, 3, 3), cases[i].exponent);
-		c.attrs.lrn = (struct npl_lrn_attrs){
-			.alpha = cases[i].alpha, .beta = cases[i].beta, .bias = cases[i].bias, .size = cases[i].size};
+		make_case(&c, NULL, npl_shape_of(4, 1, 20, 3, 3), lrn_cases[i].exponent);
+		c.attrs.lrn = (struct npl_lrn_attrs){.alpha = lrn_cases[i].alpha,
+						     .beta = lrn_cases[i].beta,
+						     .bias = lrn_cases[i].bias,
+						     .size = lrn_cases[i].size};
 		bool supported = npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason);
-		cr_expect_eq(supported, !cases[i].reason, "case %zu: %s", i, reason);
-		cr_expect(!cases[i].reason || strstr(reason, cases[i].reason), "case %zu: '%s'", i, reason);
+		cr_expect_eq(supported, !lrn_cases[i].reason, "case %zu: %s", i, reason);
+		cr_expect(!lrn_cases[i].reason || strstr(reason, lrn_cases[i].reason), "case %zu: '%s'", i, reason);
 		npl_driver_diannao.close(state);
 	}
 	config.sum_bits = 32;
