@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a session promises of number formats: a one-dimensional convolution runs on every machine, as the
- * two-dimensional one it is; an infinity saturates, what is no number is refused by name; each row tells what its
- * output's integers stand for; and a layer whose Relu is the network's last pays for taking the result out. */
+ * What a session promises of number formats:
+ *
+ * A one-dimensional convolution has the values and cycles of the two-dimensional one over images of height 1.
+ * The row of a layer on a machine has the type, scale and zero point of its output.
+ * The row before a fused Relu at the network's end has the conversion and the transfer of the output.
+ * An infinity in an input becomes the greatest value of the format.
+ * A weight that is NaN or infinite leaves its layer to the host, and a value that is NaN is refused. Both are named.
+ * Q6.10 has one scale for all tensors, or one for each. */
 #include "frontend/quantise/quantise.h"
 #include "npulab/compare.h"
 #include "tests/kit/session_net.h"
 
-struct conv1 { /* a one-dimensional convolution */
+/* A one-dimensional convolution. */
+struct conv1 {
 	int64_t samples, channels, length, filters, kernel, groups, stride, dilation, pad[2];
 	bool bias, relu;
 };
@@ -33,12 +39,12 @@ static int64_t output_length(const struct conv1 *c)
 	return (c->length + c->pad[0] + c->pad[1] - (c->kernel - 1) * c->dilation - 1) / c->stride + 1;
 }
 
-/* The convolution as it is, or as one over pictures of height 1; the same seed gives the same values. */
-static struct net make_conv1(const struct conv1 *c, uint64_t seed, bool flat)
+/* A network of the convolution over lines, or over images of height 1. The same seed gives both the same values. */
+static struct net make_conv1(const struct conv1 *c, uint64_t seed, bool images)
 {
 	struct onnx_writer g = {0}, a = {0};
 	uint64_t rng = seed;
-	if (flat) {
+	if (images) {
 		onnx_put_input(&g, "x", ONNX_FLOAT, 4, (int64_t[]){c->samples, c->channels, 1, c->length});
 		put_weights(&g, &rng, "w", 4, (int64_t[]){c->filters, c->channels / c->groups, 1, c->kernel});
 		onnx_put_attr_ints(&a, "strides", 2, (int64_t[]){1, c->stride});
@@ -61,13 +67,13 @@ static struct net make_conv1(const struct conv1 *c, uint64_t seed, bool flat)
 	return make_net(&g, &rng);
 }
 
-/* Runs the one-dimensional convolution, and compares it with the float reference and with the same convolution over
- * pictures. */
-static void check_conv1(const struct conv1 *c, struct net *line, struct net *picture, const char *name, double least_db,
+/* Runs the convolution over lines and over images of height 1. Both give the same bytes, cycles and counters, close to
+ * those of the float reference. */
+static void check_conv1(const struct conv1 *c, struct net *line, struct net *image, const char *name, double least_db,
 			const char *subject)
 {
 	struct npl_device *device = open_device(name);
-	struct outcome a = run_net(line, &device, 1, NULL, false), b = run_net(picture, &device, 1, NULL, false);
+	struct outcome a = run_net(line, &device, 1, NULL, false), b = run_net(image, &device, 1, NULL, false);
 	const struct npl_layer_run *row = &a.run.layer[0], *other = &b.run.layer[0];
 	struct npl_accuracy accuracy;
 	cr_assert_str_eq(row->ran_on, name, "%s: ran on %s, as %s", subject, row->ran_on, row->note);
@@ -82,19 +88,27 @@ static void check_conv1(const struct conv1 *c, struct net *line, struct net *pic
 	cr_assert(npl_shape_equal(&a.out[0].shape, &shape), "%s: another shape", subject);
 	cr_assert(npl_tensor_bytes(&a.out[0]) == npl_tensor_bytes(&b.out[0]) &&
 			  !memcmp(a.out[0].data, b.out[0].data, npl_tensor_bytes(&a.out[0])),
-		  "%s: not what the convolution over pictures of height 1 gives", subject);
+		  "%s: not what the convolution over images of height 1 gives", subject);
 	cr_assert(row->result.cycles == other->result.cycles &&
 			  !memcmp(row->result.counter, other->result.counter, sizeof row->result.counter),
-		  "%s: %d cycles, as a picture %d", subject, (int)row->result.cycles, (int)other->result.cycles);
+		  "%s: %d cycles, over images %d", subject, (int)row->result.cycles, (int)other->result.cycles);
 	if (c->relu)
 		cr_assert_eq(a.run.layer[1].role, b.run.layer[1].role);
 	check_totals(&a.run, subject);
 	free_outcome(line, &a);
-	free_outcome(picture, &b);
+	free_outcome(image, &b);
 	npl_device_close(device);
 }
 
-Test(session_formats, one_dimensional_convolutions)
+static void describe_conv1(const struct conv1 *c, const char *device, int i, char *text, size_t n)
+{
+	snprintf(text, n,
+		 "%s, convolution %d: %dx%dx%d, %d filters of %d, groups %d, stride %d, dilation %d, pads %d %d",
+		 device, i, (int)c->samples, (int)c->channels, (int)c->length, (int)c->filters, (int)c->kernel,
+		 (int)c->groups, (int)c->stride, (int)c->dilation, (int)c->pad[0], (int)c->pad[1]);
+}
+
+Test(session_formats, one_dimensional_convolutions_run_as_over_images_of_height_1)
 {
 	static const struct {
 		const char *name;
@@ -104,19 +118,14 @@ Test(session_formats, one_dimensional_convolutions)
 	for (int i = 0; i < 40; i++) {
 		struct conv1 c = draw_conv1(&rng);
 		uint64_t seed = test_rng(&rng) | 1;
-		struct net line = make_conv1(&c, seed, false), picture = make_conv1(&c, seed, true);
+		struct net line = make_conv1(&c, seed, false), image = make_conv1(&c, seed, true);
 		for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
 			char subject[200];
-			snprintf(subject, sizeof subject,
-				 "%s, convolution %d: %dx%dx%d, %d filters of %d, groups %d, stride "
-				 "%d, dilation %d, pads %d %d",
-				 devices[d].name, i, (int)c.samples, (int)c.channels, (int)c.length, (int)c.filters,
-				 (int)c.kernel, (int)c.groups, (int)c.stride, (int)c.dilation, (int)c.pad[0],
-				 (int)c.pad[1]);
-			check_conv1(&c, &line, &picture, devices[d].name, devices[d].least_db, subject);
+			describe_conv1(&c, devices[d].name, i, subject, sizeof subject);
+			check_conv1(&c, &line, &image, devices[d].name, devices[d].least_db, subject);
 		}
 		free_net(&line);
-		free_net(&picture);
+		free_net(&image);
 	}
 }
 
@@ -129,7 +138,7 @@ static int find_value(const struct npl_graph *graph, const char *name)
 	return -1;
 }
 
-/* x (4,24) -> Gemm -> Relu -> y, or x (2,3,9,9) -> Conv -> Relu -> y. */
+/* x (2,3,9,9) -> Conv -> Relu -> y, or x (4,24) -> Gemm -> Relu -> y. */
 static struct net make_product(uint64_t *rng, bool is_conv)
 {
 	struct onnx_writer g = {0};
@@ -142,45 +151,48 @@ static struct net make_product(uint64_t *rng, bool is_conv)
 	return make_net(&g, rng);
 }
 
-/* The row of a fused Relu is empty; what comes after it, if it is the last, is the row's that ran. */
-Test(session_formats, final_fused_relu)
+/* The row of the Relu is empty. The row before it has the conversion and the transfer of the input and of the output. */
+static void check_final_relu(struct net *net, const char *name, bool simulated, bool timing_only)
 {
-	static const char *const names[] = {"tpu_v1", "diannao", "cpu", "reference"};
-	for (int i = 0; i < 16; i++)
-		for (int timing_only = 0; timing_only < 2; timing_only++) {
-			uint64_t rng = (uint64_t)i + 1;
+	struct npl_device *device = open_device(name);
+	struct outcome o = run_net(net, &device, 1, NULL, timing_only);
+	const struct npl_layer_run *row = &o.run.layer[0], *relu = &o.run.layer[1];
+	cr_assert(row->role == NPL_RAN && relu->role == NPL_FUSED, "%s", name);
+	cr_assert(npl_row_seconds(relu) == 0 && relu->transfers == 0 && relu->link_bytes == 0 &&
+			  relu->result.n_energy == 0,
+		  "%s: the Relu has %g s and %d transfers", name, npl_row_seconds(relu), relu->transfers);
+	if (simulated) {
+		uint64_t width = npl_dtype_size(row->output_dtype);
+		uint64_t values = (uint64_t)(npl_tensor_count(&net->in[0]) + npl_tensor_count(&net->reference[0]));
+		cr_assert(row->transfers == 2 && row->link_bytes == width * values, "%s: %d transfers", name,
+			  row->transfers);
+	}
+	cr_assert(row->host_seconds == o.run.host_seconds && row->link_seconds == o.run.link_seconds &&
+		  simulated == (row->host_seconds > 0));
+	check_totals(&o.run, name);
+	free_outcome(net, &o);
+	npl_device_close(device);
+}
+
+Test(session_formats, the_row_before_a_final_fused_relu_has_the_outputs_transfer)
+{
+	static const struct {
+		const char *name;
+		bool simulated;
+	} devices[] = {{"tpu_v1", true}, {"diannao", true}, {"cpu", false}, {"reference", false}};
+	for (int d = 0; d < 4; d++)
+		for (int i = 0; i < 4; i++) {
+			uint64_t rng = (uint64_t)(4 * d + i) + 1;
 			struct net net = make_product(&rng, i & 1);
-			bool simulated = i / 4 < 2;
-			struct npl_device *device = open_device(names[i / 4]);
-			if (timing_only && !simulated) {
-				npl_device_close(device);
-				free_net(&net);
-				continue;
-			}
-			struct outcome o = run_net(&net, &device, 1, NULL, timing_only);
-			const struct npl_layer_run *row = &o.run.layer[0], *relu = &o.run.layer[1];
-			cr_assert(row->role == NPL_RAN && relu->role == NPL_FUSED, "%s", names[i / 4]);
-			cr_assert(npl_row_seconds(relu) == 0 && relu->transfers == 0 && relu->link_bytes == 0 &&
-					  relu->result.n_energy == 0,
-				  "%s: the Relu has %g s and %d transfers", names[i / 4], npl_row_seconds(relu),
-				  relu->transfers);
-			if (simulated) {
-				uint64_t width = npl_dtype_size(row->output_dtype);
-				uint64_t values = (uint64_t)(npl_tensor_count(&net.in[0]) +
-							     npl_tensor_count(&net.reference[0]));
-				cr_assert(row->transfers == 2 && row->link_bytes == width * values, "%s: %d transfers",
-					  names[i / 4], row->transfers);
-			}
-			cr_assert(row->host_seconds == o.run.host_seconds && row->link_seconds == o.run.link_seconds &&
-				  simulated == (row->host_seconds > 0));
-			check_totals(&o.run, names[i / 4]);
-			free_outcome(&net, &o);
-			npl_device_close(device);
+			check_final_relu(&net, devices[d].name, devices[d].simulated, false);
+			if (devices[d].simulated)
+				check_final_relu(&net, devices[d].name, true, true);
 			free_net(&net);
 		}
 }
 
-/* u8 covers the calibrated range; 16-bit steps are the least power of two that keeps it below 16. */
+/* uint8 covers the range of the values and 0. In 16 bits a step is a power of two, and the range has from 8192 to 16384
+ * of these steps, which is half of what the format holds. */
 static void check_quant(const struct npl_layer_run *row, struct npl_range range, const char *subject)
 {
 	double low = fmin(range.low, 0), high = fmax(range.high, 0), scale = (double)row->output_quant.scale;
@@ -199,73 +211,84 @@ static void check_quant(const struct npl_layer_run *row, struct npl_range range,
 		  steps, scale);
 }
 
-/* Rows on a machine tell type, scale and zero point of what they made; rows on the host made floats, and those that it
- * ended. */
-Test(session_formats, rows_tell_what_their_integers_stand_for)
+/* The row of a layer that ran on the machine has the format of its output. The row of a layer on the host has float32, as
+ * has a layer of which the host did a part. Returns how many layers ran on the machine alone. */
+static int check_formats(const struct net *net, const struct npl_run *run, const char *label)
+{
+	/* The value with the range of each layer's output. A pool has its input's, and a product that of its Relu. */
+	static const char *const ranges[SEQUENCE] = {[C1] = "b", [P1] = "c", [FC] = "f"};
+	int on_machine = 0;
+	for (int i = 0; i < SEQUENCE; i++) {
+		const struct npl_layer_run *row = &run->layer[i];
+		char subject[80];
+		snprintf(subject, sizeof subject, "%s, layer %d", label, i);
+		if (row->role != NPL_RAN)
+			continue;
+		if (!strcmp(row->ran_on, "host") || row->host_part) {
+			cr_assert(row->output_dtype == NPL_F32 && row->output_quant.scale == 0, "%s", subject);
+			continue;
+		}
+		cr_assert(ranges[i], "%s: not expected there", subject);
+		check_quant(row, net->range[find_value(net->graph, ranges[i])], subject);
+		on_machine++;
+	}
+	return on_machine;
+}
+
+Test(session_formats, rows_have_the_format_of_their_output)
 {
 	static const char *const names[] = {"tpu_v1", "diannao"};
-	/* per node: the value whose range holds; a pool keeps its input's, a product's is after its Relu */
-	static const char *const ranges[SEQUENCE] = {[C1] = "b", [P1] = "c", [FC] = "f"};
 	for (uint64_t seed = 1; seed <= 10; seed++)
 		for (int d = 0; d < 2; d++) {
 			uint64_t rng = seed;
 			struct net net = make_layer_group(&rng);
 			struct npl_device *device = open_device(names[d]);
 			struct outcome o = run_net(&net, &device, 1, NULL, false);
-			int machine = 0;
-			for (int i = 0; i < SEQUENCE; i++) {
-				const struct npl_layer_run *row = &o.run.layer[i];
-				char subject[80];
-				snprintf(subject, sizeof subject, "%s, seed %d, layer %d", names[d], (int)seed, i);
-				if (row->role != NPL_RAN)
-					continue;
-				if (strcmp(row->ran_on, "host") && !row->host_part) {
-					cr_assert(ranges[i], "%s: not expected there", subject);
-					check_quant(row, net.range[find_value(net.graph, ranges[i])], subject);
-					machine++;
-				} else {
-					cr_assert(row->output_dtype == NPL_F32 && row->output_quant.scale == 0, "%s",
-						  subject);
-				}
-			}
-			cr_assert_eq(machine, 3, "%s: %d layers on the machine", names[d], machine);
+			char label[40];
+			snprintf(label, sizeof label, "%s, seed %d", names[d], (int)seed);
+			int on_machine = check_formats(&net, &o.run, label);
+			cr_assert_eq(on_machine, 3, "%s: %d layers on the machine", label, on_machine);
 			free_outcome(&net, &o);
 			npl_device_close(device);
 			free_net(&net);
 		}
 }
 
-/* An infinity is the greatest value that the format has. */
+/* Runs with two infinities in the input and with the ends of the format in their places: the outputs are the same. */
+static void check_infinities(struct net *net, uint64_t *rng, const char *name)
+{
+	struct npl_device *device = open_device(name);
+	enum npl_format format = npl_device_get_info(device)->format;
+	struct npl_quant quant = npl_quant_of_range(format, net->range[find_value(net->graph, "x")]);
+	int least = format == NPL_FORMAT_INT8 ? 0 : -32768, greatest = format == NPL_FORMAT_INT8 ? 255 : 32767;
+	float *x = net->in[0].data;
+	int64_t high = test_range(rng, 0, 40), low = high + test_range(rng, 1, 50);
+	x[high] = (float)(greatest - quant.zero_point) * quant.scale;
+	x[low] = (float)(least - quant.zero_point) * quant.scale;
+	struct outcome ends = run_net(net, &device, 1, NULL, false);
+	x[high] = INFINITY;
+	x[low] = -INFINITY;
+	struct outcome infinite = run_net(net, &device, 1, NULL, false);
+	check_same_outputs(net, ends.out, infinite.out, name);
+	for (int64_t k = 0; k < npl_tensor_count(&infinite.out[0]); k++)
+		cr_assert(isfinite(((float *)infinite.out[0].data)[k]));
+	free_outcome(net, &ends);
+	free_outcome(net, &infinite);
+	npl_device_close(device);
+}
+
 Test(session_formats, an_infinity_becomes_the_greatest_value)
 {
 	static const char *const names[] = {"tpu_v1", "diannao"};
 	for (int i = 0; i < 20; i++) {
 		uint64_t rng = (uint64_t)i + 1;
 		struct net net = make_product(&rng, i & 1);
-		struct npl_device *device = open_device(names[i / 2 % 2]);
-		enum npl_format format = npl_device_get_info(device)->format;
-		struct npl_quant quant = npl_quant_of_range(format, net.range[find_value(net.graph, "x")]);
-		int minimum = format == NPL_FORMAT_INT8 ? 0 : -32768, maximum = format == NPL_FORMAT_INT8 ? 255 : 32767;
-		float *x = net.in[0].data, *at[2];
-		at[0] = x + test_range(&rng, 0, 40);
-		at[1] = at[0] + test_range(&rng, 1, 50);
-		*at[0] = (float)(maximum - quant.zero_point) * quant.scale;
-		*at[1] = (float)(minimum - quant.zero_point) * quant.scale;
-		struct outcome end = run_net(&net, &device, 1, NULL, false);
-		*at[0] = INFINITY;
-		*at[1] = -INFINITY;
-		struct outcome o = run_net(&net, &device, 1, NULL, false);
-		check_same_outputs(&net, end.out, o.out, names[i / 2 % 2]);
-		for (int64_t k = 0; k < npl_tensor_count(&o.out[0]); k++)
-			cr_assert(isfinite(((float *)o.out[0].data)[k]));
-		free_outcome(&net, &end);
-		free_outcome(&net, &o);
-		npl_device_close(device);
+		check_infinities(&net, &rng, names[i / 2 % 2]);
 		free_net(&net);
 	}
 }
 
-/* x (2,6) -> op with weights of which one is bad -> y; the bias too where the operator has one. */
+/* x (2,6) -> op -> y, where op has weights and, if it is no MatMul, a bias. One element of the named constant is bad. */
 static struct net make_bad(const char *op, const char *constant, float bad)
 {
 	struct onnx_writer g = {0};
@@ -284,79 +307,108 @@ static struct net make_bad(const char *op, const char *constant, float bad)
 	return make_net(&g, &rng);
 }
 
-/* Weights and biases that are no finite numbers: the machine leaves the layer to its host and says which; the result is
- * the float reference's. */
-Test(session_formats, weights_that_are_no_numbers)
+/* One element of the constant is bad. A machine leaves the layer to the host, and the note says which constant and why.
+ * Every other device runs it. */
+static void check_bad_constant(struct net *net, const char *name, const char *format, const char *constant,
+			       const char *bad)
 {
-	static const char *const ops[] = {"Gemm", "Conv", "MatMul"}, *const where[] = {"the_weight", "the_bias"};
-	static const char *const names[] = {"tpu_v1", "diannao", "reference", "cpu"};
-	static const float bad[] = {NAN, INFINITY, -INFINITY};
-	for (int i = 0; i < 3 * 2 * 3; i++) {
-		const char *op = ops[i % 3], *which = where[i / 3 % 2];
-		if (!strcmp(op, "MatMul") && !strcmp(which, "the_bias"))
-			continue;
-		struct net net = make_bad(op, which, bad[i / 6]);
-		for (int d = 0; d < 4; d++) {
-			struct npl_device *device = open_device(names[d]);
-			struct outcome o = run_net(&net, &device, 1, NULL, false);
-			const struct npl_layer_run *row = row_of(&net, &o, "bad");
-			cr_assert_str_eq(row->ran_on, d < 2 ? "host" : names[d]);
-			if (d < 2) {
-				cr_assert(strstr(row->note, which) && strstr(row->note, d ? "Q6.10" : "int8") &&
-						  strstr(row->note, strcmp(which, "the_bias") ? "weight" : "bias") &&
-						  strstr(row->note, i < 6 ? "a NaN" : "an infinity"),
-					  "%s", row->note);
-				check_same_outputs(&net, net.reference, o.out, row->note);
-			}
-			struct outcome timed = run_net(&net, &device, 1, NULL, d < 2);
-			cr_assert_str_eq(row_of(&net, &timed, "bad")->ran_on, row->ran_on);
-			free_outcome(&net, &timed);
-			free_outcome(&net, &o);
-			npl_device_close(device);
+	struct npl_device *device = open_device(name);
+	const bool refuses = format != NULL;
+	struct outcome o = run_net(net, &device, 1, NULL, false);
+	const struct npl_layer_run *row = row_of(net, &o, "bad");
+	cr_assert_str_eq(row->ran_on, refuses ? "host" : name);
+	if (refuses) {
+		cr_assert(strstr(row->note, constant) && strstr(row->note, format) && strstr(row->note, bad) &&
+				  strstr(row->note, strcmp(constant, "the_bias") ? "weight" : "bias"),
+			  "%s", row->note);
+		check_same_outputs(net, net->reference, o.out, row->note);
+	}
+	struct outcome timed = run_net(net, &device, 1, NULL, refuses);
+	cr_assert_str_eq(row_of(net, &timed, "bad")->ran_on, row->ran_on);
+	free_outcome(net, &timed);
+	free_outcome(net, &o);
+	npl_device_close(device);
+}
+
+Test(session_formats, a_layer_with_a_weight_that_is_not_finite_stays_on_the_host)
+{
+	static const struct {
+		const char *op, *constant;
+	} layers[] = {{"Gemm", "the_weight"},
+		      {"Gemm", "the_bias"},
+		      {"Conv", "the_weight"},
+		      {"Conv", "the_bias"},
+		      {"MatMul", "the_weight"}};
+	static const struct {
+		float value;
+		const char *said;
+	} bad[] = {{NAN, "a NaN"}, {INFINITY, "an infinity"}, {-INFINITY, "an infinity"}};
+	for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+		for (size_t k = 0; k < sizeof bad / sizeof *bad; k++) {
+			const char *constant = layers[i].constant, *said = bad[k].said;
+			struct net net = make_bad(layers[i].op, constant, bad[k].value);
+			check_bad_constant(&net, "tpu_v1", "int8", constant, said);
+			check_bad_constant(&net, "diannao", "Q6.10", constant, said);
+			check_bad_constant(&net, "reference", NULL, constant, said);
+			check_bad_constant(&net, "cpu", NULL, constant, said);
+			free_net(&net);
 		}
+}
+
+/* x -> Softmax -> odds, and MatMul with x or odds -> y. The Softmax makes a NaN of an infinity. */
+static struct net make_nan(bool in_input)
+{
+	struct onnx_writer g = {0};
+	uint64_t rng = 9;
+	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){2, 6});
+	put_weights(&g, &rng, "w", 2, (int64_t[]){6, 4});
+	onnx_put_node(&g, "Softmax", "sm", "x", "odds", NULL);
+	onnx_put_node(&g, "MatMul", "fc", in_input ? "x w" : "odds w", "y", NULL);
+	onnx_put_output(&g, "y");
+	struct net net = make_net(&g, &rng);
+	((float *)net.in[0].data)[7] = in_input ? NAN : INFINITY;
+	return net;
+}
+
+/* A machine refuses the run and names the value; the reference gives the NaN as the result. */
+static void check_nan(struct net *net, const char *name, bool refuses, const char *said)
+{
+	struct npl_device *device = open_device(name);
+	struct npl_session_options options = {.n_devices = 1, .device = &device, .ranges = net->range};
+	struct npl_session *session;
+	struct npl_tensor out[1] = {{0}};
+	struct npl_run run;
+	struct npl_err err;
+	cr_assert_eq(npl_session_open(net->graph, &options, &session, &err), 0, "%s", err.msg);
+	int rc = npl_session_run(session, net->in, out, &run, &err);
+	cr_assert_eq(rc, refuses ? NPL_EINPUT : 0, "%s: %d", name, rc);
+	if (refuses) {
+		cr_assert(strstr(err.msg, said), "%s", err.msg);
+		cr_assert(!out[0].data && !run.layer, "a run that failed left something");
+	} else {
+		cr_assert(isnan(((float *)out[0].data)[4]) && isfinite(((float *)out[0].data)[3]));
+		npl_tensor_free(&out[0]);
+		npl_run_free(&run);
+	}
+	npl_session_close(session);
+	npl_device_close(device);
+}
+
+Test(session_formats, a_nan_among_a_machines_inputs_is_refused_by_name)
+{
+	for (int in_input = 0; in_input < 2; in_input++) {
+		const char *said = in_input ? "'x' holds a NaN" : "'odds' holds a NaN";
+		struct net net = make_nan(in_input);
+		check_nan(&net, "tpu_v1", true, said);
+		check_nan(&net, "diannao", true, said);
+		check_nan(&net, "reference", false, said);
 		free_net(&net);
 	}
 }
 
-/* A NaN that the host makes on the way is refused where a machine would have to hold it, by the value's name. */
-Test(session_formats, values_that_are_no_numbers)
-{
-	static const char *const names[] = {"tpu_v1", "diannao", "reference"};
-	for (int i = 0; i < 6; i++) {
-		struct onnx_writer g = {0};
-		uint64_t rng = 9;
-		bool in_input = i >= 3;
-		onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){2, 6});
-		put_weights(&g, &rng, "w", 2, (int64_t[]){6, 4});
-		onnx_put_node(&g, "Softmax", "sm", "x", "odds", NULL); /* of an infinity: infinity over infinity */
-		onnx_put_node(&g, "MatMul", "fc", in_input ? "x w" : "odds w", "y", NULL);
-		onnx_put_output(&g, "y");
-		struct net net = make_net(&g, &rng);
-		struct npl_device *device = open_device(names[i % 3]);
-		struct npl_session_options options = {.n_devices = 1, .device = &device, .ranges = net.range};
-		struct npl_session *session;
-		struct npl_tensor out[1] = {{0}};
-		struct npl_run run;
-		struct npl_err err;
-		((float *)net.in[0].data)[7] = in_input ? NAN : INFINITY;
-		cr_assert_eq(npl_session_open(net.graph, &options, &session, &err), 0, "%s", err.msg);
-		int rc = npl_session_run(session, net.in, out, &run, &err);
-		cr_assert_eq(rc, i % 3 < 2 ? NPL_EINPUT : 0, "%s: %d", names[i % 3], rc);
-		if (rc) {
-			cr_assert(strstr(err.msg, in_input ? "'x' holds a NaN" : "'odds' holds a NaN"), "%s", err.msg);
-			cr_assert(!out[0].data && !run.layer, "a run that failed left something");
-		} else {
-			cr_assert(isnan(((float *)out[0].data)[4]) && isfinite(((float *)out[0].data)[3]));
-			npl_tensor_free(&out[0]);
-			npl_run_free(&run);
-		}
-		npl_session_close(session);
-		npl_device_close(device);
-		free_net(&net);
-	}
-}
-
-/* A row of outputs that holds a NaN has no greatest: neither agreement nor accuracy is known. */
+/* A row of outputs with a NaN has no greatest element. So top-1 agreement is not known where either row has a NaN, and
+ * top-1 accuracy where the actual row has one. Bit 0 of i puts a NaN into an expected row, and bit 1 into an actual one.
+ * Neither takes the place of a greatest element. */
 Test(session_formats, a_nan_has_no_top1)
 {
 	for (int i = 0; i < 4; i++) {
@@ -366,7 +418,7 @@ Test(session_formats, a_nan_has_no_top1)
 				  labels = {.dtype = NPL_I64, .shape = npl_shape_of(1, 2), .data = classes};
 		struct npl_accuracy accuracy;
 		out.data = actual;
-		expected[0] = i & 1 ? NAN : 1; /* not the greatest, in either place */
+		expected[0] = i & 1 ? NAN : 1;
 		actual[5] = i & 2 ? NAN : 4;
 		npl_accuracy_of(&ref, &out, 1, 2, &labels, &accuracy);
 		cr_assert(i ? isnan(accuracy.top1_agreement) : accuracy.top1_agreement == 0.5, "case %d: %g", i,
@@ -380,7 +432,7 @@ Test(session_formats, a_nan_has_no_top1)
 	}
 }
 
-/* How many of the values lie outside -most - 1 to most at this scale. */
+/* How many of the values are outside -limit - 1 to limit, in units of the scale. */
 static uint64_t count_outside(const float *values, int64_t n, double scale, double limit)
 {
 	uint64_t outside = 0;
@@ -389,9 +441,9 @@ static uint64_t count_outside(const float *values, int64_t n, double scale, doub
 	return outside;
 }
 
-/* Q6.10 with and without a power of two of each tensor: with it what was seen fits; without every scale is 2^-10 and
- * inputs, weights and biases that lie outside are counted, in each batch, as are the results. */
-Test(session, q16_plain_or_scaled)
+/* With a scale for each tensor no value is outside. With the scale 2^-10 for all, the inputs, weights and biases that are
+ * outside are counted in each batch, and so are the results. */
+Test(session_formats, q16_counts_values_outside_where_all_have_one_scale)
 {
 	enum { K = 20, N = 12, ROWS = 8 };
 	static const int64_t wide[] = {K, N}, tall[] = {N, 5};
@@ -399,9 +451,9 @@ Test(session, q16_plain_or_scaled)
 	struct onnx_writer g = {0};
 	float *w = random_floats(&rng, (int64_t)K * N), *b = random_floats(&rng, N);
 	for (int i = 0; i < K * N; i++)
-		w[i] *= 40; /* some above 32 */
+		w[i] *= 40; /* some are above 32 */
 	for (int i = 0; i < N; i++)
-		b[i] *= 4000; /* some above 2^31 2^-20 */
+		b[i] *= 4000; /* some are above 2^31 x 2^-20 */
 	onnx_put_input(&g, "x", ONNX_FLOAT, 2, (int64_t[]){ROWS, K});
 	onnx_put_floats(&g, "w", 2, wide, w);
 	onnx_put_floats(&g, "b", 1, (int64_t[]){N}, b);
