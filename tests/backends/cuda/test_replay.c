@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layer groups whose runs are launched as one CUDA graph (replay.h), on the fake CUDA: values, times and saturations
- * are those of layers that are launched one by one, also when inputs or the memory's place change, and when a library
- * cannot be captured. */
+ * Layer groups that are launched as one CUDA graph (replay.h), on the fake CUDA. The first run of a group launches its
+ * layers one by one, the second captures them in a graph and launches it, and later runs launch the same graph. Values,
+ * times and saturations of all runs are those of layers that are launched one by one. So they are with other inputs,
+ * after the memory of values has moved, and where a library cannot be captured. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +15,7 @@ TestSuite(cuda_replay, .init = cuda_fake_open);
 static const char *const precisions[] = {"precision=f32", "precision=tf32", "precision=f16", "precision=bf16",
 					 "precision=int8"};
 
-/* Convolutions, products, kernels and saturated values; `width` makes its values small or large. */
+/* A network with convolutions, a product and npulab's own kernels. Its images are width x width. */
 static struct net convolutions(uint64_t *rng, int64_t width)
 {
 	struct onnx_writer g = {0};
@@ -32,13 +33,14 @@ static struct net convolutions(uint64_t *rng, int64_t width)
 	onnx_put_node(&g, "Gemm", "fc", "e w3 b3", "y", NULL);
 	onnx_put_output(&g, "y");
 	struct net net = make_net(&g, rng);
-	for (int v = 0; v < net.graph->n_values; v++) { /* some values saturate */
+	for (int v = 0; v < net.graph->n_values; v++) { /* half the range, so that some values saturate */
 		net.range[v].low /= 2;
 		net.range[v].high /= 2;
 	}
 	return net;
 }
 
+/* A run, and the work that the fake GPU counted for it. */
 struct replayed {
 	struct npl_tensor out[MOST];
 	struct npl_run run;
@@ -51,7 +53,7 @@ static struct npl_session *open_session(const struct net *net, struct npl_device
 	struct npl_err err = {0};
 	const struct npl_session_options options = {.n_devices = 1, .device = device, .ranges = net->range};
 	cr_assert_eq(npl_session_open(net->graph, &options, &session, &err), 0, "%s", err.msg);
-	npl_session_hash(session, false); /* hashing observes every result */
+	npl_session_hash(session, false); /* hashes need every result, so that there would be no graph */
 	return session;
 }
 
@@ -73,7 +75,7 @@ static void free_replayed(const struct net *net, struct replayed *r)
 	npl_run_free(&r->run);
 }
 
-/* Every figure and bit of both runs, and the work that the GPU did for them. */
+/* Both runs have the same outputs, the same seconds and saturations of each layer, and the same work on the GPU. */
 static void check_same(const struct net *net, const struct replayed *a, const struct replayed *b, const char *label)
 {
 	cr_assert_eq(a->launches, b->launches, "%s", label);
@@ -89,8 +91,8 @@ static void check_same(const struct net *net, const struct replayed *a, const st
 	}
 }
 
-/* Other values in the inputs, for the next run. */
-static void turn_inputs(struct net *net)
+/* Reverses the order of the elements of each input. */
+static void reverse_inputs(struct net *net)
 {
 	for (int i = 0; i < net->graph->n_inputs; i++) {
 		float *value = net->in[i].data;
@@ -140,7 +142,7 @@ Test(cuda_replay, a_graph_reads_the_inputs_of_its_run)
 	run(replaying, &net, &first);
 	free_replayed(&net, &first);
 	run(replaying, &net, &first);
-	turn_inputs(&net);
+	reverse_inputs(&net);
 	run(replaying, &net, &second);
 	struct npl_session *single = open_session(&net, &cuda);
 	run(single, &net, &expected);
@@ -156,21 +158,21 @@ Test(cuda_replay, a_graph_reads_the_inputs_of_its_run)
 	free_net(&net);
 }
 
-/* A larger network on the same device makes the memory of values larger, and so puts it elsewhere. */
-Test(cuda_replay, is_captured_again_when_the_memory_of_values_has_moved)
+/* A larger network on the same device needs more memory for values, which is allocated anew at another address. */
+Test(cuda_replay, a_group_is_captured_again_when_the_memory_of_values_has_moved)
 {
 	uint64_t rng = 0xc4a20003;
 	struct net net = convolutions(&rng, 9), large = convolutions(&rng, 64);
 	struct npl_device *cuda = open_device_set("cuda", 1, &precisions[2]);
 	struct npl_session *session = open_session(&net, &cuda), *other = open_session(&large, &cuda);
 	struct replayed single, captured, moved, of_large;
-	cu_fake.graphs = 0; /* algorithms of the large one were measured in graphs of their own */
+	cu_fake.graphs = 0; /* without the graphs in which algorithms were measured */
 	run(session, &net, &single);
 	run(session, &net, &captured);
 	run(other, &large, &of_large);
 	cr_assert_eq(cu_fake.graphs, 1);
 	run(session, &net, &moved);
-	cr_assert_eq(cu_fake.graphs, 2, "the graph writes where its values were");
+	cr_assert_eq(cu_fake.graphs, 2, "the old graph would write to the old address");
 	check_same(&net, &single, &moved, "moved");
 	free_replayed(&net, &single);
 	free_replayed(&net, &captured);
@@ -200,7 +202,7 @@ Test(cuda_replay, layers_are_launched_one_by_one_where_a_library_cannot_be_captu
 	}
 	const long calls = cu_fake.calls;
 	run(session, &net, &later);
-	cr_assert_lt(cu_fake.calls - calls, 100, "it is not tried again");
+	cr_assert_lt(cu_fake.calls - calls, 100, "the capture is not tried again");
 	cr_assert_eq(cu_fake.graphs + cu_fake.replays, 0);
 	free_replayed(&net, &later);
 	free_replayed(&net, &first);

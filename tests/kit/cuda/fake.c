@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake's loader, faults and books (fake.h). */
+ * The loader of the fake libraries (fake.h), the calls that fail, and the counts of violations and objects. */
 #include "fake.h"
 
 #include <stdarg.h>
@@ -76,7 +76,7 @@ const char *cu_fake_leaks(void)
 #ifdef CU_FAKE_LIBRARY
 __attribute__((constructor)) static void start(void)
 {
-	const char *mib = getenv("FAKE_CUDA_MIB"); /* of memory, for the program's tests */
+	const char *mib = getenv("FAKE_CUDA_MIB");
 	cu_fake_reset();
 	if (mib)
 		cu_fake.memory_bytes = (size_t)atol(mib) << 20;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake cuBLASLt (fake.h): products by loops, sums in double (or in 32 bits, which wrap), after checking what the
- * real one asks for. */
+ * The fake cuBLASLt (fake.h). It checks what the real library requires, and computes products by loops. Sums of floats
+ * are in double, and sums of int8 in 32 bits, which wrap. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #undef CU_CALL
 
 enum { HANDLE = 0x0b1a5, PRODUCT, MATRIX, PREFERENCE };
-enum { WORKSPACE = 4096 };
+enum { WORKSPACE = 4096 }; /* bytes that a product uses where the caller allows as many */
 
 struct handle {
 	int magic;
@@ -201,7 +201,7 @@ static size_t unit(int type)
 	return type == CU_TYPE_F32 || type == CU_TYPE_I32 ? 4 : type == CU_TYPE_I8 ? 1 : 2;
 }
 
-/* What NVIDIA's table of types and its rules for int8 say. 0: fine. */
+/* Whether NVIDIA's table of types and its rules for int8 allow the product. Returns 0, or the library's code. */
 static int check(const struct product *p, const struct matrix *a, const struct matrix *b, const struct matrix *c,
 		 const struct matrix *d)
 {
@@ -278,7 +278,7 @@ static void store_element(void *base, int type, int64_t i, double value)
 		((float *)base)[i] = (float)value;
 }
 
-/* What TF32 leaves of a float: 10 bits of the fraction. */
+/* Rounds to TF32, which has 10 bits of the fraction. */
 static double short_of(double value)
 {
 	uint32_t bits;
@@ -289,6 +289,7 @@ static double short_of(double value)
 	return x;
 }
 
+/* Bytes from the first to the last element. */
 static size_t extent(const struct matrix *x)
 {
 	int64_t last = (x->batch - 1) * x->stride + (x->columns - 1) * x->ld + x->rows;
@@ -351,7 +352,7 @@ static int check_memory(const struct operands *o, const struct cu_algorithm *alg
 	return 0;
 }
 
-/* A product, with copies of its descriptors: a graph keeps them as they were when it was captured. */
+/* A product with copies of its descriptors, since a graph keeps them as they were when it was captured. */
 struct multiplication {
 	struct operands o;
 	struct product p;

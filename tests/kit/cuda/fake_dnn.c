@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake cuDNN (fake.h): convolutions by loops, sums in double. It offers four algorithms of which the third and the
- * fourth are of use: the first is not supported, the second wants more memory than there is. Tensors lie as they are
- * described, dense with or without channels last, where images, filters and result must agree. */
+ * The fake cuDNN (fake.h). It computes convolutions by loops, with sums in double. Its list of algorithms has four: the
+ * first is not supported, the second needs more memory than there is, and the other two can run. A tensor is dense, with
+ * or without channels last, and images, filters and result must agree in that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,9 +21,10 @@ struct handle {
 	int magic;
 	void *stream;
 };
-struct tensor { /* and filters */
+/* A tensor of values or a filter. */
+struct tensor {
 	int magic, type, n, size[MOST];
-	bool last; /* lies with channels last */
+	bool last; /* channels are last */
 };
 struct activation {
 	int magic, function;
@@ -242,7 +243,7 @@ static int64_t plane(const struct tensor *t)
 	return product;
 }
 
-/* One order is as good as the other for it. */
+/* Whether the tensor is the same in both layouts. */
 static bool lies_both_ways(const struct tensor *t)
 {
 	return t->size[1] == 1 || plane(t) == 1;
@@ -312,7 +313,7 @@ static size_t bytes_of(const struct tensor *t)
 	return (size_t)((int64_t)t->size[0] * t->size[1] * plane(t)) * (t->type == CU_DNN_F32 ? 4 : 2);
 }
 
-/* One tap of all channels: where it lies in the image, -1 outside. */
+/* Returns the position in the input's plane that the tap reads for the pixel, or -1 where that is padding. */
 static int64_t position(const struct convolution *c, const struct tensor *x, const struct tensor *w,
 			const struct tensor *y, int64_t pixel, int64_t tap)
 {
@@ -329,7 +330,7 @@ static int64_t position(const struct convolution *c, const struct tensor *x, con
 	return at;
 }
 
-/* Where an element lies: of an image or filter, its channel, its position. */
+/* Returns the index of the element of this image (or filter), channel and position in its plane. */
 static int64_t index_of(const struct tensor *t, int64_t image, int64_t channel, int64_t at)
 {
 	return t->last ? (image * plane(t) + at) * t->size[1] + channel
@@ -358,7 +359,7 @@ static double sum_of(const struct job *j, int64_t image, int64_t m, int64_t pixe
 	return j->relu && sum < 0 ? 0 : sum;
 }
 
-/* What cuDNN refuses, or would do wrong. */
+/* Returns an error for what cuDNN would refuse or do wrong. */
 static int check_job(const struct handle *handle, const struct job *j, void *workspace, size_t workspace_bytes)
 {
 	int code = has_magic(handle, HANDLE) ? check(j->x, j->w, j->c, j->y) : CU_DNN_BAD_PARAM;
@@ -377,7 +378,7 @@ static int check_job(const struct handle *handle, const struct job *j, void *wor
 	return 0;
 }
 
-/* What one convolution needs, now or when the graph that it is in is launched. */
+/* The arguments of a convolution, which is done now or when its graph is launched. */
 struct convolution_call {
 	const struct handle *handle;
 	struct job job;

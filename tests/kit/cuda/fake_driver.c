@@ -9,7 +9,11 @@
 
 #include "fake_driver.h"
 
-enum { DEVICE = 1000, ALIGNMENT = 256, FILLED = 1 << 20 }; /* CUdevice of GPU 0 */
+enum {
+	DEVICE = 1000,   /* the CUdevice of GPU 0 */
+	ALIGNMENT = 256, /* of allocations, in bytes */
+	FILLED = 1 << 20 /* bytes of an allocation that are filled, at most */
+};
 
 struct allocation {
 	struct allocation *next;
@@ -29,10 +33,10 @@ static struct {
 	struct allocation *allocation;
 	struct pinned *pinned;
 	size_t used;
-	int working;
+	int working; /* calls of cu_fake_begin without cu_fake_end */
 } gpu;
-static _Thread_local const void *current;
-static const char context; /* its address is the handle */
+static _Thread_local const void *current; /* the context of this thread, or NULL */
+static const char context;                /* its address is the handle of the only context */
 
 int cu_fake_driver_call(const char *symbol)
 {
@@ -220,7 +224,8 @@ CU_RESULT fake_cuMemAlloc_v2(CU_ADDRESS *address, size_t bytes)
 		cu_fake.peak_bytes = gpu.used;
 	cu_fake_live("allocations", 1);
 	mprotect(a->map, a->map_bytes, PROT_READ | PROT_WRITE);
-	/* Fresh memory holds anything: as floats, tiny negative numbers. Of much, some: the rest costs no memory. */
+	/* Fresh memory is no zeros: as floats it has tiny negative numbers. The rest of a large allocation is not filled, so
+	 * that it takes no real memory. */
 	memset(a->map, 0xa5, a->map_bytes < FILLED ? a->map_bytes : FILLED);
 	mprotect(a->map, a->map_bytes, PROT_NONE);
 	*address = a->address;
@@ -242,7 +247,7 @@ CU_RESULT fake_cuMemFree_v2(CU_ADDRESS address)
 	munmap(a->map, a->map_bytes + (size_t)sysconf(_SC_PAGESIZE));
 	free(a);
 	cu_fake_live("allocations", -1);
-	return code; /* of work that failed before: freed it is all the same */
+	return code; /* an error of earlier work: the memory is freed all the same */
 }
 
 CU_RESULT fake_cuMemHostAlloc(void **memory, size_t bytes, unsigned flags)

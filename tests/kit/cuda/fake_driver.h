@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of the fake CUDA driver share: fake_driver.c has devices, contexts and memory, fake_stream.c streams,
- * copies, events and launches, fake_graph.c captures and graphs.
+ * What the three files of the fake CUDA driver share. fake_driver.c has devices, contexts and memory, fake_stream.c has
+ * streams, copies, events and launches, and fake_graph.c has captures and graphs.
  */
 #ifndef NPULAB_TESTS_KIT_CUDA_FAKE_DRIVER_H
 #define NPULAB_TESTS_KIT_CUDA_FAKE_DRIVER_H
@@ -27,7 +27,7 @@ enum {
 	CAPTURE_INVALIDATED = 901
 };
 
-/* Counts a call; the code with which it fails, or 0. */
+/* Counts a call. Returns the code with which it must fail, or 0. */
 int cu_fake_driver_call(const char *symbol);
 #define FAKE_CALL(symbol)                                                                                              \
 	do {                                                                                                           \
@@ -42,7 +42,7 @@ int cu_fake_driver_call(const char *symbol);
 			return cu_fake_violation(INVALID_CONTEXT, "%s without a context", #symbol);                    \
 	} while (0)
 
-void cu_fake_finish_copies(void); /* those that wait in the stream */
+void cu_fake_finish_copies(void); /* does the copies that wait in the stream */
 bool cu_fake_is_pinned(const void *memory);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake driver's graphs (fake.h): calls in the stream are kept instead of done, and done when the graph is
- * launched. */
+ * The fake driver's graphs (fake.h). A graph is a list of calls: while a stream is captured, each call adds a node with
+ * a function and a copy of its arguments, and is done when the graph is launched. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +17,11 @@ struct node {
 
 struct graph {
 	int magic;
-	struct node *first, **last;
-	bool spoiled;
+	struct node *first, **last; /* last: where the next node is attached */
+	bool spoiled;               /* a call could not be captured */
 };
 
-static struct graph *capture; /* what is being captured */
+static struct graph *capture; /* the graph that is being captured, or NULL */
 
 bool cu_fake_captures(void)
 {
@@ -94,7 +94,7 @@ CU_RESULT fake_cuGraphDestroy(CU_GRAPH graph)
 	return cu_fake_driver_call("cuGraphDestroy");
 }
 
-/* The graph's nodes move into what is launched; the graph itself is only destroyed afterwards. */
+/* Moves the nodes to the executable graph. The caller destroys the empty graph afterwards. */
 CU_RESULT fake_cuGraphInstantiateWithFlags(CU_GRAPH_EXEC *to, CU_GRAPH from, unsigned long long flags)
 {
 	struct graph *graph = from, *executable;
@@ -127,7 +127,7 @@ CU_RESULT fake_cuGraphLaunch(CU_GRAPH_EXEC at, CU_STREAM stream)
 		return cu_fake_violation(INVALID_VALUE, "a launch of no graph");
 	cu_fake.replays++;
 	for (const struct node *node = executable->first; node; node = node->next) {
-		cu_fake_stream(stream); /* what waits in it is done before the next node */
+		cu_fake_stream(stream); /* does the copies of the node before */
 		const int code = node->replay(node->data);
 		if (code)
 			return code;

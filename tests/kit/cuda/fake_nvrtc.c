@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake NVRTC (fake.h): the C compiler (native.h), with faults. */
+ * The fake NVRTC (fake.h). The C compiler compiles the kernels (native.h), and any call can be made to fail. */
 #include <string.h>
 
 #include "fake.h"
@@ -12,7 +12,7 @@ static void native(const char *name, void *pointer)
 	memcpy(pointer, &symbol, sizeof symbol);
 }
 
-/* A call with the parameters of nvrtc.h and the arguments that they make. */
+/* Defines a function that fails where cu_fake_fails() says so, and calls that of native.c otherwise. */
 #define CALL(symbol, parameters, arguments)                                                                            \
 	int fake_##symbol parameters CU_FAKE_NAME(symbol);                                                             \
 	int fake_##symbol parameters                                                                                   \
@@ -76,7 +76,7 @@ void *cu_fake_nvrtc_symbol(const char *name)
 	return NULL;
 }
 
-/* The same with another version and other architectures. */
+/* NVRTC 12.8 is the same library with another version and other architectures. */
 static int version_12(int *major, int *minor)
 {
 	*major = 12;

@@ -18,7 +18,7 @@ struct stream {
 };
 enum { STREAM = 0x5744ea11, EVENT = 0x0e0e0e01 };
 
-/* A copy that has not happened yet. */
+/* A copy that waits in the stream. */
 struct copy {
 	struct copy *next;
 	void *to;
@@ -262,7 +262,7 @@ CU_RESULT fake_cuEventElapsedTime(float *milliseconds, CU_EVENT from, CU_EVENT t
 	return *milliseconds < 0 ? cu_fake_violation(0, "an event before the one it is measured from") : 0;
 }
 
-/* Modules and launches are those of native.c. */
+/* Modules and launches come from native.c. */
 static void native(const char *name, void *pointer)
 {
 	void *symbol = cuda_native_symbol(name);
@@ -298,7 +298,7 @@ CU_RESULT fake_cuModuleGetFunction(CU_FUNCTION *function, CU_MODULE module, cons
 	return get(function, module, name);
 }
 
-/* A launch with its argument, which follows it. */
+/* A launch. In a graph the bytes of the kernel's one argument follow it. */
 struct launch {
 	CU_FUNCTION function;
 	unsigned grid[3], block[3], shared_bytes;
