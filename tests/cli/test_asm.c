@@ -438,7 +438,7 @@ Test(cli_asm, a_header_that_contradicts_itself)
 }
 
 /* Whatever is wrong with a header, or with the machine that it names, is told with the program's file. */
-Test(cli_asm, a_patched_header)
+Test(cli_asm, a_wrong_header_is_refused_with_its_file)
 {
 	enum { HOST_ADDRESS = 24 }; /* the header's byte */
 	char folder[CLI_PATH], text[2 * CLI_PATH];

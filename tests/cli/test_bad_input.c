@@ -458,7 +458,7 @@ Test(cli_bad_input, a_failed_write_leaves_old_files_alone)
 	cli_remove_folder(folder);
 }
 
-Test(cli_bad_input, out_of_memory)
+Test(cli_bad_input, too_little_memory_ends_with_a_message)
 {
 	if (cli_no_limits())
 		cr_skip("the sanitizer needs all the address space there is, and an emulator ignores its limit");

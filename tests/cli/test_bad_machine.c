@@ -380,7 +380,7 @@ Test(cli_bad_machine, contradictions_are_refused_where_the_user_made_them)
 }
 
 /* A setting of one entry is quoted as it was typed there. */
-Test(cli_bad_machine, settings_of_one_entry)
+Test(cli_bad_machine, settings_of_one_entry_are_quoted_as_typed)
 {
 	static const char *const cases[][2] = {
 		{"tpu_v1@array.rows=0", "npulab: tpu_v1@array.rows=0: array.rows must be"},

@@ -64,7 +64,7 @@ Test(commands, lists_as_json_in_a_file)
 }
 
 /* The usage line of `validate` has the words that its refusal of another one lists. */
-Test(commands, usage_of_validate)
+Test(commands, the_usage_of_validate_lists_all_machines)
 {
 	struct cli_result help = cli_run(&(struct cli_run_options){0}, "validate", "--help"),
 			  refused = cli_run(&(struct cli_run_options){0}, "validate", "no_such_machine");

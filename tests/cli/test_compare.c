@@ -299,7 +299,7 @@ Test(cli_compare, batches_that_do_not_divide)
 
 /* Each layer's signal-to-noise ratio, where its result leaves a pass; with all samples in one batch the last layer's is
  * the network's. In float32 on the reference itself there is no error. */
-Test(cli_compare, accuracy_of_layers)
+Test(cli_compare, each_layer_has_its_signal_to_noise_ratio)
 {
 	json_t *root = cli_json(&plainly, "compare", "digits", "--devices", "tpu_v1,diannao,cpu,reference", "--batch",
 				"360", "--json", "-");

@@ -234,7 +234,7 @@ Test(cli_cuda, benchmark_takes_a_smaller_product_where_memory_is_short)
 	cli_free(&r);
 }
 
-Test(cli_cuda, benchmark_of_networks)
+Test(cli_cuda, the_benchmark_of_networks_adds_up)
 {
 	struct cli_result r = run_bench((const char *const[]){"--smallest", "networks", NULL});
 	char *cell[16];

@@ -92,7 +92,7 @@ Test(cli_devices, old_kernels_are_warned_of)
 
 /* A parameter may be tried where its effect is told, with the machine's name before it or not; parameters can be read
  * where the device cannot start. */
-Test(cli_devices, with_changed_parameters)
+Test(cli_devices, parameters_may_be_changed_where_they_are_shown)
 {
 	static const char *const with[] = {"cpu.tdp_watts=77", "tdp_watts=77"};
 	for (int i = 0; i < 2; i++) {

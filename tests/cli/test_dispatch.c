@@ -46,7 +46,7 @@ static double csv_field(const char *line, int column)
 
 /* A link whose machine says that a byte over it costs nothing more has 0 J; one whose bytes are paid for elsewhere has
  * no figure and says where they are; nor has one of which nothing is known. */
-Test(cli_dispatch, energy_of_links)
+Test(cli_dispatch, a_link_has_its_energy_or_says_where_it_is)
 {
 	static const char rules[] = "Conv=tpu_v1,Gemm=diannao,MaxPool=systolic_16x16,*=host";
 	const struct cli_run_options options = {0};
@@ -145,7 +145,7 @@ Test(cli_dispatch, a_file_of_rules)
 }
 
 /* Table, JSON and CSV of two branches on two machines. */
-Test(cli_dispatch, tables_and_figures)
+Test(cli_dispatch, table_json_and_csv_of_branches_agree)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

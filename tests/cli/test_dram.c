@@ -301,7 +301,7 @@ Test(cli_dram, what_is_not_known_is_null)
 	cli_remove_folder(folder);
 }
 
-Test(cli_dram, lists_and_dumps)
+Test(cli_dram, memories_are_listed_and_dumped_files_read_back)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -332,7 +332,7 @@ Test(cli_dram, lists_and_dumps)
 
 /* Cycles of Ramulator 2.1 within 5 %, energy of DRAMsim3 within 3 % (one-channel copy 8 %), on every pattern, one and
  * two channels. */
-Test(cli_dram, simulators_are_met)
+Test(cli_dram, cycles_and_energy_are_near_other_simulators)
 {
 	struct npl_validation v;
 	struct npl_err err;

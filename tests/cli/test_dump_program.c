@@ -214,7 +214,7 @@ Test(dump_program, command_is_one_line_for_a_shell)
 }
 
 /* What exec is told of a buffer that a machine has not, or that is too large, or that no program writes. */
-Test(dump_program, buffers_of_exec)
+Test(dump_program, wrong_buffers_of_exec_are_refused)
 {
 	static const uint8_t byte[64] = {1};
 	char folder[CLI_PATH];

@@ -162,7 +162,7 @@ Test(cli_exec_memories, wide_results_are_read_by_blocks_of_columns)
 }
 
 /* DianNao's words are 16 bits: a text is int16 unless it says otherwise, and so is what is written as text. */
-Test(cli_exec_memories, words_of_diannao)
+Test(cli_exec_memories, diannaos_texts_are_int16_unless_they_say_otherwise)
 {
 	char folder[CLI_PATH];
 	const struct cli_run_options options = {.folder = folder};
@@ -182,7 +182,7 @@ Test(cli_exec_memories, words_of_diannao)
 }
 
 /* What fills up, and where rows begin; numbers as numpy.savetxt writes them; float32 low byte first. */
-Test(cli_exec_memories, rows_and_addresses)
+Test(cli_exec_memories, texts_are_read_to_their_rows_and_addresses)
 {
 	char folder[CLI_PATH];
 	const struct cli_run_options options = {.folder = folder};

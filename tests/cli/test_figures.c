@@ -34,7 +34,7 @@ static void check_rows_sum(json_t *root, json_t *device)
 }
 
 /* The rate of work: what was asked for, not what a short last batch was filled up to. */
-Test(cli_figures, short_last_batch)
+Test(cli_figures, rates_count_the_samples_of_a_short_last_batch)
 {
 	static const char *const batches[] = {"1000", "7", "120"};
 	static const int held[] = {360, 3, 0}; /* samples in the last batch where it is short */
@@ -105,7 +105,7 @@ Test(cli_figures, rows_sum_to_totals)
 
 /* A network that ends with a fused Relu: the row that ran pays for bringing the result to the host and for making it
  * float again; the Relu's is empty. */
-Test(cli_figures, final_fused_relu)
+Test(cli_figures, the_row_before_a_final_fused_relu_pays_for_the_output)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

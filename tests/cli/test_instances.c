@@ -116,7 +116,7 @@ static long long cycles(json_t *device)
 }
 
 /* Settings after '@' are of one entry alone and go before those of --set, which hold for all of a name. */
-Test(instances, settings_of_one_entry)
+Test(instances, settings_of_one_entry_change_no_other)
 {
 	const struct cli_run_options options = {0};
 	json_t *both = cli_json(&options, "compare", "digits", "--devices",
@@ -178,7 +178,7 @@ static void peak_used(const char *table, const char *layer, char cell[32])
 }
 
 /* Two entries of one machine in a placement are told apart, and each layer's use is of the peak of its own entry. */
-Test(instances, of_a_placement)
+Test(instances, entries_of_a_placement_are_told_apart)
 {
 	static const char narrow[] = "tpu_v1@array.rows=128@array.columns=64", *const of_layer[] = {"conv1", narrow,
 												    "fc1",   "tpu_v1",

@@ -351,7 +351,7 @@ static void check_program(const char *folder, const char *const *args, const cha
 					    "@/y.npy", NULL},                                                          \
 		      device, expected, bytes)
 
-Test(cli_layer, through_the_program)
+Test(cli_layer, the_program_writes_the_naive_product)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -491,7 +491,7 @@ Test(cli_layer, float_devices_are_held_against_the_reference)
 }
 
 /* What no device's number format has is refused, what only some have is told of the others. */
-Test(cli_layer, options_of_integers)
+Test(cli_layer, number_formats_that_no_device_has_are_refused)
 {
 	static const char *const option[] = {"--unsigned", "--requantise"};
 	for (int i = 0; i < 2; i++) {

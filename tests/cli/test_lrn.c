@@ -49,7 +49,7 @@ Test(cli_lrn, inspect_lists_what_the_host_does)
 	cli_remove_folder(folder);
 }
 
-Test(cli_lrn, compare_and_run)
+Test(cli_lrn, lrn_runs_on_diannao_in_part)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

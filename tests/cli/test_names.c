@@ -269,7 +269,7 @@ Test(cli_names, outputs_that_would_overwrite)
 }
 
 /* An output through a symbolic link replaces the file behind it; the link stays a link, and nothing else appears. */
-Test(cli_names, outputs_through_links)
+Test(cli_names, an_output_through_a_link_replaces_the_file_behind_it)
 {
 	static const char *const options[] = {"--json", "--csv", "--output"};
 	static const char *const begins[] = {"{\"schema\":", "model,device,", "\x93NUMPY"};
@@ -367,7 +367,7 @@ Test(cli_names, a_word_cut_short_means_what_it_begins)
 
 /* `help COMMAND` is `COMMAND --help`; of no command it names the nearest. A one-node model is told of in the singular
  * and counts are whole; a topology is a list of layers. */
-Test(cli_names, help_and_counts)
+Test(cli_names, help_names_the_nearest_command_and_counts_are_whole)
 {
 	static const char *const commands[] = {"compare", "run", "layer", "inspect", "models", "conformance", "dram"};
 	char folder[CLI_PATH];

@@ -99,7 +99,7 @@ Test(cli_output, tables_keep_their_layout)
 }
 
 /* --quiet prints nothing; files are written whole, beside a table or without one. */
-Test(cli_output, files_and_quiet)
+Test(cli_output, quiet_prints_nothing_and_files_are_whole)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -150,7 +150,7 @@ Test(cli_output, files_and_quiet)
 
 /* Two columns of a CSV: the ratio, "inf" where JSON has an error of 0 and no ratio, nothing where it has neither; and
  * how many batches the figures are of. */
-Test(cli_output, csv_tells_exact)
+Test(cli_output, csv_says_inf_where_there_is_no_error)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

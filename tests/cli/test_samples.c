@@ -253,7 +253,7 @@ Test(cli_samples, q16_with_and_without_scale)
 	cli_remove_folder(folder);
 }
 
-Test(cli_samples, labels_and_hints)
+Test(cli_samples, wrong_labels_are_refused_and_hints_given)
 {
 	char folder[CLI_PATH], path[CLI_PATH + 32];
 	int64_t labels[SAMPLES] = {0, 1, 2, 3, 10};

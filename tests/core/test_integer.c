@@ -382,7 +382,7 @@ Test(integer, concat_converts_inputs_of_another_scale)
 }
 
 /* Averages are exact: half to even of the sum over the count. Clip compares with the limits' integers. */
-Test(integer, averages_and_limits)
+Test(integer, averages_are_exact_and_clip_compares_integers)
 {
 	seed = 0x5eed5006;
 	for (int round = 0; round < 200; round++) {

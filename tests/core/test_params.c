@@ -393,7 +393,7 @@ Test(params, options_reach_the_driver_s_parameters)
 	npl_device_close(changed);
 }
 
-Test(params, numbers_as_text)
+Test(params, numbers_read_back_from_their_text)
 {
 	uint64_t rng = SEED;
 	char buf[40];

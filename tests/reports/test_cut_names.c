@@ -23,7 +23,7 @@ static void free_all(char **text, int n)
 		free(text[i]);
 }
 
-Test(cut_names, in_the_middle)
+Test(cut_names, names_are_cut_in_the_middle)
 {
 	static const char *const names[] = {"short", "encoder.0.attention.query", "encoder.1.attention.query",
 					    "encoder.0.attention.key"};
@@ -70,7 +70,7 @@ Test(cut_names, characters_stay_whole)
 }
 
 /* As networks have them: blocks and layers by number, alike at both ends. */
-Test(cut_names, stay_told_apart)
+Test(cut_names, cut_names_stay_different)
 {
 	enum { BLOCKS = 40, LAYERS = 3 };
 	static const char *const layers[LAYERS] = {"expand", "depthwise", "project"};

@@ -69,7 +69,7 @@ Test(energy_parts, the_host_is_apart)
 	json_decref(hot);
 }
 
-Test(energy_parts, tables_say_it)
+Test(energy_parts, tables_show_the_parts_of_energy)
 {
 	const struct cli_run_options plainly = {0};
 	struct cli_result r = cli_run(&plainly, "compare", "digits", "--devices", "tpu_v1,diannao", "--timing-only");

@@ -119,7 +119,7 @@ Test(validate_diannao, published_sums_and_units)
 }
 
 /* The four that parameters were fitted to, the three that are predicted, the three that are shown. */
-Test(validate_diannao, what_is_judged)
+Test(validate_diannao, fitted_and_predicted_figures_are_judged)
 {
 	const unsigned fitted = BIT(CLASS1) | BIT(CLASS3) | BIT(CONV2) | BIT(POOL1),
 		       predicted = BIT(CONV1) | BIT(CONV3) | BIT(CONV4);

@@ -168,7 +168,7 @@ Test(simd_baseline, lines_read_are_as_worked_by_hand)
 
 /* Random layers and tiles. The rule looks at whole loops, so single layers differ where their lines just fit: of 120
  * one by 1.44; on the mean 2 % in the first cache and 1 % in the second, whose misses decide the time. */
-Test(simd_baseline, near_lru_caches)
+Test(simd_baseline, misses_are_near_those_of_lru_caches)
 {
 	static struct walk w;
 	uint64_t rng = 20140304;

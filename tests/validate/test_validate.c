@@ -124,7 +124,7 @@ Test(validate, changes_of_the_machine)
 	npl_validation_free(&v);
 }
 
-Test(validate, verdicts_and_rows)
+Test(validate, verdicts_follow_the_tolerance)
 {
 	struct npl_validation v = {0};
 	struct npl_err err = {0};
@@ -356,7 +356,7 @@ static void write_published(const char *folder, const char *line)
 	cli_write_text(folder, "published/tpu_v1.csv", text);
 }
 
-Test(validate, bad_published_files)
+Test(validate, wrong_published_files_are_refused)
 {
 	static const char *const lines[][2] = {
 		{"MLP0,batch,100,samples,0,,paper,Table 1,", ":3: batch of MLP0 is there already"},

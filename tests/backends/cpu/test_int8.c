@@ -264,7 +264,7 @@ Test(cpu_int8, describes_itself)
 	}
 }
 
-Test(cpu_int8, says_why_not)
+Test(cpu_int8, refusals_say_the_reason)
 {
 	struct npl_attrs attrs = {.opset = 13};
 	struct npl_tensor x = {.dtype = NPL_U8, .shape = npl_shape_of(2, 3, 4), .quant = {.scale = 0.5f}}, z = x, y = x;

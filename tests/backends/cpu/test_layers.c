@@ -390,7 +390,7 @@ Test(cpu_layers, other_operators_equal_the_reference)
 	}
 }
 
-Test(cpu_layers, says_why_not)
+Test(cpu_layers, refusals_say_the_reason)
 {
 	struct npl_attrs attrs = {.gemm = {.alpha = 1, .beta = 1, .trans_b = true}};
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(2, 3, 4)};

@@ -101,7 +101,7 @@ Test(cuda_elementwise, integers_of_one_operand)
 }
 
 /* Limits as attributes, as constants, and as tensors that the network computes; of floats and integers. */
-Test(cuda_elementwise, limits_of_clip)
+Test(cuda_elementwise, limits_of_clip_equal_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 24; seed++) {
@@ -222,7 +222,7 @@ Test(cuda_elementwise, positions_of_64_bits_give_the_same)
 	gpu_close(gpu);
 }
 
-Test(cuda_elementwise, before_opset_7)
+Test(cuda_elementwise, operators_before_opset_7_equal_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 8; seed++) {

@@ -265,7 +265,7 @@ Test(cuda_integers, sums_of_a_product)
 	gpu_close(gpu);
 }
 
-Test(cuda_integers, quantise_and_back)
+Test(cuda_integers, quantising_and_back_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 40; seed++) {

@@ -87,7 +87,7 @@ Test(cuda_moving, slice_equals_the_reference)
 	gpu_close(gpu);
 }
 
-Test(cuda_moving, split_and_concat)
+Test(cuda_moving, split_and_concat_equal_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -115,7 +115,7 @@ Test(cuda_moving, split_and_concat)
 	gpu_close(gpu);
 }
 
-Test(cuda_moving, expand_and_tile)
+Test(cuda_moving, expand_and_tile_equal_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 40; seed++) {
@@ -249,7 +249,7 @@ Test(cuda_moving, gather_equals_the_reference)
 	gpu_close(gpu);
 }
 
-Test(cuda_moving, gather_by_tuples)
+Test(cuda_moving, gather_by_tuples_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 30; seed++) {

@@ -122,7 +122,7 @@ Test(cuda_vectors, softmax_equals_the_reference)
 }
 
 /* Equal elements are common among few values, and some are NaN. */
-Test(cuda_vectors, greatest_and_least)
+Test(cuda_vectors, argmax_and_argmin_equal_the_reference)
 {
 	static const enum npl_dtype types[] = {NPL_F32, NPL_I8, NPL_I64};
 	struct gpu *gpu = gpu_open();

@@ -76,7 +76,7 @@ Test(cuda_windows, positions_of_64_bits_give_the_same)
 	gpu_close(gpu);
 }
 
-Test(cuda_windows, normalisation_by_channels)
+Test(cuda_windows, normalisation_by_channels_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
 	for (uint64_t seed = 1; seed <= 24; seed++) {
@@ -177,7 +177,7 @@ Test(cuda_windows, transposed_convolution_equals_the_reference)
 
 /* Bias and activation against their formulas, in place too: channels of several elements and side by side, whole packs
  * of them and not. */
-Test(cuda_windows, bias_and_activation)
+Test(cuda_windows, bias_and_activation_follow_their_formulas)
 {
 	static const int64_t shapes[][3] = {{2, 5, 7}, {2, 5, 8}, {7, 8, 1}, {9, 6, 1}, {1, 1, 1}, {3, 16, 1}};
 	struct gpu *gpu = gpu_open();
@@ -213,7 +213,7 @@ Test(cuda_windows, bias_and_activation)
 
 /* Products of the weights with the patches, piece by piece, are the convolution; what pads the rows is the value asked
  * for. */
-Test(cuda_windows, patches_times_weights)
+Test(cuda_windows, patches_times_weights_are_the_convolution)
 {
 	struct gpu *gpu = gpu_open();
 	struct npl_err err = {0};
@@ -271,7 +271,7 @@ Test(cuda_windows, patches_times_weights)
 }
 
 /* Positions outside are the zero point in every type of patches. */
-Test(cuda_windows, patches_of_bytes)
+Test(cuda_windows, patches_have_the_zero_point_outside)
 {
 	struct gpu *gpu = gpu_open();
 	struct npl_err err = {0};

@@ -14,7 +14,7 @@
 #include "npulab/tensor.h"
 #include "tests/kit/cli_run.h"
 
-Test(budget, bytes_with_units)
+Test(budget, bytes_are_read_with_units_of_1000_and_1024)
 {
 	static const struct {
 		const char *word;

@@ -62,7 +62,7 @@ static void *loops(void *wrong)
 
 TestSuite(parallel, .timeout = 60);
 
-Test(parallel, every_task_once)
+Test(parallel, every_task_is_done_once)
 {
 	pthread_t thread[3];
 	atomic_int wrong = 0;

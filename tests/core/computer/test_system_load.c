@@ -46,7 +46,7 @@ static struct npl_system_load measure(const char *folder, long user, long steal,
 	return load;
 }
 
-Test(system_load, what_others_take)
+Test(system_load, only_the_work_of_others_is_load)
 {
 	char folder[] = "/tmp/npulab-proc-XXXXXX";
 	cr_assert(mkdtemp(folder));

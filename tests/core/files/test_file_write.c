@@ -214,7 +214,7 @@ static void *read_a_little(void *path)
 	return good ? path : NULL;
 }
 
-Test(file_write, fifos_and_devices)
+Test(file_write, fifos_and_devices_are_written_in_place)
 {
 	char path[CLI_PATH + 8];
 	void *text;

@@ -177,7 +177,7 @@ Test(ops_along_axes, reductions_over_no_axis_or_no_element_are_right)
 	test_release(&out);
 }
 
-Test(ops_along_axes, arg_and_topk)
+Test(ops_along_axes, argmax_argmin_and_topk_follow_the_definition)
 {
 	for (int round = 0; round < 400; round++) {
 		uint64_t seed = SEED + 5000 + (uint64_t)round;

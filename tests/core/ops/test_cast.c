@@ -10,7 +10,7 @@
 
 #define SEED 0x5eed5001u
 
-Test(ops_cast, powers_of_integers)
+Test(ops_cast, powers_of_integers_are_exact_or_wrap)
 {
 	static const struct {
 		enum npl_dtype base, exponent;

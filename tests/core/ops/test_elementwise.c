@@ -151,7 +151,7 @@ Test(ops_elementwise, results_are_near_the_formulas)
 	}
 }
 
-Test(ops_elementwise, attributes_of_formulas)
+Test(ops_elementwise, attributes_change_the_formula)
 {
 	const struct {
 		enum npl_op op;

@@ -31,7 +31,7 @@ static void check_function(enum npl_op op, float x)
 		  (double)x, (double)y, expected);
 }
 
-Test(ops_functions, sigmoid_and_tanh)
+Test(ops_functions, sigmoid_and_tanh_are_near_their_definition)
 {
 	uint64_t seed = SEED;
 	for (int i = 0; i < 20000; i++) {

@@ -234,7 +234,7 @@ Test(ops_moving, pad_follows_its_definition)
 }
 
 /* The attributes of opset 2 say what the inputs of opset 11 say. */
-Test(ops_moving, pad_by_attributes)
+Test(ops_moving, pad_reads_the_attributes_of_opset_2)
 {
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(1, 2), .data = (float[]){1, 2}};
 	struct npl_attr attr[] = {ATTR_INTS("pads", 2, -1), ATTR_FLOAT("value", 0.5f)};
@@ -246,7 +246,7 @@ Test(ops_moving, pad_by_attributes)
 	test_release(&out);
 }
 
-Test(ops_moving, tile_and_expand)
+Test(ops_moving, tile_and_expand_repeat_elements)
 {
 	for (uint64_t round = 0; round < 200; round++) {
 		uint64_t seed = SEED + 4000 + round;
@@ -282,7 +282,7 @@ Test(ops_moving, tile_and_expand)
 }
 
 /* DepthToSpace by its formula, and SpaceToDepth brings back what mode DCR took apart. */
-Test(ops_moving, depth_and_space)
+Test(ops_moving, depth_and_space_undo_each_other)
 {
 	for (uint64_t round = 0; round < 100; round++) {
 		uint64_t seed = SEED + 5000 + round;
@@ -369,7 +369,7 @@ Test(ops_moving, one_hot_follows_its_definition)
 		}
 }
 
-Test(ops_moving, compress_and_nonzero)
+Test(ops_moving, compress_and_nonzero_pick_elements)
 {
 	uint64_t seed = SEED + 7000;
 	struct npl_tensor x = test_random_tensor(&seed, NPL_F32, npl_shape_of(2, 3, 4));

@@ -194,7 +194,7 @@ Test(ops_normalise, instance_normalisation_follows_its_definition)
 	}
 }
 
-Test(ops_normalise, mean_and_variance)
+Test(ops_normalise, mean_and_variance_are_normalised)
 {
 	uint64_t seed = SEED + 2;
 	for (int i = 0; i < 60; i++) {
@@ -229,7 +229,7 @@ Test(ops_normalise, mean_and_variance)
 	}
 }
 
-Test(ops_normalise, by_a_norm)
+Test(ops_normalise, vectors_are_divided_by_their_norm)
 {
 	uint64_t seed = SEED + 3;
 	for (int i = 0; i < 60; i++) {

@@ -163,7 +163,7 @@ Test(ops_resize, resize_follows_its_formulas)
 
 /* Positions i / scale, and before opset 11 the next element where it makes smaller. */
 /* What has the weight 0 is left out, an infinity too, along the last dimension as along others; no result is -0. */
-Test(ops_resize, weights_of_zero)
+Test(ops_resize, elements_of_weight_0_are_left_out)
 {
 	float values[] = {1, INFINITY, -0.0f, -0.0f}, scale[2];
 	struct npl_attr attr[] = {ATTR_STRING("mode", "linear"),
@@ -186,7 +186,7 @@ Test(ops_resize, weights_of_zero)
 	}
 }
 
-Test(ops_resize, before_opset_11)
+Test(ops_resize, versions_before_opset_11_resize_by_scales)
 {
 	float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
 	struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(4, 1, 1, 2, 4), .data = values};

@@ -147,7 +147,7 @@ static void check_line(int64_t size, int64_t start, int64_t end, int64_t step, i
 static const int opsets[] = {1, 9, 10, 11, 13, 18};
 
 /* Every start, end and step around every small size. */
-Test(ops_slice, all_small_slices)
+Test(ops_slice, all_small_slices_follow_the_definition)
 {
 	for (int64_t size = 0; size <= 5; size++)
 		for (int64_t start = -size - 3; start <= size + 3; start++)

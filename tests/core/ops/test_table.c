@@ -57,7 +57,7 @@ Test(ops_table, each_opset_picks_the_last_version)
 }
 
 /* docs/onnx.md has a row for each operator, with its versions. */
-Test(ops_table, page_of_versions)
+Test(ops_table, the_page_has_the_versions_of_each_operator)
 {
 	char page[65536], row[256];
 	FILE *file = fopen("docs/onnx.md", "r");
@@ -294,7 +294,7 @@ static const struct attr_case attribute_cases[] = {
 	{NPL_OP_UPSAMPLE, 9, INIT_STRING("mode", "linear"), ""},
 };
 
-Test(ops_table, attributes_known_unknown_and_refused)
+Test(ops_table, each_version_knows_its_attributes)
 {
 	for (size_t i = 0; i < sizeof attribute_cases / sizeof *attribute_cases; i++) {
 		const struct attr_case *c = &attribute_cases[i];

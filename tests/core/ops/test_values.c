@@ -309,7 +309,7 @@ Test(ops_values, batch_normalisation_follows_its_definition)
 	}
 }
 
-Test(ops_values, transpose_and_concat)
+Test(ops_values, transpose_and_concat_move_elements)
 {
 	static const enum npl_dtype types[] = {NPL_F32, NPL_U8, NPL_I16, NPL_I64, NPL_BOOL};
 	uint64_t seed = SEED + 6;
@@ -424,7 +424,7 @@ Test(ops_values, constants_are_those_of_their_attributes)
 	test_release(&out);
 }
 
-Test(ops_values, constant_of_shape)
+Test(ops_values, constant_of_shape_fills_with_its_value)
 {
 	struct npl_tensor shape = {.dtype = NPL_I64, .shape = npl_shape_of(1, 2), .data = (int64_t[]){3, 5}};
 	struct npl_tensor one = {.dtype = NPL_I16, .shape = npl_shape_of(1, 1), .data = (int16_t[]){-300}};

@@ -251,7 +251,7 @@ Test(ops_windows, transposed_conv_equals_its_definition)
 }
 
 /* More products than fit beside each other: lines and filters come in several blocks. */
-Test(ops_windows, large_transposed_conv)
+Test(ops_windows, a_large_transposed_convolution_follows_its_definition)
 {
 	uint64_t seed = SEED + 2;
 	struct npl_tensor x = test_random_tensor(&seed, NPL_F32, npl_shape_of(4, 1, 3, 150, 170));

@@ -260,7 +260,7 @@ Test(api_eager, handles_are_counted)
 }
 
 /* A context may be closed in the middle of everything. */
-Test(api_eager, closing_with_work_left)
+Test(api_eager, a_context_may_be_closed_with_work_left)
 {
 	for (uint64_t seed = 1; seed < 20; seed++) {
 		uint64_t rng = seed;

@@ -143,7 +143,7 @@ Test(api_ways, held_results_are_outputs)
 }
 
 /* A recording takes other inputs, in the order in which they were declared, and needs no context. */
-Test(api_ways, recordings_run_again)
+Test(api_ways, recordings_run_again_with_other_inputs)
 {
 	const float one[] = {1, -2, 3}, two[] = {10, 20, 30}, before[] = {100, 200, 300}, again[] = {-5, 6, 7};
 	struct npl_shape shape = npl_shape_of(1, 3);

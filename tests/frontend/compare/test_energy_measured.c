@@ -228,7 +228,7 @@ Test(energy_measured, absent_energy_has_a_reason)
 	cli_remove_folder(folder);
 }
 
-Test(energy_measured, refuses_nonsense)
+Test(energy_measured, wrong_settings_are_refused)
 {
 	static const struct cli_refusal cases[] = {
 		{2,

@@ -165,7 +165,7 @@ static int count_passed(const char *folder, int cases)
 	return passed;
 }
 
-Test(conformance_onnx, networks_and_layers)
+Test(conformance_onnx, cases_of_networks_and_layers_pass)
 {
 	cr_expect_geq(count_passed(DATA "pytorch-converted", 82), 82);
 	cr_expect_geq(count_passed(DATA "pytorch-operator", 35), 35);
@@ -244,7 +244,7 @@ Test(conformance_onnx, integers_on_tpu_v1)
 	run_integers("tpu_v1", NULL);
 }
 
-Test(conformance_onnx, integers_on_cpu)
+Test(conformance_onnx, integer_cases_pass_on_cpu)
 {
 	const char *const set[] = {"precision=int8"};
 	run_integers("cpu", &(struct npl_device_options){.n_sets = 1, .set = set});

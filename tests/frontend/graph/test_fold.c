@@ -219,7 +219,7 @@ Test(onnx_fold, bias_of_rows_in_a_sequence)
 }
 
 /* A Gemm whose own C is a matrix, or is made by a node, has no bias that could take more in. */
-Test(onnx_fold, gemm_with_matrix)
+Test(onnx_fold, nothing_is_folded_into_a_gemm_with_a_matrix)
 {
 	uint64_t rng = 3;
 	for (int variant = 0; variant < 4; variant++) {

@@ -314,7 +314,7 @@ static struct onnx_writer model_with_function(int64_t ir_version, const char *le
 
 /* The body of a function may have its weights elsewhere too; what version of the file's format the model says changes
  * nothing. */
-Test(onnx_external, in_a_function)
+Test(onnx_external, functions_may_have_external_weights)
 {
 	static const int64_t versions[] = {8, 9, 10, 11};
 	char folder[CLI_PATH];

@@ -214,7 +214,7 @@ Test(onnx_import, a_wrong_declaration_of_an_output_gets_a_warning)
 }
 
 /* Lists of strings reach the operator, with and without the attribute's type. */
-Test(onnx_import, lists_of_strings)
+Test(onnx_import, lists_of_strings_reach_the_operator)
 {
 	for (int typed = 0; typed < 2; typed++) {
 		struct onnx_writer g = {0}, attrs = {0}, strings = {0};

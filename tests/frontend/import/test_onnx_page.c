@@ -139,7 +139,7 @@ static char *read_page(void)
 	return page;
 }
 
-Test(onnx_page, what_is_refused)
+Test(onnx_page, refusals_are_as_the_page_says)
 {
 	struct npl_err err;
 	for (size_t i = 0; i < ROWS; i++) {

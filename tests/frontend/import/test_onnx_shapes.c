@@ -75,7 +75,7 @@ Test(onnx_shapes, a_view_exported_by_pytorch_has_its_shape)
 }
 
 /* x.view(x.size(1), -1) where that is 1, as the exported batch was: no batch. */
-Test(onnx_shapes, not_the_batch)
+Test(onnx_shapes, a_size_of_1_is_no_batch)
 {
 	struct onnx_writer g = {0}, a = {0};
 	onnx_put_input(&g, "x", ONNX_FLOAT, 3, DIMS(1, 1, 6));

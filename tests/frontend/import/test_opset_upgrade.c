@@ -92,7 +92,7 @@ Test(opset_upgrade, the_same_network_in_later_opsets_gives_the_same)
 	check_networks("models/", shipped, sizeof shipped / sizeof shipped[0]);
 }
 
-Test(opset_upgrade, same_light_network)
+Test(opset_upgrade, upgraded_light_networks_are_the_same)
 {
 	static const char *const light[] = {"bvlc_alexnet", "resnet50", "squeezenet", "vgg19"};
 	if (access("../shared/models/light/light_vgg19.onnx", R_OK))

@@ -317,7 +317,7 @@ Test(tensor_file, hashes_are_those_of_fips_180_4)
 
 /* Long texts in pieces of any size give what libmd gives for the whole, whichever instructions did it; a million times
  * "a" is FIPS 180-4's third example. */
-Test(tensor_file, sha256_in_pieces)
+Test(tensor_file, sha256_of_pieces_is_that_of_the_whole)
 {
 	enum { N = 1000000 };
 	uint64_t seed = 5;

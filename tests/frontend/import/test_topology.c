@@ -183,7 +183,7 @@ Test(topology, sparsity_is_ignored_with_a_word)
 }
 
 /* Columns are read by place, so their names must say the same. */
-Test(topology, names_of_columns)
+Test(topology, columns_with_other_names_are_warned_of)
 {
 	static const struct {
 		const char *header;   /* of convolutions with 8 columns, or of products with 4 */
@@ -322,7 +322,7 @@ Test(topology, wrong_files_are_refused_by_line)
 }
 
 /* As a user calls it: every layer on the machine, with accuracy; and its cycles without values are the same. */
-Test(topology, compared_on_devices)
+Test(topology, a_topology_runs_on_devices_with_accuracy)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
@@ -351,7 +351,7 @@ Test(topology, compared_on_devices)
 
 /* A list of many layers is planned in proportion to them: this took more than a minute when places in the buffer were
  * looked for along all others, and it is a second. */
-Test(topology, twenty_thousand_layers)
+Test(topology, a_long_list_is_planned_in_proportion_to_its_layers)
 {
 	enum { LAYERS = 20000 };
 	char folder[CLI_PATH], *text = NULL;

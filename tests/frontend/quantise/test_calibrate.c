@@ -159,7 +159,7 @@ Test(calibrate, batches_do_not_matter)
 	free_net(&net);
 }
 
-Test(calibrate, methods_by_name)
+Test(calibrate, methods_are_read_by_name)
 {
 	static const char *const bad[] = {
 		"",     "max", "percentile=", "percentile=50", "percentile=101", "percentile=9x", "percentile=nan",

@@ -246,7 +246,7 @@ Test(session_floats, a_simulated_machine_has_no_floats)
 
 /* x -> float16 -> Conv and Gemm with weights of that type -> float32. Every layer of float16 runs on the device, in 8
  * bits with the reason. */
-Test(session_floats, float16_and_bfloat16)
+Test(session_floats, layers_of_16_bit_floats_run_on_the_device)
 {
 	static const int types[] = {ONNX_FLOAT16, ONNX_BFLOAT16};
 	struct npl_device *device[] = {open_device("cpu"), cpu_int8(), open_device("reference")};
@@ -315,7 +315,7 @@ Test(session_floats, settings_are_no_data)
 
 /* Scales, a normalisation's vectors, ratios and exponents are float32 beside data of 16 bits, as ONNX has them; other
  * floats do not mix. */
-Test(session_floats, float32_beside_halves)
+Test(session_floats, float32_is_accepted_beside_halves_where_onnx_has_it)
 {
 	static const float one[] = {1, 1, 1, 1, 1, 1, 1, 1}, none[8] = {0}, scales[] = {1, 1, 2, 2}, ratio = 0.5f,
 			   square = 2;

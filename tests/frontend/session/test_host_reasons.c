@@ -58,7 +58,7 @@ Test(host_reasons, the_longest_time_comes_first)
 }
 
 /* Mul is none the less an operator of its own beside MatMul. */
-Test(host_reasons, each_operator_once)
+Test(host_reasons, each_operator_is_listed_once)
 {
 	struct npl_host_reason *list;
 	cr_assert_eq(reasons(true, &list), 3);

@@ -96,7 +96,7 @@ Test(placement, rules_place_nodes_as_documented)
 
 /* Expressions that would end the program, fill its memory or never come back are refused before they are compiled; a
  * list of names and a counted repetition are not. */
-Test(placement, expressions_that_cost_too_much)
+Test(placement, expressions_that_cost_too_much_are_refused)
 {
 	static const struct {
 		const char *begin, *repeated, *end;
@@ -138,7 +138,7 @@ Test(placement, expressions_that_cost_too_much)
 
 /* An exception behind the rule that it is one of is without effect: a warning says so. Where an earlier rule has just
  * the same nodes, or the same device, or a later one takes what is left, there is nothing to say. */
-Test(placement, rules_without_effect)
+Test(placement, rules_without_effect_are_warned_of)
 {
 	static const struct {
 		const char *rules;
@@ -175,7 +175,7 @@ Test(placement, rules_without_effect)
 
 /* Names of layers have slashes in them where PyTorch has exported them: an expression ends at "/=", and "\\/" is a
  * slash as well. */
-Test(placement, names_with_slashes)
+Test(placement, expressions_may_have_slashes)
 {
 	static const char *const names[] = {"/enc/fc1/MatMul", "/enc/fc1/=", "/enc/fc2\\/="};
 	static const struct {

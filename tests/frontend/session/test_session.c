@@ -72,7 +72,7 @@ static void check_row(const struct npl_layer_run *row, const struct expected *ex
 
 /* tpu_v1 takes the convolution, the host what it has not, DianNao the rest: every byte and every conversion is where it
  * belongs, by hand. */
-Test(session, transfers_and_host)
+Test(session, each_row_pays_for_its_transfers_and_conversions)
 {
 	uint64_t rng = 2;
 	struct net net = make_layer_group(&rng);

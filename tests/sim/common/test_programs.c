@@ -125,7 +125,7 @@ static void check_same(const struct sim_program *a, const struct sim_program *b,
 				     members[f].name);
 }
 
-Test(sim_programs, text_and_binary_and_back)
+Test(sim_programs, programs_survive_text_and_binary)
 {
 	for (uint64_t seed = 1; seed <= 500; seed++) {
 		uint64_t rng = seed;
@@ -214,7 +214,7 @@ Test(sim_programs, wrong_programs_are_refused)
 }
 
 /* A header holds names that a text can hold; what is no name ends the reading, so that no line can hide in one. */
-Test(sim_programs, names_of_machines)
+Test(sim_programs, wrong_names_in_a_header_are_refused)
 {
 	static const char *const bad[] = {"", "two words", "line\nhalt", "a;b", "a,b", "tab\t"};
 	struct sim_program program = {.set = &set};

@@ -78,7 +78,7 @@ static void refused(struct npl_link_config config, const char *reason)
 	cr_expect(strstr(err.msg, reason) && !strncmp(err.msg, "here.", 5), "'%s' does not say '%s'", err.msg, reason);
 }
 
-Test(link_model, what_it_refuses)
+Test(link_model, links_that_pcie_lacks_are_refused)
 {
 	refused(pcie(7, 16, 256, 12), "expected 1 to 6");
 	refused(pcie(0, 16, 256, 12), "expected 1 to 6");

@@ -79,7 +79,7 @@ static void read_config(const char *name, struct npl_arena *arena, struct dram_c
 	cr_assert_str_eq(machine.name, name);
 }
 
-Test(memory_presets, are_all_known)
+Test(memory_presets, all_presets_are_tested)
 {
 	struct npl_arena arena = {0};
 	const char *const *names;

@@ -90,7 +90,7 @@ Test(analytical, the_host_can_be_set)
 }
 
 /* The host as a file to edit, and under another name. */
-Test(analytical, the_host_as_a_file)
+Test(analytical, the_host_can_be_edited_as_a_file)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);

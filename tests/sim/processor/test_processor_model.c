@@ -37,7 +37,7 @@ static bool near(double a, double b)
 	return fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b));
 }
 
-Test(processor_model, times_by_hand)
+Test(processor_model, times_are_as_worked_by_hand)
 {
 	struct npl_processor_model m = plain_model();
 	/* 32 MACs a cycle on all cores; 16 values a cycle; a division 10 times that; 8 scattered values */
@@ -66,7 +66,7 @@ Test(processor_model, times_by_hand)
 }
 
 /* Taking a core to work costs time: little work stays on one, and draws less. */
-Test(processor_model, cores_by_hand)
+Test(processor_model, little_work_stays_on_one_core)
 {
 	struct npl_processor_model m = plain_model();
 	m.fork_join_seconds = 100e-9;
@@ -217,7 +217,7 @@ static double simple(const char *name, const struct npl_attrs *attrs, int n_in, 
 
 /* A value of a Relu is one operation, one of a function of exponentials many, and pools read every input of their
  * windows. */
-Test(processor_model, work_of_operators)
+Test(processor_model, operators_have_the_work_of_their_definition)
 {
 	const struct npl_attrs plain = {0}, pool = {.pool.window.kernel = {3, 2}},
 			       narrow = {.lrn = {.size = 5, .beta = 0.5f}}, wide = {.lrn = {.size = 9, .beta = 0.5f}};

@@ -140,7 +140,7 @@ Test(diannao_cycles, relu_alone_takes_a_step_for_each_row_of_values)
 	cr_assert_eq(result.bytes[NPL_MEM_DRAM], 2 * 2 * 5 * 7 * 9);
 }
 
-Test(diannao_cycles, peak_and_description)
+Test(diannao_cycles, the_peak_is_the_papers)
 {
 	struct dn_config config = dn_default();
 	struct npl_device_info info = {0};
@@ -172,7 +172,7 @@ static void refused(struct dn_case *c, const char *expected)
 	npl_driver_diannao.close(state);
 }
 
-Test(diannao_cycles, what_it_refuses)
+Test(diannao_cycles, layers_beyond_the_machine_are_refused)
 {
 	struct dn_case c;
 	dn_case_gemm(&c, 2, 3, 4);

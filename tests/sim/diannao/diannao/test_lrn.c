@@ -209,7 +209,7 @@ Test(diannao_lrn, steps_and_bytes_of_alexnets)
 
 /* AlexNet's (size 5, alpha 1e-4, beta 0.75, bias 1), where t goes from 1 to t_most: with nothing known of the squares'
  * sums, and with what calibration says of these: the errors that the documentation states. */
-Test(diannao_lrn, error_of_alexnets)
+Test(diannao_lrn, the_error_of_alexnets_lrn_is_as_documented)
 {
 	static const struct {
 		int exponent;

@@ -62,7 +62,7 @@ Test(diannao_memory, another_memory_changes_no_result)
 
 /* 250 GB/s at 980 MHz are 255.102 bytes a cycle: an SB row of 512 bytes takes 3 cycles; a request keeps the port for 13
  * at least. Each of these by hand. */
-Test(diannao_memory, worked_by_hand)
+Test(diannao_memory, cycles_are_as_worked_by_hand)
 {
 	struct dn_config config = dn_default();
 	struct npl_result r;
@@ -163,7 +163,7 @@ Test(diannao_memory, waits_are_for_what_is_missing)
 
 /* Twice the channels, twice the bandwidth for a stream of synapses; the energy has its parts, and they fit the
  * table. */
-Test(diannao_memory, channels_and_energy)
+Test(diannao_memory, two_channels_double_the_bandwidth_and_energy_has_parts)
 {
 	struct dn_config config = dn_default();
 	struct npl_result one, two;
@@ -205,7 +205,7 @@ static void cannot_open(const char *preset, int64_t channels, int code, const ch
 	cr_expect(strstr(err.msg, reason) && strstr(err.msg, key), "'%s' does not say '%s'", err.msg, reason);
 }
 
-Test(diannao_memory, what_it_refuses)
+Test(diannao_memory, layers_beyond_the_memory_are_refused)
 {
 	cannot_open("ddr3-2134", 0, NPL_EUSAGE, "memory.preset", "nearest is 'ddr3-2133'");
 	cannot_open("diannao-250gbps", 2, NPL_EUSAGE, "memory.channels", "without channels");

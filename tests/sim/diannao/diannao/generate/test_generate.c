@@ -368,7 +368,7 @@ Test(diannao_generate, tiles_do_not_depend_on_what_was_chosen_before)
 
 /* Chen et al., ASPLOS 2014, section 5.3.3: the classifier's instructions, 8192 inputs and 256 outputs. The rows it
  * prints are the first two and the first one of the last chunk; here memory has the inputs in front of the synapses. */
-Test(diannao_generate, the_papers_classifier)
+Test(diannao_generate, the_papers_classifier_has_the_papers_instructions)
 {
 	struct dn_config config = dn_default();
 	struct dn_case c;

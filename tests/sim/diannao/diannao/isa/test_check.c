@@ -325,7 +325,7 @@ Test(diannao_isa_check, stores_that_do_not_fit_are_refused)
 	check_rules(&config, UINT64_MAX, none, 1);
 }
 
-Test(diannao_isa_check, size_of_memory)
+Test(diannao_isa_check, addresses_beyond_the_memory_are_refused)
 {
 	static const struct rule rules[] = {
 		{"SB LOAD,1,3936,64\n", "SB LOAD,1,3937,64\n", "SB: loads bytes 3937 to 4000 of memory",
@@ -340,7 +340,7 @@ Test(diannao_isa_check, size_of_memory)
 }
 
 /* What only a SYNC orders. STORE is of bytes 4096 on, IN8 loads 1024 to 1087, SB8 0 to 255. */
-Test(diannao_isa_check, order_of_memory)
+Test(diannao_isa_check, accesses_that_need_a_sync_are_refused_without)
 {
 	static const struct rule rules[] = {
 		{POOL STORE("8") RESULT "NBIN READ,0,0,0,0,0,0\nNBIN LOAD,1,0,0,0,4104,2\n",
@@ -485,7 +485,7 @@ static struct sim_program random_order(uint64_t *rng, int steps, int64_t *refuse
 	return program;
 }
 
-Test(diannao_isa_check, order_by_pairs)
+Test(diannao_isa_check, a_sync_is_required_where_the_definition_says)
 {
 	struct dn_config config = dn_isa_machine();
 	int good = 0, bad = 0;

@@ -8,7 +8,7 @@
 #include "tests/kit/sim/diannao/code.h"
 #include "tests/kit/sim/diannao/fixture.h"
 
-Test(diannao_isa, text_and_binary_and_back)
+Test(diannao_isa, programs_survive_text_and_binary)
 {
 	int instructions = 0;
 	for (uint64_t seed = 1; seed <= 2000; seed++) {
@@ -220,7 +220,7 @@ static const struct {
 };
 
 /* Each message begins with the file and the number of its last line, and leaves no program. */
-Test(diannao_isa, what_the_assembler_refuses)
+Test(diannao_isa, wrong_texts_are_refused_with_their_line)
 {
 	for (size_t i = 0; i < sizeof wrong_texts / sizeof *wrong_texts; i++) {
 		struct sim_program program;
@@ -245,7 +245,7 @@ Test(diannao_isa, what_the_assembler_refuses)
 }
 
 /* Room for so many functions, and no more, whether declared or known. */
-Test(diannao_isa, functions_of_a_program)
+Test(diannao_isa, a_program_has_at_most_16_functions)
 {
 	char text[SIM_MOST_CONSTANTS * 100 + 200];
 	size_t used = 0;

@@ -9,7 +9,7 @@
 /* The paper's local transpose: two lines of four maps, Tn = 2, come as rows (line 0, maps 0 1), (line 0, maps 2 3),
  * (line 1, maps 0 1), (line 1, maps 2 3); the window of two lines of maps 0 and 1 is rows 0 and 2, that of maps 2 and 3
  * rows 1 and 3. Then all four are free, and come again: the maximum of all. */
-Test(diannao_rtl_pool, maximum_by_strides)
+Test(diannao_rtl_pool, strides_read_rows_as_the_papers_transpose)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	h->config.nbin_rows = 4;
@@ -38,7 +38,7 @@ Test(diannao_rtl_pool, maximum_by_strides)
 
 /* A maximum that goes through NBout and is shifted left beyond 16 bits: 20000 * 2 saturates, -20000 * 2 too. As it
  * leaves without NFU-3, this is what leaves: both are counted. */
-Test(diannao_rtl_pool, maximum_in_parts)
+Test(diannao_rtl_pool, a_shifted_maximum_saturates_and_is_counted)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	hand_put(h, 0, 20000, -30000, 4, -20000, HAND_END);
@@ -99,7 +99,7 @@ Test(diannao_rtl_pool, averages_are_not_exact)
 }
 
 /* An average of a sum that wrapped: 16 bits, 2 * 32767 is -2, by 2: -1. */
-Test(diannao_rtl_pool, average_that_wrapped)
+Test(diannao_rtl_pool, an_average_of_a_wrapped_sum_wraps)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	h->config.sum_bits = 16;
@@ -121,7 +121,7 @@ Test(diannao_rtl_pool, average_that_wrapped)
  *     40000 saturates to 32767, segment 15: 0 + 1024; as that is level, nothing saturates on the way out
  * tanh with its result doubled (RESULT SHIFT -1): x = 1024: (398 * 1024 + 512) / 1024 + 377 = 775 -> 1550. x is the
  * maximum of one value, shifted left by 1 where it has to be 40000. */
-Test(diannao_rtl_pool, functions_by_segments)
+Test(diannao_rtl_pool, functions_follow_their_segments)
 {
 	struct dn_hand *h = hand_open(4, IDEAL);
 	hand_put(h, 0, 512, 0, -256, 20000, HAND_END);
@@ -158,7 +158,7 @@ Test(diannao_rtl_pool, functions_by_segments)
  * which is counted once although it saturates twice. 17000 saturates on the way out only. A line y = 2 x, of which
  * RESULT SHIFT takes half: 40000 gives 65534, which is 32767 before it is halved: 16384 (16383.5 up), counted for what
  * saturated on the way in; 17000 gives 32767 too, and that is not counted; 16000 is itself. */
-Test(diannao_rtl_pool, results_that_saturate)
+Test(diannao_rtl_pool, a_result_that_saturates_is_counted_once)
 {
 	struct dn_hand *h = hand_open(4, IDEAL);
 	for (int i = 0; i < DN_SEGMENTS; i++)

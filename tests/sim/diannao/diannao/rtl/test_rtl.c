@@ -162,7 +162,7 @@ Test(diannao_rtl, partial_sums_wait_in_nbout)
  *     0: 5 comes, is kept, gets 1 more and goes back               0: 6 comes and is stored
  *     1: it is still in the registers, and stored again            2: 7 comes and is stored
  * SYNC makes each wait until the results before it are in NBout. */
-Test(diannao_rtl, sums_and_results)
+Test(diannao_rtl, sums_and_results_have_rows_of_their_own)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	h->config.nbout_sum_rows = 6;
@@ -201,7 +201,7 @@ Test(diannao_rtl, sums_and_results)
 
 /* OUTPUT END: the index is 0 after it; OUTPUT BEGIN: before. Sums 1 2, then 10 20 over index 0 (END before), 100 200 at
  * 1; index 0 and 1 are read in this order: 10 20, 100 200. The input is 1, so are the steps. */
-Test(diannao_rtl, index_of_sums)
+Test(diannao_rtl, output_begin_and_end_set_the_index_of_sums)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	static const int sums[] = {1, 10, 100};
@@ -267,7 +267,7 @@ static void biases(int product, const int *expected)
 
 /* Rounded: 22 (n + 1) besides. Full: as many times 1024, so 1536 + 22528 = 24064 -> 23.5 -> 24; -1536 + 45056 = 43520
  * -> 42.5 -> 43; and 2^31 - 1 + 90112 wraps: -2147393537, which saturates at the other side. */
-Test(diannao_rtl, bias_and_keep)
+Test(diannao_rtl, biases_are_added_and_sums_kept)
 {
 	biases(NPL_Q16_ROUNDED, (const int[]){2 + 22, -1 + 44, 3072 + 66, 32767});
 	biases(NPL_Q16_FULL, (const int[]){24, 43, 3072 + 66, -32768});
@@ -295,7 +295,7 @@ Test(diannao_rtl, a_machine_of_one_neuron_is_right)
 /* sum_bits 16. Chunk 0: 32767 + 32767 = 65534, which is -2, for both outputs. Chunk 1: output 0 gets -32768: 32766 as
  * it is without wrapping, so nothing is counted; output 1 gets 1: 65535 is -1, counted. The third output group does not
  * go through NBout: 32767 + 1 = 32768 is -32768, counted; of its two outputs only one is stored. */
-Test(diannao_rtl, sums_that_wrap)
+Test(diannao_rtl, sums_that_wrap_are_counted)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	h->config.sum_bits = 16;

@@ -105,7 +105,7 @@ Test(diannao_rtl_time, rows_of_sb_arrive_one_by_one)
 /* Accesses of 64 bytes, one a cycle. Tn = 2: three SB rows of 8 bytes from address 60 are bytes 60 to 63 and 64 to 83:
  * two accesses, the first row is in both. NBin's 12 bytes are one, 0 to 1; SB 1 to 3, all rows there; steps 3, 4, 5;
  * the result at 14, its 4 bytes from 126 on are two accesses: 16. */
-Test(diannao_rtl_time, accesses_of_memory)
+Test(diannao_rtl_time, each_access_takes_one_cycle)
 {
 	struct dn_hand *h = hand_open(2, LINES);
 	hand_group(h, 100, 60, 126, 3);
@@ -150,7 +150,7 @@ Test(diannao_rtl_time, refused_requests_have_not_begun)
 /* A load waits until there is room for all its rows, which REUSE 0 makes when the instruction ends. NBin, 2 rows:
  *     A 0 to 1, steps 1 and 2; ended at 3: B 3 to 4, steps 4 and 5; maxima at 5 and 8, stored at 6 and 9
  * With 4 rows B is there at 2: steps 1 to 4, maxima at 5 and 7. With 3 rows it waits as with 2. */
-Test(diannao_rtl_time, room_in_nbin)
+Test(diannao_rtl_time, a_load_waits_for_room_in_nbin)
 {
 	for (int64_t rows = 2; rows <= 4; rows++) {
 		struct dn_hand *h = hand_open(16, WHOLE);
@@ -167,7 +167,7 @@ Test(diannao_rtl_time, room_in_nbin)
 
 /* SB of 3 rows, two groups of 2: NBin A 0 to 1, SB a 1 to 4 and 7; NBin B 7 to 8; a's rows are free at 8: SB b 8 to 11
  * and 14. The result of A at 7 + 9 = 16, of B at 23, stored at 24. */
-Test(diannao_rtl_time, room_in_sb)
+Test(diannao_rtl_time, a_load_waits_for_room_in_sb)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
 	h->config.sb_rows = 3;
@@ -184,7 +184,7 @@ Test(diannao_rtl_time, room_in_sb)
 /* NBout, ideal memory. One row of results: the maximum of cycle 0 is there, and stored, at 3: the next step is in cycle
  * 3, its result at 6. Sums of 32 bits take two of three rows; the group after waits with its last step until they are
  * stored, at 0 + 1 + 5 = 6; the one after that until 6 + 1 + 5 = 12, and its sums are there at 18. */
-Test(diannao_rtl_time, room_in_nbout)
+Test(diannao_rtl_time, a_step_waits_for_room_in_nbout)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	h->config.nbout_rows = 3;
@@ -215,7 +215,7 @@ Test(diannao_rtl_time, room_in_nbout)
 /* A store that three instructions fill is one request, when the last result is there: steps 1, 2, 3, the last maximum
  * at 6, 96 bytes to 7. NBin's loads have been taken at 0, 1 and 2. The instruction that fills it up is the one that is
  * told. */
-Test(diannao_rtl_time, store_of_several)
+Test(diannao_rtl_time, a_store_of_several_instructions_is_one_request)
 {
 	struct dn_hand *h = hand_open(16, WHOLE);
 	for (uint64_t i = 0; i < 3; i++)

@@ -31,7 +31,7 @@ static const unsigned all_units = (1u << TPU_UNITS) - 1;
 
 /* A run of tiles into one block of accumulators, then one activate: one product. More rows than are evaluated at
  * once. */
-Test(tpu_fast_values, runs_of_tiles)
+Test(tpu_fast_values, a_run_of_tiles_is_one_product)
 {
 	static const int64_t sizes[][2] = {{16, 16}, {3, 5}, {20, 70}, {64, 130}, {7, 64}, {130, 9}};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
@@ -80,7 +80,7 @@ Test(tpu_fast_values, the_buffers_last_bytes)
 }
 
 /* One block is read in pieces, twice, in another order, and added to in between. */
-Test(tpu_fast_values, blocks_in_pieces)
+Test(tpu_fast_values, blocks_may_be_read_in_pieces)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		struct test_machine *m = machine(12, 20, seed);
@@ -159,7 +159,7 @@ Test(tpu_fast_values, many_small_blocks)
 
 /* Sums that grow beyond 32 bits, where the order of additions decides how often that happens, in all widths of
  * operands, read and not read, in pieces, and on top of each other. */
-Test(tpu_fast_values, sums_that_wrap)
+Test(tpu_fast_values, sums_that_wrap_are_counted_as_by_rtl)
 {
 	uint64_t seen = 0;
 	for (uint64_t seed = 1; seed <= 60; seed++) {

@@ -263,7 +263,7 @@ Test(tpu_generate_programs, larger_blocks_where_weights_are_slow)
 }
 
 /* Dependent layers have a sync between them, others none; weights of the next layer are asked for before it. */
-Test(tpu_generate_programs, syncs_and_prefetch)
+Test(tpu_generate_programs, dependent_layers_sync_and_weights_are_fetched_early)
 {
 	struct tpu_config config = test_tpu_defaults();
 	config.sync_cycles = config.activate_latency_cycles = 0;
@@ -365,7 +365,7 @@ Test(tpu_generate_programs, values_read_twice_or_given_out_leave_on_their_own)
 
 /* The branches of an Inception block write side by side: joining them costs nothing, and the next layer reads full
  * tiles. */
-Test(tpu_generate_programs, joined_in_place)
+Test(tpu_generate_programs, branches_are_joined_in_place)
 {
 	struct tpu_config config = test_tpu_defaults();
 	config.activate_latency_cycles = 1000; /* in one piece */

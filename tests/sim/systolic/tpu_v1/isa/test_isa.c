@@ -167,7 +167,7 @@ static void check_round_trip(const struct sim_program *program, uint64_t seed)
 	free(text);
 }
 
-Test(tpu_isa, text_and_back)
+Test(tpu_isa, programs_survive_text)
 {
 	for (uint64_t seed = 1; seed <= 40; seed++) {
 		uint64_t rng = seed;
@@ -181,7 +181,7 @@ Test(tpu_isa, text_and_back)
 }
 
 /* Each register with bits that are hard to print: the ends of each type, floats of every kind. */
-Test(tpu_isa, values_and_back)
+Test(tpu_isa, register_values_survive_text)
 {
 	static const uint32_t bits[] = {0,          1,          0x80000000, 0x7fffffff, 0xffffffff, 0x3dcccccd,
 					0x3dccccce, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001,
@@ -309,7 +309,7 @@ static const struct {
 };
 
 /* Each message begins with the file and the number of its last line, and leaves no program. */
-Test(tpu_isa, what_the_assembler_refuses)
+Test(tpu_isa, wrong_texts_are_refused_with_their_line)
 {
 	for (size_t i = 0; i < sizeof wrong_texts / sizeof *wrong_texts; i++) {
 		struct sim_program program;
@@ -387,7 +387,7 @@ Test(tpu_isa, long_texts_are_assembled)
 	free(text);
 }
 
-Test(tpu_isa, binaries_cut_off)
+Test(tpu_isa, binaries_cut_off_are_refused)
 {
 	uint8_t bytes[3 * TPU_INSTRUCTION_BYTES] = {0};
 	for (size_t n = 0; n <= sizeof bytes; n++) {

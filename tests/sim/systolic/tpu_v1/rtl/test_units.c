@@ -332,7 +332,7 @@ Test(tpu_rtl_units, host_events_in_order)
 	test_close(m);
 }
 
-Test(tpu_rtl_units, issue_and_queues)
+Test(tpu_rtl_units, issue_waits_for_room_in_queues)
 {
 	struct test_machine *m = small();
 	static const int64_t issued[] = {0, 3, 12, 22}, started[] = {1, 11, 21, 31};
