@@ -151,7 +151,8 @@ static struct net make_product(uint64_t *rng, bool is_conv)
 	return make_net(&g, rng);
 }
 
-/* The row of the Relu is empty. The row before it has the conversion and the transfer of the input and of the output. */
+/* The row of the Relu is empty. The row before it has the conversion and the transfer of the input and of the
+ * output. */
 static void check_final_relu(struct net *net, const char *name, bool simulated, bool timing_only)
 {
 	struct npl_device *device = open_device(name);
@@ -211,8 +212,8 @@ static void check_quant(const struct npl_layer_run *row, struct npl_range range,
 		  steps, scale);
 }
 
-/* The row of a layer that ran on the machine has the format of its output. The row of a layer on the host has float32, as
- * has a layer of which the host did a part. Returns how many layers ran on the machine alone. */
+/* The row of a layer that ran on the machine has the format of its output. The row of a layer on the host has
+ * float32, as has a layer of which the host did a part. Returns how many layers ran on the machine alone. */
 static int check_formats(const struct net *net, const struct npl_run *run, const char *label)
 {
 	/* The value with the range of each layer's output. A pool has its input's, and a product that of its Relu. */
@@ -288,7 +289,8 @@ Test(session_formats, an_infinity_becomes_the_greatest_value)
 	}
 }
 
-/* x (2,6) -> op -> y, where op has weights and, if it is no MatMul, a bias. One element of the named constant is bad. */
+/* x (2,6) -> op -> y, where op has weights and, if it is no MatMul, a bias. One element of the named constant is
+ * bad. */
 static struct net make_bad(const char *op, const char *constant, float bad)
 {
 	struct onnx_writer g = {0};
@@ -406,9 +408,9 @@ Test(session_formats, a_nan_among_a_machines_inputs_is_refused_by_name)
 	}
 }
 
-/* A row of outputs with a NaN has no greatest element. So top-1 agreement is not known where either row has a NaN, and
- * top-1 accuracy where the actual row has one. Bit 0 of i puts a NaN into an expected row, and bit 1 into an actual one.
- * Neither takes the place of a greatest element. */
+/* A row of outputs with a NaN has no greatest element. So top-1 agreement is not known where either row has a NaN,
+ * and top-1 accuracy where the actual row has one. Bit 0 of i puts a NaN into an expected row, and bit 1 into an
+ * actual one. Neither takes the place of a greatest element. */
 Test(session_formats, a_nan_has_no_top1)
 {
 	for (int i = 0; i < 4; i++) {
@@ -441,8 +443,8 @@ static uint64_t count_outside(const float *values, int64_t n, double scale, doub
 	return outside;
 }
 
-/* With a scale for each tensor no value is outside. With the scale 2^-10 for all, the inputs, weights and biases that are
- * outside are counted in each batch, and so are the results. */
+/* With a scale for each tensor no value is outside. With the scale 2^-10 for all, the inputs, weights and biases
+ * that are outside are counted in each batch, and so are the results. */
 Test(session_formats, q16_counts_values_outside_where_all_have_one_scale)
 {
 	enum { K = 20, N = 12, ROWS = 8 };

@@ -29,8 +29,9 @@ static const char *const wrong_rules[] = {
 	"*=tpu_v1,Tanh=cpu",
 };
 
-/* Rules, the device of each node and the devices' names. The nodes are c1 Conv, r1 Relu, n1 LRN, p1 MaxPool, f1 Flatten,
- * fc Gemm and sm Softmax. Each has a letter: a is the device of the first rule, b that of the next, h is the host. */
+/* Rules, the device of each node and the devices' names. The nodes are c1 Conv, r1 Relu, n1 LRN, p1 MaxPool, f1
+ * Flatten, fc Gemm and sm Softmax. Each has a letter: a is the device of the first rule, b that of the next, h is
+ * the host. */
 static const struct {
 	const char *rules, *expected, *names;
 } rule_cases[] = {

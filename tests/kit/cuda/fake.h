@@ -2,11 +2,11 @@
  *
  * CUDA without a GPU. A driver, cuBLASLt, cuDNN and NVRTC behind struct cu_loader compute on the processor.
  *
- * Nobody else can touch the fake GPU's memory: pages can be accessed only while the GPU works, after each allocation
- * comes a page that never can, and freed memory is unmapped. What the real libraries would refuse or silently do wrong is
- * counted as a violation: a wrong handle, a range beyond an allocation, a misaligned address, work in a stream that is
- * gone, no context. Copies to and from pinned memory happen as late as they may. Time is not measured: each kind of work
- * adds seconds to a counter, so that the same work always takes as long.
+ * Nobody else can touch the fake GPU's memory: pages can be accessed only while the GPU works, after each
+ * allocation comes a page that never can, and freed memory is unmapped. What the real libraries would refuse or
+ * silently do wrong is counted as a violation: a wrong handle, a range beyond an allocation, a misaligned address,
+ * work in a stream that is gone, no context. Copies to and from pinned memory happen as late as they may. Time is
+ * not measured: each kind of work adds seconds to a counter, so that the same work always takes as long.
  *
  * Any call can be made to fail. As a shared library (build/FLAVOUR/fake_cuda) the fake stands in for the real libraries
  * under LD_LIBRARY_PATH; FAKE_CUDA_MIB is then the size of its GPU's memory.
@@ -20,8 +20,8 @@
 
 #include "backends/cuda/load/library.h"
 
-/* NVRTC 13.0 compiles for compute capability 7.5, 8.0 and 9.0. NVRTC 12.8 compiles for 7.0 and 8.0, and is missing unless
- * a test clears missing[CU_FAKE_NVRTC_12]. */
+/* NVRTC 13.0 compiles for compute capability 7.5, 8.0 and 9.0. NVRTC 12.8 compiles for 7.0 and 8.0, and is missing
+ * unless a test clears missing[CU_FAKE_NVRTC_12]. */
 enum cu_fake_library { CU_FAKE_DRIVER, CU_FAKE_BLAS, CU_FAKE_DNN, CU_FAKE_NVRTC, CU_FAKE_NVRTC_12, CU_FAKE_LIBRARIES };
 
 struct cu_fake {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fake cuDNN (fake.h). It computes convolutions by loops, with sums in double. Its list of algorithms has four: the
- * first is not supported, the second needs more memory than there is, and the other two can run. A tensor is dense, with
- * or without channels last, and images, filters and result must agree in that. */
+ * The fake cuDNN (fake.h). It computes convolutions by loops, with sums in double. Its list of algorithms has four:
+ * the first is not supported, the second needs more memory than there is, and the other two can run. A tensor is
+ * dense, with or without channels last, and images, filters and result must agree in that. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -224,8 +224,8 @@ CU_RESULT fake_cuMemAlloc_v2(CU_ADDRESS *address, size_t bytes)
 		cu_fake.peak_bytes = gpu.used;
 	cu_fake_live("allocations", 1);
 	mprotect(a->map, a->map_bytes, PROT_READ | PROT_WRITE);
-	/* Fresh memory is no zeros: as floats it has tiny negative numbers. The rest of a large allocation is not filled, so
-	 * that it takes no real memory. */
+	/* Fresh memory is no zeros: as floats it has tiny negative numbers. The rest of a large allocation is not
+	 * filled, so that it takes no real memory. */
 	memset(a->map, 0xa5, a->map_bytes < FILLED ? a->map_bytes : FILLED);
 	mprotect(a->map, a->map_bytes, PROT_NONE);
 	*address = a->address;

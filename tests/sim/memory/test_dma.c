@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promise: an engine asks for exactly the accesses that its descriptors touch, no more than allowed at once;
- * descriptors complete in order and as soon as their last access has; engines share the port in turn; skipping gives the completion cycles of stepping, over every kind of memory; and two engines in the
- * same relative state go on alike. */
+ * descriptors complete in order and as soon as their last access has; engines share the port in turn; skipping
+ * gives the completion cycles of stepping, over every kind of memory; and two engines in the same relative state go
+ * on alike. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -74,8 +74,8 @@ Test(dma_requests, engines_take_turns_with_requests)
 	close_engines(e);
 }
 
-/* The last of 32 bursts begins in cycle 62 (31 x 2.007 = 62.22) and ends in 64.23. There the short request begins, which
- * moves for 0.13 of a cycle. */
+/* The last of 32 bursts begins in cycle 62 (31 x 2.007 = 62.22) and ends in 64.23. There the short request begins,
+ * which moves for 0.13 of a cycle. */
 Test(dma_requests, a_long_request_is_not_interrupted)
 {
 	for (int request_cycles = 0; request_cycles <= 13; request_cycles += 13) {
@@ -122,8 +122,9 @@ Test(dma_requests, a_request_may_have_several_descriptors)
 	close_engines(e);
 }
 
-/* A request begins when its first access is taken. The port is busy up to cycle 3. When it is free, engines 1 and 2 both
- * wait, and it is engine 1's turn. Requests that wait for the port do not wait for their 13 cycles once more. */
+/* A request begins when its first access is taken, and not when it is pushed. Engine 2 comes before engine 1, while
+ * engine 0 has the port, for 13 cycles and then for 3. When the port is free, it is engine 1's turn. Requests that
+ * wait for the port do not wait for their 13 cycles once more. */
 Test(dma_requests, the_turn_is_decided_when_the_port_is_free)
 {
 	struct engines e = open_engines(WHOLE_CYCLES, 13);
