@@ -305,8 +305,8 @@ static const struct cli_refusal wrong_programs[] = {
 	 "halt.s: does not say whose program it is, expected `.machine NAME` before all else, or --machine "
 	 "NAME",
 	 {"asm", "@/halt.s", "-o", "@/x.bin"}},
-	{3, "other.s: .machine tpu_v2: there is no device 'tpu_v2'; the nearest is 'tpu_v1'", {"exec", "@/other.s"}},
-	{3, "cpu.s: cpu has no instruction set", {"asm", "@/cpu.s", "-o", "@/x.bin"}},
+	{3, "other.s:1: .machine tpu_v2: there is no device 'tpu_v2'; the nearest is 'tpu_v1'", {"exec", "@/other.s"}},
+	{3, "cpu.s:2: cpu has no instruction set", {"asm", "@/cpu.s", "-o", "@/x.bin"}},
 	{2,
 	 "diannao.s: a program for the driver diannao, expected one for systolic, the driver of tpu_v1",
 	 {"exec", "@/diannao.s", "--machine", "tpu_v1"}},
