@@ -88,6 +88,9 @@ int cli_write_text(const char *path, void (*writer)(FILE *out, const void *data)
 /* Appends the message of a failure rc to the one in err, and returns the code of the first failure. */
 int cli_also_failed(int rc, const struct npl_err *failure, struct npl_err *err);
 
+/* The same for a table that was printed with the code `printed`: where it is not 0, cells of the table are missing. */
+int cli_table_printed(int printed, int rc, struct npl_err *err);
+
 struct cli_report {
 	const char *path; /* NULL: not wanted */
 	void (*writer)(FILE *out, const void *data);

@@ -18,7 +18,7 @@ static int report(const struct npl_conformance *c, const char *json, bool quiet,
 	struct npl_err failure;
 	int rc = json ? cli_write_text(json, put_json, c, err) : 0;
 	if (!quiet && !(json && !strcmp(json, "-")))
-		npl_conformance_table(stdout, c);
+		rc = cli_table_printed(npl_conformance_table(stdout, c), rc, err);
 	for (int i = 0; i < c->n_cases; i++) {
 		if (c->cases[i].status != NPL_CASE_FAILED)
 			continue;

@@ -30,7 +30,7 @@ static const char *unavailable_reason(const char *name, const struct row *row)
 	return npl_without_prefix(row->failure.msg, name, strlen(name));
 }
 
-static void print_details(const char *const *names, const struct row *rows, int n)
+static int print_details(const char *const *names, const struct row *rows, int n)
 {
 	struct npl_table table;
 	bool any_detail = false;
@@ -44,16 +44,16 @@ static void print_details(const char *const *names, const struct row *rows, int 
 	}
 	if (any_detail)
 		npl_table_print(&table, stdout);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
 /* Prints a block for a real device: a line for each fact. */
-static void print_facts(const char *name, const struct row *row)
+static int print_facts(const char *name, const struct row *row)
 {
 	struct npl_table table;
 	const char *header[] = {name, "FOUND"};
 	if (!row->facts.n)
-		return;
+		return 0;
 	npl_table_open(&table, "wl", header);
 	for (int i = 0; i < row->facts.n; i++) {
 		char key[64];
@@ -64,18 +64,18 @@ static void print_facts(const char *name, const struct row *row)
 	}
 	putchar('\n');
 	npl_table_print(&table, stdout);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
 /* Prints each parameter of a machine, where its value is from, and whether it has an effect. */
-static void print_parameters(const struct npl_device *device)
+static int print_parameters(const struct npl_device *device)
 {
 	struct npl_table table;
 	static const char *const header[] = {"PARAMETER", "VALUE", "UNIT", "SOURCE"};
 	int n;
 	const struct npl_param_value *value = npl_device_settings(device, &n);
 	if (!n)
-		return;
+		return 0;
 	npl_table_open(&table, "wrwl", header);
 	for (int i = 0; i < n; i++) {
 		char source[40];
@@ -85,10 +85,10 @@ static void print_parameters(const struct npl_device *device)
 	}
 	putchar('\n');
 	npl_table_print(&table, stdout);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
-static void print_notes(const struct npl_device *device)
+static int print_notes(const struct npl_device *device)
 {
 	struct npl_table table;
 	static const char *const header[] = {"NOTES", ""};
@@ -101,7 +101,7 @@ static void print_notes(const struct npl_device *device)
 		putchar('\n');
 	if (n)
 		npl_table_print(&table, stdout);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
 /* Returns the clock of a machine; of an analytical one, that of its cores, although its times are not in cycles. NAN:
@@ -112,7 +112,7 @@ static double clock_of(const struct npl_device *device)
 	return info->clock_hz > 0 ? info->clock_hz : npl_device_setting_number(device, "clock_hz");
 }
 
-static void print_table(const char *const *names, const struct row *rows, int n, bool verbose)
+static int print_table(const char *const *names, const struct row *rows, int n, bool verbose)
 {
 	struct npl_table table;
 	static const char *const header[] = {"DEVICE", "KIND", "FORMAT", "CLOCK", "PEAK", "DESCRIPTION"};
@@ -134,13 +134,14 @@ static void print_table(const char *const *names, const struct row *rows, int n,
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, stdout);
-	npl_table_close(&table);
-	if (!verbose)
-		return;
+	int rc = npl_table_close(&table);
+	if (!verbose || rc)
+		return rc;
 	putchar('\n');
-	print_details(names, rows, n);
-	for (int i = 0; i < n; i++)
-		print_facts(names[i], &rows[i]);
+	rc = print_details(names, rows, n);
+	for (int i = 0; i < n && !rc; i++)
+		rc = print_facts(names[i], &rows[i]);
+	return rc;
 }
 
 static void put_parameters(struct npl_json *json, const struct npl_device *device)
@@ -251,10 +252,10 @@ static int list_devices(const char *only_name, const struct npl_device_options *
 		rc = cli_write_reports(&(struct cli_report){json, write_json, &(struct listing){titles, rows, n}}, 1,
 				       err);
 	if (tables)
-		print_table(titles, rows, n, verbose);
+		rc = cli_table_printed(print_table(titles, rows, n, verbose), rc, err);
 	if (tables && only_name) {
-		print_parameters(rows[0].device);
-		print_notes(rows[0].device);
+		rc = cli_table_printed(print_parameters(rows[0].device), rc, err);
+		rc = cli_table_printed(print_notes(rows[0].device), rc, err);
 	} else if (tables) {
 		puts("\nMemories to put behind a machine: npulab dram --list");
 	}

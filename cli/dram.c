@@ -60,13 +60,13 @@ static int list_memories(struct npl_err *err)
 		for (int i = 0; i < n; i++)
 			add_memory(&table, names[i]);
 		npl_table_print(&table, stdout);
-		npl_table_close(&table);
+		rc = cli_table_printed(npl_table_close(&table), rc, err);
 		npl_table_open(&table, "ll", pattern_header);
 		for (const struct npl_traffic_pattern *p = npl_traffic_patterns; p->name; p++)
 			npl_table_row(&table, (const char *const[]){p->name, p->help});
 		putchar('\n');
 		npl_table_print(&table, stdout);
-		npl_table_close(&table);
+		rc = cli_table_printed(npl_table_close(&table), rc, err);
 	}
 	npl_arena_free(&arena);
 	return rc;
@@ -124,7 +124,7 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 	if (o->json)
 		rc = put_json(o->json, &report, err);
 	if (!o->quiet && !(o->json && !strcmp(o->json, "-")))
-		npl_dram_table(stdout, &report);
+		rc = cli_table_printed(npl_dram_table(stdout, &report), rc, err);
 	return rc;
 }
 

@@ -71,7 +71,7 @@ static int write_all(const struct exec_options *o, const struct exec_outcome *ou
 		rc = cli_also_failed(rc, &failure, err);
 	if (!cli_is_stdout(c->csv) && !cli_is_stdout(c->json) && !cli_is_stdout(c->output) &&
 	    !cli_is_stdout(o->buffer_output) && !c->quiet)
-		exec_print(outcome);
+		rc = cli_table_printed(exec_print(outcome), rc, err);
 	return rc;
 }
 

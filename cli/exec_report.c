@@ -155,7 +155,7 @@ static void add_row(struct npl_table *table, const char *name, uint64_t value, b
 	npl_table_row(table, (const char *const[]){name, text, unit, help});
 }
 
-static void print_counters(const struct exec_outcome *o)
+static int print_counters(const struct exec_outcome *o)
 {
 	static const char *const header[] = {"COUNTER", "VALUE", "UNIT", "WHAT"};
 	const struct npl_execution *e = o->execution;
@@ -176,7 +176,7 @@ static void print_counters(const struct exec_outcome *o)
 	add_row(&table, "saturations", e->saturations, !e->request.timing_only, "values",
 		"that did not fit their type");
 	npl_table_print(&table, stdout);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
 /* Writes "weight_stall 5, weight_shift 16": the waits that are not 0. */
@@ -191,7 +191,7 @@ static void waits_text(const struct npl_cycle_class *class, int n, const struct 
 						 class[s].name, time->cycles[s]);
 }
 
-static void print_instructions(const struct exec_outcome *o)
+static int print_instructions(const struct exec_outcome *o)
 {
 	static const char *const header[] = {"LINE", "INSTRUCTION", "UNIT", "BEGIN", "END", "WORKED", "WAITED", "FOR"};
 	int n;
@@ -216,12 +216,11 @@ static void print_instructions(const struct exec_outcome *o)
 	}
 	putchar('\n');
 	npl_table_print(&table, stdout);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
-void exec_print(const struct exec_outcome *o)
+int exec_print(const struct exec_outcome *o)
 {
-	print_counters(o);
-	if (o->execution->time)
-		print_instructions(o);
+	const int rc = print_counters(o);
+	return rc || !o->execution->time ? rc : print_instructions(o);
 }

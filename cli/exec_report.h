@@ -26,6 +26,6 @@ struct exec_outcome {
 void exec_put_events(FILE *out, const void *data);
 void exec_put_json(FILE *out, const void *data);
 /* Prints the tables. */
-void exec_print(const struct exec_outcome *o);
+int exec_print(const struct exec_outcome *o);
 
 #endif

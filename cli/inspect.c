@@ -109,7 +109,7 @@ static void print_heading(const struct npl_graph *graph, const char *name)
 	putchar('\n');
 }
 
-static void print_layers(const struct npl_graph *graph)
+static int print_layers(const struct npl_graph *graph)
 {
 	static const char *const header[] = {"LAYER", "OPERATOR", "OUTPUT", "MAC", "PARAMETERS"};
 	struct npl_table table;
@@ -125,10 +125,10 @@ static void print_layers(const struct npl_graph *graph)
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, stdout);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
-static void print_host_layers(const struct npl_graph *graph, const char *name, const struct npl_run *run)
+static int print_host_layers(const struct npl_graph *graph, const char *name, const struct npl_run *run)
 {
 	static const char *const header[] = {"LAYER", "OPERATOR", "WHY"};
 	struct npl_table table;
@@ -150,10 +150,10 @@ static void print_host_layers(const struct npl_graph *graph, const char *name, c
 				    : "every layer");
 	if (n_whole + n_in_part)
 		npl_table_print(&table, stdout);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
-static void print_float_layers(const struct npl_graph *graph, const char *name, const struct npl_run *run)
+static int print_float_layers(const struct npl_graph *graph, const char *name, const struct npl_run *run)
 {
 	static const char *const header[] = {"LAYER", "OPERATOR", "WHY"};
 	struct npl_table table;
@@ -171,17 +171,19 @@ static void print_float_layers(const struct npl_graph *graph, const char *name, 
 		printf("\n%s runs these in float32:\n", name);
 		npl_table_print(&table, stdout);
 	}
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
-static void print_table(const struct npl_graph *graph, const char *name, const struct machines *m)
+static int print_table(const struct npl_graph *graph, const char *name, const struct machines *m)
 {
 	print_heading(graph, name);
-	print_layers(graph);
-	for (int d = 0; d < m->n; d++) {
-		print_host_layers(graph, m->names[d], &m->run[d]);
-		print_float_layers(graph, m->names[d], &m->run[d]);
+	int rc = print_layers(graph);
+	for (int d = 0; d < m->n && !rc; d++) {
+		rc = print_host_layers(graph, m->names[d], &m->run[d]);
+		if (!rc)
+			rc = print_float_layers(graph, m->names[d], &m->run[d]);
 	}
+	return rc;
 }
 
 /* Writes the machines' notes on layer i, which their hosts run as a whole or in part. */
@@ -293,7 +295,7 @@ static int inspect_main(int argc, char **argv, struct npl_err *err)
 	if (inspects)
 		rc = cli_write_reports(&(struct cli_report){json, write_json, &inspection}, 1, err);
 	if (inspects && !quiet && !cli_is_stdout(json))
-		print_table(graph, files.name, &machines);
+		rc = cli_table_printed(print_table(graph, files.name, &machines), rc, err);
 	if (inspects && !quiet)
 		cli_warn(graph->name, graph->warning, graph->n_warnings);
 	close_machines(&machines);

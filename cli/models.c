@@ -64,7 +64,7 @@ static void write_json(FILE *out, const void *data)
 	putc('\n', out);
 }
 
-static void print_table(const struct listing *listing)
+static int print_table(const struct listing *listing)
 {
 	static const char *const header[] = {"MODEL",       "MAC/SAMPLE", "PARAMETERS",
 					     "ACTIVATIONS", "LAYERS",     "DESCRIPTION"};
@@ -81,7 +81,7 @@ static void print_table(const struct listing *listing)
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, stdout);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
 static int list_models(const char *json, struct npl_err *err)
@@ -101,7 +101,7 @@ static int list_models(const char *json, struct npl_err *err)
 		const struct listing listing = {entries, n};
 		rc = cli_write_reports(&(struct cli_report){json, write_json, &listing}, 1, err);
 		if (!cli_is_stdout(json))
-			print_table(&listing);
+			rc = cli_table_printed(print_table(&listing), rc, err);
 	}
 	npl_arena_free(&arena);
 	return rc;

@@ -78,6 +78,15 @@ int cli_also_failed(int rc, const struct npl_err *failure, struct npl_err *err)
 	return err->code;
 }
 
+int cli_table_printed(int printed, int rc, struct npl_err *err)
+{
+	struct npl_err failure;
+	if (!printed)
+		return rc;
+	npl_fail(&failure, printed, "out of memory for a table");
+	return cli_also_failed(rc, &failure, err);
+}
+
 int cli_check_reports(const struct cli_common *common, struct npl_err *err)
 {
 	if (cli_is_stdout(common->json) + cli_is_stdout(common->csv) + cli_is_stdout(common->timeline) > 1)
@@ -150,6 +159,6 @@ int cli_report(const struct npl_comparison *comparison, const struct npl_report_
 		rc = cli_also_failed(rc, &failure, err);
 	if (!common->quiet && !cli_is_stdout(common->json) && !cli_is_stdout(common->csv) &&
 	    !cli_is_stdout(common->timeline))
-		npl_report_table(stdout, comparison, context);
+		rc = cli_table_printed(npl_report_table(stdout, comparison, context), rc, err);
 	return rc;
 }

@@ -27,9 +27,10 @@ static int report(const struct cli_common *common, const struct named_roofline *
 {
 	const struct cli_report reports[] = {{common->json, write_json, named_roofline},
 					     {common->csv, write_csv, named_roofline}};
-	const int rc = cli_write_reports(reports, 2, err);
+	int rc = cli_write_reports(reports, 2, err);
 	if (!common->quiet && !cli_is_stdout(common->json) && !cli_is_stdout(common->csv))
-		npl_roofline_table(stdout, named_roofline->roofline, named_roofline->model);
+		rc = cli_table_printed(npl_roofline_table(stdout, named_roofline->roofline, named_roofline->model), rc,
+				       err);
 	return rc;
 }
 

@@ -69,8 +69,9 @@ static int run_model(const char *model, const struct target *target, struct cli_
 						     .layers = common->layers,
 						     .choice = &choice};
 		if (target->log)
-			npl_report_placement(stderr, &comparison);
-		rc = npl_layer_choice_make(&comparison, &choose, &choice, err);
+			rc = cli_table_printed(npl_report_placement(stderr, &comparison), rc, err);
+		if (!rc)
+			rc = npl_layer_choice_make(&comparison, &choose, &choice, err);
 		if (!rc)
 			rc = cli_dump_write(&dump, target->device, comparison.device[0].name, common, err);
 		if (!rc)

@@ -70,10 +70,10 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 	if (rc)
 		return rc;
 	if (!quiet && !(json && !strcmp(json, "-")))
-		npl_validation_table(stdout, &validation, show_all);
+		rc = cli_table_printed(npl_validation_table(stdout, &validation, show_all), rc, err);
 	struct npl_err failure;
-	if (json)
-		rc = cli_write_text(json, write_json, &(struct validation_report){&validation, show_all}, err);
+	if (json && cli_write_text(json, write_json, &(struct validation_report){&validation, show_all}, &failure))
+		rc = cli_also_failed(rc, &failure, err);
 	if (must_hold && check(&validation, &failure))
 		rc = cli_also_failed(rc, &failure, err);
 	npl_validation_free(&validation);

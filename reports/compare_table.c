@@ -52,7 +52,7 @@ static void put_heading(FILE *out, const struct npl_comparison *c, const struct 
 	fputc('\n', out);
 }
 
-static void put_speed(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+static int put_speed(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	struct npl_table table;
 	struct npl_entry entry;
@@ -64,10 +64,10 @@ static void put_speed(FILE *out, const struct npl_comparison *c, const struct np
 	}
 	npl_table_unavailable(&table, &c->unavailable, c->n_devices, n);
 	npl_table_print(&table, out);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
-static void put_accuracy(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+static int put_accuracy(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	struct npl_table table;
 	struct npl_entry entry;
@@ -78,7 +78,7 @@ static void put_accuracy(FILE *out, const struct npl_comparison *c, const struct
 	}
 	fputc('\n', out);
 	npl_table_print(&table, out);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
 /* Lists the operators that the host runs, by their time, with the number of layers, and one of which it does a part. */
@@ -109,7 +109,7 @@ static void list_host(char *text, size_t size, const struct npl_comparison *c, c
 }
 
 /* Writes where the time of an entry beyond the device's own goes. */
-static void put_parts(FILE *out, const struct npl_comparison *c)
+static int put_parts(FILE *out, const struct npl_comparison *c)
 {
 	struct npl_table table;
 	static const char *const header[] = {"TIME OF A BATCH", "MACHINE", "HOST", "LINK", "HOST RUNS"};
@@ -132,11 +132,11 @@ static void put_parts(FILE *out, const struct npl_comparison *c)
 		fputc('\n', out);
 		npl_table_print(&table, out);
 	}
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
 /* Writes what the links of a placement carry in a batch. */
-static void put_links(FILE *out, const struct npl_device_report *r)
+static int put_links(FILE *out, const struct npl_device_report *r)
 {
 	static const char *const header[] = {"LINK OF", "", "TRANSFERS", "BYTES", "WITHIN CYCLES", "TIME", "ENERGY"};
 	struct npl_table table;
@@ -163,7 +163,7 @@ static void put_links(FILE *out, const struct npl_device_report *r)
 		fputc('\n', out);
 		npl_table_print(&table, out);
 	}
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
 /* Returns the host's time in layers that a machine runs, in which it converts their inputs and results. */
@@ -179,7 +179,7 @@ static double conversion_seconds(const struct npl_run *run)
 #define MOST_REASONS 6 /* the most reasons of a device: the JSON has all */
 
 /* Writes why layers are on the host, each operator and reason once, with the host's time per batch. */
-static void put_reasons(FILE *out, const struct npl_comparison *c)
+static int put_reasons(FILE *out, const struct npl_comparison *c)
 {
 	static const char *const header[] = {"ON THE HOST OF", "OPERATOR", "HOST", "WHY"};
 	struct npl_table table;
@@ -212,24 +212,24 @@ static void put_reasons(FILE *out, const struct npl_comparison *c)
 		fputc('\n', out);
 		npl_table_print(&table, out);
 	}
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
-void npl_report_table(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+int npl_report_table(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	put_heading(out, c, context);
-	put_speed(out, c, context);
-	if (!c->timing_only && !context->single_layer)
-		put_accuracy(out, c, context);
-	if (!context->single_layer) {
-		put_parts(out, c);
-		npl_energy_table(out, c, context);
-	}
-	if (c->n_devices && c->device[0].n_parts)
-		put_links(out, &c->device[0]);
-	if (!context->single_layer)
-		put_reasons(out, c);
-	if (context->layers)
-		npl_layer_tables(out, c, context);
-	npl_report_notes(out, c, context);
+	int rc = put_speed(out, c, context);
+	if (!rc && !c->timing_only && !context->single_layer)
+		rc = put_accuracy(out, c, context);
+	if (!rc && !context->single_layer)
+		rc = put_parts(out, c);
+	if (!rc && !context->single_layer)
+		rc = npl_energy_table(out, c, context);
+	if (!rc && c->n_devices && c->device[0].n_parts)
+		rc = put_links(out, &c->device[0]);
+	if (!rc && !context->single_layer)
+		rc = put_reasons(out, c);
+	if (!rc && context->layers)
+		rc = npl_layer_tables(out, c, context);
+	return rc ? rc : npl_report_notes(out, c, context);
 }

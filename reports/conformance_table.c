@@ -5,7 +5,7 @@
 #include "npulab/report.h"
 #include "table.h"
 
-static void print_cases(FILE *out, const struct npl_conformance *c)
+static int print_cases(FILE *out, const struct npl_conformance *c)
 {
 	static const char *const header[] = {"CASE", "STATUS", "REASON"};
 	struct npl_table table;
@@ -16,10 +16,10 @@ static void print_cases(FILE *out, const struct npl_conformance *c)
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, out);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
-static void print_missing(FILE *out, const struct npl_conformance *c)
+static int print_missing(FILE *out, const struct npl_conformance *c)
 {
 	static const char *const header[] = {"MISSING OPERATOR", "CASES", "MISS NO OTHER"};
 	struct npl_table table;
@@ -33,15 +33,16 @@ static void print_missing(FILE *out, const struct npl_conformance *c)
 	}
 	fputc('\n', out);
 	npl_table_print(&table, out);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
-void npl_conformance_table(FILE *out, const struct npl_conformance *c)
+int npl_conformance_table(FILE *out, const struct npl_conformance *c)
 {
-	print_cases(out, c);
+	int rc = print_cases(out, c);
+	if (rc)
+		return rc;
 	fprintf(out, "\n%d case%s on %s: %d passed, %d failed, %d unsupported\n", c->n_cases, npl_plural(c->n_cases),
 		c->device ? c->device : "reference", c->count[NPL_CASE_PASSED], c->count[NPL_CASE_FAILED],
 		c->count[NPL_CASE_UNSUPPORTED]);
-	if (c->n_missing)
-		print_missing(out, c);
+	return c->n_missing ? print_missing(out, c) : 0;
 }

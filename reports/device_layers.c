@@ -124,8 +124,8 @@ static void open_table(struct npl_table *table, const char *name, const bool sho
 	table->least_first = LEAST_LABEL;
 }
 
-void npl_device_layers(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r,
-		       const struct npl_report_context *context)
+int npl_device_layers(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r,
+		      const struct npl_report_context *context)
 {
 	struct npl_table table;
 	struct npl_layer_figures all, left;
@@ -152,5 +152,5 @@ void npl_device_layers(FILE *out, const struct npl_comparison *c, const struct n
 	}
 	if (all.layers > 1 && r->run.overlap_seconds > 0 && !context->single_layer)
 		put_overlap(&table, &common, shown);
-	npl_layer_table_print(&table, out);
+	return npl_layer_table_print(&table, out);
 }

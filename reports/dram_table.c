@@ -123,7 +123,7 @@ static void put_energy(struct npl_table *table, const struct npl_traffic_report 
 	put_row(table, "energy per bit", text, "");
 }
 
-void npl_dram_table(FILE *out, const struct npl_traffic_report *r)
+int npl_dram_table(FILE *out, const struct npl_traffic_report *r)
 {
 	static const char *const header[] = {"FIGURE", "VALUE", "WHAT"};
 	struct npl_traffic_figures figures;
@@ -135,5 +135,5 @@ void npl_dram_table(FILE *out, const struct npl_traffic_report *r)
 	put_commands(&table, r, &figures);
 	put_energy(&table, r, &figures);
 	npl_table_print(&table, out);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }

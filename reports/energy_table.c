@@ -42,7 +42,7 @@ bool npl_energy_measured(const struct npl_device_report *r)
 }
 
 /* Divides the energy of a batch into the same parts as its time. */
-void npl_energy_table(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+int npl_energy_table(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	struct npl_table table;
 	static const char *const header[] = {"ENERGY OF A BATCH", "CHIP", "MEMORY", "WAITING", "HOST", "LINK"};
@@ -73,7 +73,7 @@ void npl_energy_table(FILE *out, const struct npl_comparison *c, const struct np
 		fputc('\n', out);
 		npl_table_print(&table, out);
 	}
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
 /* Writes where the energy of some parts comes from; false: there are no such parts. */

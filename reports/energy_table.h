@@ -20,7 +20,7 @@ bool npl_energy_measured(const struct npl_device_report *report);
 bool npl_link_is_free(const struct npl_resource *link);
 
 /* Prints the energy of a batch of each modelled device, by the parts that it belongs to. */
-void npl_energy_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+int npl_energy_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
 /* Writes what the device is, and where its energy comes from. */
 void npl_energy_note(FILE *note, const struct npl_device_report *report);

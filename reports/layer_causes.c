@@ -76,15 +76,15 @@ static void open_causes(struct npl_table *table, const struct npl_device_info *i
 		npl_table_row(table, second_line);
 }
 
-void npl_layer_causes(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r,
-		      const struct npl_report_context *context, const struct npl_device_info *info, const char *name)
+int npl_layer_causes(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r,
+		     const struct npl_report_context *context, const struct npl_device_info *info, const char *name)
 {
 	struct npl_table table;
 	struct npl_layer_figures f, shown_figures = {0}, all_figures = {0};
 	char text[CELL];
 	if (!npl_causes_of(info->counter_def, info->n_counters, &r->run.layer[0].result,
 			   (struct npl_cause[NPL_MAX_CAUSES]){{0}}))
-		return;
+		return 0;
 	open_causes(&table, info, name);
 	for (int n = 0; n < npl_chosen_layers(c, context); n++) {
 		const int i = npl_chosen_layer(context, n);
@@ -105,10 +105,7 @@ void npl_layer_causes(FILE *out, const struct npl_comparison *c, const struct np
 		snprintf(text, sizeof text, "%d of %d layers", all_figures.layers, r->run.n_layers);
 	if (all_figures.layers > 1)
 		put_causes_row(&table, info, text, &all_figures.result);
-	if (shown_figures.layers)
-		npl_layer_table_print(&table, out);
-	else
-		npl_table_close(&table);
+	return shown_figures.layers ? npl_layer_table_print(&table, out) : npl_table_close(&table);
 }
 
 void npl_layer_causes_note(struct npl_table *notes, const struct npl_device_info *info, const char *name)

@@ -65,8 +65,8 @@ static void put_left_of(struct npl_table *table, const struct npl_comparison *c,
 }
 
 /* Prints the layers on `n_devices` devices from the first on, without layers that no device has a cell for. */
-static void put_layers_of(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context,
-			  int first, int n_devices, const char *heading, layer_cell *cell)
+static int put_layers_of(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context, int first,
+			 int n_devices, const char *heading, layer_cell *cell)
 {
 	struct npl_table table;
 	const char *header[2 + DEVICES_A_TABLE] = {heading, "OPERATOR"};
@@ -93,10 +93,7 @@ static void put_layers_of(FILE *out, const struct npl_comparison *c, const struc
 	}
 	if (rows && context->choice && context->choice->n_hidden)
 		put_left_of(&table, c, context, first, n_devices, cell == time_cell);
-	if (rows)
-		npl_layer_table_print(&table, out);
-	else
-		npl_table_close(&table);
+	return rows ? npl_layer_table_print(&table, out) : npl_table_close(&table);
 }
 
 /* Returns how many devices from the first on fit in a table side by side. */
@@ -112,23 +109,25 @@ static int devices_that_fit(const struct npl_comparison *c, int first)
 	return n;
 }
 
-void npl_layer_tables(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+int npl_layer_tables(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
-	for (int first = 0, n_shown; first < c->n_devices; first += n_shown) {
+	int rc = 0;
+	for (int first = 0, n_shown; first < c->n_devices && !rc; first += n_shown) {
 		n_shown = devices_that_fit(c, first);
 		if (c->n_devices > 1 && !context->single_layer)
-			put_layers_of(out, c, context, first, n_shown, "LAYER", time_cell);
-		if (c->device[first].layer_accuracy)
-			put_layers_of(out, c, context, first, n_shown, "SIGNAL/NOISE OF", noise_cell);
+			rc = put_layers_of(out, c, context, first, n_shown, "LAYER", time_cell);
+		if (!rc && c->device[first].layer_accuracy)
+			rc = put_layers_of(out, c, context, first, n_shown, "SIGNAL/NOISE OF", noise_cell);
 	}
-	for (int d = 0; d < c->n_devices; d++) {
+	for (int d = 0; d < c->n_devices && !rc; d++) {
 		const struct npl_device_report *r = &c->device[d];
-		npl_device_layers(out, c, r, context);
-		for (int p = 0; p < r->n_parts; p++)
-			npl_layer_causes(out, c, r, context, &r->part[p].info, r->part[p].instance);
-		if (!r->n_parts)
-			npl_layer_causes(out, c, r, context, &r->info, r->instance);
+		rc = npl_device_layers(out, c, r, context);
+		for (int p = 0; p < r->n_parts && !rc; p++)
+			rc = npl_layer_causes(out, c, r, context, &r->part[p].info, r->part[p].instance);
+		if (!rc && !r->n_parts)
+			rc = npl_layer_causes(out, c, r, context, &r->info, r->instance);
 	}
+	return rc;
 }
 
 void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *c, const struct npl_report_context *context)

@@ -10,7 +10,7 @@
 #include "npulab/report.h"
 #include "table.h"
 
-void npl_layer_tables(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+int npl_layer_tables(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 /* Adds the rows of notes that these tables need. */
 void npl_layer_notes(struct npl_table *notes, const struct npl_comparison *comparison,
 		     const struct npl_report_context *context);

@@ -187,7 +187,7 @@ static void put_calibration(struct npl_table *table, const struct npl_comparison
 	npl_table_row(table, (const char *const[]){"calibration", line});
 }
 
-void npl_report_notes(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
+int npl_report_notes(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	static const char *const header[] = {"NOTES", ""};
 	struct npl_table table;
@@ -215,5 +215,5 @@ void npl_report_notes(FILE *out, const struct npl_comparison *c, const struct np
 	put_calibration(&table, c);
 	fputc('\n', out);
 	npl_table_print(&table, out);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }

@@ -8,6 +8,6 @@
 
 #include "npulab/report.h"
 
-void npl_report_notes(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+int npl_report_notes(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
 #endif

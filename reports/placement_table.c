@@ -67,7 +67,7 @@ static void put_reason(const struct npl_layer_run *row, char *text, size_t size)
 			 row->placed_by && *note ? "; " : "", note);
 }
 
-static void put_nodes(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r)
+static int put_nodes(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r)
 {
 	static const char *const header[] = {"#",     "LAYER", "OPERATOR", "DEVICE", "TRANSFERS", "BYTES OF LINK",
 					     "START", "END",   "REASON"};
@@ -94,7 +94,7 @@ static void put_nodes(FILE *out, const struct npl_comparison *c, const struct np
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, out);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
 /* Returns how much of the time from..to the resource works. */
@@ -133,8 +133,10 @@ static void put_times(FILE *out, const struct npl_run *run)
 	}
 }
 
-void npl_report_placement(FILE *out, const struct npl_comparison *c)
+int npl_report_placement(FILE *out, const struct npl_comparison *c)
 {
-	put_nodes(out, c, &c->device[0]);
-	put_times(out, &c->device[0].run);
+	int rc = put_nodes(out, c, &c->device[0]);
+	if (!rc)
+		put_times(out, &c->device[0].run);
+	return rc;
 }

@@ -10,7 +10,7 @@
 #include "table.h"
 #include "unavailable.h"
 
-static void put_roofs(FILE *out, const struct npl_roofline *r)
+static int put_roofs(FILE *out, const struct npl_roofline *r)
 {
 	struct npl_table table;
 	const int columns = npl_roofs_open(&table);
@@ -23,10 +23,10 @@ static void put_roofs(FILE *out, const struct npl_roofline *r)
 	}
 	npl_table_unavailable(&table, &r->unavailable, r->n_devices, columns);
 	npl_table_print(&table, out);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
-static void put_points(FILE *out, const struct npl_roofline *r, const struct npl_roofline_device *d)
+static int put_points(FILE *out, const struct npl_roofline *r, const struct npl_roofline_device *d)
 {
 	struct npl_table table;
 	npl_points_open(&table, d);
@@ -36,7 +36,7 @@ static void put_points(FILE *out, const struct npl_roofline *r, const struct npl
 	}
 	fputc('\n', out);
 	npl_table_print(&table, out);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
 /* Returns the name of the bytes that a device's intensities count. */
@@ -77,7 +77,7 @@ static void put_device_notes(struct npl_table *table, const struct npl_roofline 
 	}
 }
 
-static void put_notes(FILE *out, const struct npl_roofline *r)
+static int put_notes(FILE *out, const struct npl_roofline *r)
 {
 	static const char *const header[] = {"NOTES", ""};
 	struct npl_table table;
@@ -124,10 +124,10 @@ static void put_notes(FILE *out, const struct npl_roofline *r)
 		npl_table_row(&table, (const char *const[]){"no mark", "measured on this computer"});
 	fputc('\n', out);
 	npl_table_print(&table, out);
-	npl_table_close(&table);
+	return npl_table_close(&table);
 }
 
-void npl_roofline_table(FILE *out, const struct npl_roofline *r, const char *model)
+int npl_roofline_table(FILE *out, const struct npl_roofline *r, const char *model)
 {
 	char macs[32], line[300];
 	if (r->graph) {
@@ -137,8 +137,8 @@ void npl_roofline_table(FILE *out, const struct npl_roofline *r, const char *mod
 		npl_table_text(line, out);
 		fputc('\n', out);
 	}
-	put_roofs(out, r);
-	for (int d = 0; d < r->n_devices && r->graph; d++)
-		put_points(out, r, &r->device[d]);
-	put_notes(out, r);
+	int rc = put_roofs(out, r);
+	for (int d = 0; d < r->n_devices && r->graph && !rc; d++)
+		rc = put_points(out, r, &r->device[d]);
+	return rc ? rc : put_notes(out, r);
 }

@@ -3,13 +3,13 @@
  * Text tables (table.h). */
 #include "table.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/grow.h"
 #include "core/base/printable.h"
 #include "cut_names.h"
+#include "npulab/error.h"
 
 /* Returns a copy that cannot break a line or control a terminal; NULL when memory is short. */
 static char *copy_printable(const char *text)
@@ -33,7 +33,7 @@ void npl_table_row(struct npl_table *table, const char *const *cells)
 {
 	char **grown = npl_grow(table->cell, table->rows, &table->capacity, (size_t)table->columns * sizeof *grown);
 	if (!grown) {
-		table->failed = 1;
+		table->failed = true;
 		return;
 	}
 	table->cell = grown;
@@ -189,10 +189,12 @@ void npl_table_print(struct npl_table *table, FILE *out)
 	}
 }
 
-void npl_table_close(struct npl_table *table)
+int npl_table_close(struct npl_table *table)
 {
 	for (int i = 0; i < table->rows * table->columns; i++)
 		free(table->cell[i]);
 	free(table->cell);
+	const bool failed = table->failed;
 	*table = (struct npl_table){0};
+	return failed ? NPL_ENOMEM : 0;
 }

@@ -5,6 +5,7 @@
 #ifndef NPULAB_REPORTS_TABLE_H
 #define NPULAB_REPORTS_TABLE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -22,7 +23,7 @@ struct npl_table {
 	int rows;
 	int64_t capacity;
 	char **cell; /* rows x columns */
-	int failed;  /* out of memory: the table prints what it has */
+	bool failed; /* out of memory: the table prints what it has */
 };
 
 /* Starts a table with a header row; `layout` has one letter a column: 'l', 'r', 'w' for names that are kept whole, 'k'
@@ -32,7 +33,8 @@ void npl_table_open(struct npl_table *table, const char *layout, const char *con
  * widens no column. */
 void npl_table_row(struct npl_table *table, const char *const *cells);
 void npl_table_print(struct npl_table *table, FILE *out);
-void npl_table_close(struct npl_table *table);
+/* Frees the table. Returns 0, or NPL_ENOMEM when cells are missing for which there was no memory. */
+int npl_table_close(struct npl_table *table);
 
 /* Prints a separate text, in lines no wider than a table's. */
 void npl_table_text(const char *text, FILE *out);

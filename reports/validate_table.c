@@ -246,7 +246,7 @@ static void put_reasons(FILE *out, const struct npl_validation *v, bool all)
 	}
 }
 
-void npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
+int npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
 {
 	static const char *const header[COLUMNS] = {"CASE", "METRIC", "UNIT", "PUBLISHED", "MODEL", "DIFF", "WITHIN"};
 	int count[4] = {0}, hidden = 0;
@@ -262,7 +262,7 @@ void npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
 			hidden++;
 	}
 	npl_table_print(&table, out);
-	npl_table_close(&table);
+	int rc = npl_table_close(&table);
 	fputc('\n', out);
 	npl_table_text("UNIT: of PUBLISHED and MODEL, where the metric does not name it. DIFF: by how much the model "
 		       "differs, in percent of what is published, between shares in points (pt), between ratios as a "
@@ -278,4 +278,5 @@ void npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
 	if (hidden)
 		fprintf(out, "%d more %s published that no model works out (--all lists them)\n", hidden,
 			hidden == 1 ? "is" : "are");
+	return rc;
 }

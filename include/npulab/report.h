@@ -49,24 +49,26 @@ struct npl_figures {
 void npl_figures_of(const struct npl_device_report *report, const struct npl_report_context *context,
 		    struct npl_figures *figures);
 
+/* The functions that print tables return 0, or NPL_ENOMEM where there was no memory for a part of a table. */
+
 /* Reports of a conformance run (conformance.h): every case, the counts, the missing operators. */
-void npl_conformance_table(FILE *out, const struct npl_conformance *conformance);
+int npl_conformance_table(FILE *out, const struct npl_conformance *conformance);
 void npl_conformance_json(FILE *out, const struct npl_conformance *conformance);
 
-void npl_report_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
+int npl_report_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 void npl_report_json(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 /* One line per layer and device. The layers that the choice leaves out are one line per device, with their sums. */
 void npl_report_csv(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
 /* Prints the comparison's first entry and its first batch: for each node the device and the reason, which bytes crossed
  * which link, and when; then the work of each resource over time. */
-void npl_report_placement(FILE *out, const struct npl_comparison *comparison);
+int npl_report_placement(FILE *out, const struct npl_comparison *comparison);
 /* Prints the same work in the trace-event format that Perfetto and Chrome read: a track for each resource, times in
  * microseconds, to the nanosecond. */
 void npl_report_timeline(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 
 /* Reports of rooflines (roofline.h). model is the network's name in the report; NULL without a network. */
-void npl_roofline_table(FILE *out, const struct npl_roofline *roofline, const char *model);
+int npl_roofline_table(FILE *out, const struct npl_roofline *roofline, const char *model);
 void npl_roofline_json(FILE *out, const struct npl_roofline *roofline, const char *model);
 /* One line for each layer of each device, and one without an operator for the network. */
 void npl_roofline_csv(FILE *out, const struct npl_roofline *roofline, const char *model);
@@ -78,13 +80,13 @@ struct npl_traffic_report {
 	const struct npl_memory *memory;
 	const struct npl_traffic_result *result;
 };
-void npl_dram_table(FILE *out, const struct npl_traffic_report *report);
+int npl_dram_table(FILE *out, const struct npl_traffic_report *report);
 /* Schema npulab.dram/1. After NPL_ENOMEM the text written so far is of no use. */
 int npl_dram_json(FILE *out, const struct npl_traffic_report *report, struct npl_err *err);
 
 /* Reports of published figures beside the model's (validate.h). all: also the rows that npl_validation_shown leaves
  * out. */
-void npl_validation_table(FILE *out, const struct npl_validation *validation, bool all);
+int npl_validation_table(FILE *out, const struct npl_validation *validation, bool all);
 void npl_validation_json(FILE *out, const struct npl_validation *validation, bool all);
 
 /* Returns the name of the number format. That of a placement is the one that all its devices have (float32 where it has
