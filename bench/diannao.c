@@ -123,23 +123,27 @@ static void against_cpu(const char *subject, int drop_x, int drop_w)
 	close_case(&cpu);
 }
 
-static void cycles_a_second(const char *subject, const char *engine, bool timing_only, int64_t size, int64_t kernel,
-			    int64_t ni, int64_t no)
+struct speed_case {
+	const char *subject, *engine;
+	bool timing_only, ideal_memory;
+	int64_t size, kernel, ni, no;
+};
+
+static void cycles_a_second(const struct speed_case *speed)
 {
 	const char *set = "memory.preset=ideal";
-	const struct npl_device_options ideal = {.engine = engine, .n_sets = 1, .set = &set},
-					fixed = {.engine = engine};
+	const struct npl_device_options options = {.engine = speed->engine, .n_sets = speed->ideal_memory, .set = &set};
 	struct layer_case c;
 	char line[80];
-	open_case(&c, "diannao", strstr(subject, "waits") || timing_only ? &fixed : &ideal, size, kernel, ni, no, 0, 0);
-	c.layer.timing_only = timing_only;
+	open_case(&c, "diannao", &options, speed->size, speed->kernel, speed->ni, speed->no, 0, 0);
+	c.layer.timing_only = speed->timing_only;
 	double seconds = bench_seconds(run_layer, &c);
 	double busy = 0;
 	const struct npl_device_info *info = npl_device_get_info(c.device);
 	for (size_t i = 0; i < info->n_counters; i++)
 		if (!strcmp(info->counter_def[i].name, "nfu_active"))
 			busy = (double)c.result.counter[i] / (double)c.result.cycles;
-	snprintf(line, sizeof line, "%s, NFU busy %.0f %%", subject, 100 * busy);
+	snprintf(line, sizeof line, "%s, NFU busy %.0f %%", speed->subject, 100 * busy);
 	/* bench_print scales by 1e-9 */
 	bench_print(line, (double)c.result.cycles * 1e6, "kcycle/s", seconds);
 	close_case(&c);
@@ -147,12 +151,16 @@ static void cycles_a_second(const char *subject, const char *engine, bool timing
 
 int main(void)
 {
+	static const struct speed_case speed[] = {
+		{"diannao fast engine, schedule alone, CONV3", "fast", true, false, 32, 4, 108, 200},
+		{"diannao rtl engine, 3x3 128 -> 32", "rtl", false, true, 16, 3, 128, 32},
+		{"diannao rtl engine, 7x7 16 -> 16", "rtl", false, true, 40, 7, 16, 16},
+		{"diannao rtl engine, 1x1 12 -> 16, waits", "rtl", false, false, 60, 1, 12, 16},
+	};
 	npl_threads_allow(1);
 	against_cpu("full range", 0, 0);
 	against_cpu("in range", 2, 5);
-	cycles_a_second("diannao fast engine, schedule alone, CONV3", "fast", true, 32, 4, 108, 200);
-	cycles_a_second("diannao rtl engine, 3x3 128 -> 32", "rtl", false, 16, 3, 128, 32);
-	cycles_a_second("diannao rtl engine, 7x7 16 -> 16", "rtl", false, 40, 7, 16, 16);
-	cycles_a_second("diannao rtl engine, 1x1 12 -> 16, waits", "rtl", false, 60, 1, 12, 16);
+	for (size_t i = 0; i < sizeof speed / sizeof *speed; i++)
+		cycles_a_second(&speed[i]);
 	return 0;
 }
