@@ -33,6 +33,14 @@ struct job {
 	struct npl_device *host;
 };
 
+/* A row of the comparison: a device, or a placement on several. */
+struct entry {
+	struct npl_device *const *device;
+	int n_devices;
+	const int *place; /* of a placement: the device of each node; NULL: one device */
+	struct npl_device_report *report;
+};
+
 /* Makes room for the outputs of all samples. */
 static int alloc_outputs(const struct job *job, struct npl_tensor *outputs, struct npl_err *err)
 {
@@ -148,69 +156,95 @@ static int judge_layers(const struct job *job, struct npl_comparison *c, struct 
 	return 0;
 }
 
-/* Makes one entry of the comparison: opens a session over the devices, runs it and judges its outputs. */
-static int run_entry(const struct job *job, struct npl_device *const *device, int n_devices, const int *place,
-		     const char *name, struct npl_comparison *c, struct npl_device_report *report, struct npl_err *err)
+/* Opens the session of an entry. A device whose times are measured cannot run without values. */
+static int open_session(const struct job *job, const struct entry *entry, struct npl_session **session,
+			struct npl_err *err)
 {
-	struct npl_graph *graph = job->graph;
-	struct npl_session_options options = {.n_devices = n_devices,
-					      .device = device,
-					      .place = place,
-					      .host = job->host,
-					      .ranges = ranges_for(job, NPL_FORMAT_F32),
-					      .ranges_int8 = ranges_for(job, NPL_FORMAT_INT8),
-					      .q16_plain = job->options->q16_plain,
-					      .timing_only = job->options->timing_only,
-					      .layer_by_layer = job->options->layer_by_layer};
+	const struct npl_session_options options = {.n_devices = entry->n_devices,
+						    .device = entry->device,
+						    .place = entry->place,
+						    .host = job->host,
+						    .ranges = ranges_for(job, NPL_FORMAT_F32),
+						    .ranges_int8 = ranges_for(job, NPL_FORMAT_INT8),
+						    .q16_plain = job->options->q16_plain,
+						    .timing_only = job->options->timing_only,
+						    .layer_by_layer = job->options->layer_by_layer};
+	int rc = npl_session_open(job->graph, &options, session, err);
+	for (int d = 0; d < entry->n_devices && !rc && options.timing_only; d++)
+		if (npl_is_measured(entry->device[d]) && npl_session_uses(*session, d))
+			rc = npl_refuse_timing(entry->device[d], err);
+	return rc;
+}
+
+static int run_passes(const struct job *job, const struct entry *entry, struct npl_session *session,
+		      struct npl_tensor *outputs, struct npl_err *err)
+{
+	const struct npl_passes passes = {.graph = job->graph,
+					  .session = session,
+					  .samples = job->samples,
+					  .timing_only = job->options->timing_only,
+					  .once = job->options->once,
+					  .noise = job->noise,
+					  .device = entry->device,
+					  .n_devices = entry->n_devices};
+	const int rc = npl_passes_run(&passes, outputs, entry->report, err);
+	if (rc == NPL_EINPUT)
+		npl_prefix(err, "%s", job->graph->name);
+	return rc;
+}
+
+/* Judges the outputs, and moves them to where the options want them. */
+static void judge_outputs(const struct job *job, struct npl_tensor *outputs, struct npl_device_report *report)
+{
+	const int n = job->graph->n_outputs;
+	hash_outputs(outputs, n, report->output_sha256);
+	npl_accuracy_of(job->reference, outputs, n, job->samples->count, &job->samples->labels, &report->accuracy);
+	for (int i = 0; job->options->outputs && i < n; i++) {
+		npl_tensor_free(&job->options->outputs[i]);
+		job->options->outputs[i] = outputs[i];
+		outputs[i].owned = false;
+	}
+}
+
+/* Notes in each row which rule of the placement named the layer's device. */
+static void note_rules(const struct npl_compare_options *options, struct npl_run *run)
+{
+	for (int i = 0; options->placed_by && i < run->n_layers; i++) {
+		struct npl_layer_run *row = &run->layer[i];
+		row->placed_by = options->placed_by[i];
+		if (npl_row_on_host(row) && !row->placed_by)
+			row->note = "no rule matches it";
+	}
+}
+
+/* Makes one entry of the comparison: opens a session over the devices, runs it and judges its outputs. */
+static int run_entry(const struct job *job, const struct entry *entry, struct npl_comparison *c, struct npl_err *err)
+{
+	const struct npl_graph *graph = job->graph;
+	const bool timing_only = job->options->timing_only;
+	struct npl_device_report *report = entry->report;
 	struct npl_session *session = NULL;
 	struct npl_tensor *outputs = calloc((size_t)graph->n_outputs + 1, sizeof *outputs);
 	int rc = outputs ? 0 : npl_no_memory(err);
-	report->name = name;
 	report->samples = job->samples->count;
 	report->batches = job->batches;
 	report->batch = graph->batch;
 	report->accuracy = NPL_ACCURACY_UNKNOWN;
-	if (!rc && !options.timing_only)
+	if (!rc && !timing_only)
 		rc = alloc_outputs(job, outputs, err);
-	npl_progress_part(name, NULL, 0, 0);
+	npl_progress_part(report->name, NULL, 0, 0);
 	if (!rc)
-		rc = npl_session_open(graph, &options, &session, err);
+		rc = open_session(job, entry, &session, err);
 	if (!rc && job->calibration && npl_session_calibrated(session)) {
 		npl_calibration_text(&job->options->calibration, c->calibration, sizeof c->calibration);
 		c->calibrated_on = job->calibrated_on;
 	}
-	for (int d = 0; d < n_devices && !rc && options.timing_only; d++)
-		if (npl_is_measured(device[d]) && npl_session_uses(session, d))
-			rc = npl_refuse_timing(device[d], err);
-	if (!rc) {
-		struct npl_passes passes = {.graph = graph,
-					    .session = session,
-					    .samples = job->samples,
-					    .timing_only = options.timing_only,
-					    .once = job->options->once,
-					    .noise = job->noise,
-					    .device = device,
-					    .n_devices = n_devices};
-		rc = npl_passes_run(&passes, outputs, report, err);
-		if (rc == NPL_EINPUT)
-			npl_prefix(err, "%s", graph->name);
-	}
-	if (!rc && !options.timing_only) {
-		hash_outputs(outputs, graph->n_outputs, report->output_sha256);
-		npl_accuracy_of(job->reference, outputs, graph->n_outputs, job->samples->count, &job->samples->labels,
-				&report->accuracy);
-		for (int i = 0; job->options->outputs && i < graph->n_outputs; i++) {
-			npl_tensor_free(&job->options->outputs[i]);
-			job->options->outputs[i] = outputs[i];
-			outputs[i].owned = false;
-		}
-	}
-	for (int i = 0; !rc && place && job->options->placed_by && i < report->run.n_layers; i++) {
-		struct npl_layer_run *row = &report->run.layer[i];
-		row->placed_by = job->options->placed_by[i];
-		if (npl_row_on_host(row) && !row->placed_by)
-			row->note = "no rule matches it";
-	}
+	if (!rc)
+		rc = run_passes(job, entry, session, outputs, err);
+	if (!rc && !timing_only)
+		judge_outputs(job, outputs, report);
+	if (!rc && entry->place)
+		note_rules(job->options, &report->run);
 	if (!rc && job->noise)
 		rc = judge_layers(job, c, report, err);
 	if (!rc)
@@ -228,7 +262,7 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 		c->n_devices = 1;
 		c->device[0].info.kind = NPL_KIND_SIMULATED;
 		c->device[0].is_placement = true;
-		c->device[0].instance = NPL_PLACEMENT_NAME;
+		c->device[0].name = c->device[0].instance = NPL_PLACEMENT_NAME;
 		c->device[0].part = npl_arena_array(&c->arena, (size_t)options->n_devices + 1,
 						    sizeof *c->device[0].part);
 		if (!c->device[0].part)
@@ -238,8 +272,8 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 				return err->code;
 			c->device[0].n_parts = d + 1;
 		}
-		return run_entry(job, device, options->n_devices, options->place, NPL_PLACEMENT_NAME, c, &c->device[0],
-				 err);
+		const struct entry entry = {device, options->n_devices, options->place, &c->device[0]};
+		return run_entry(job, &entry, c, err);
 	}
 	for (int d = 0; d < options->n_devices; d++) {
 		struct npl_device_report *report = &c->device[c->n_devices];
@@ -248,7 +282,8 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 		if (npl_report_describe(c, device[d], report, err))
 			return err->code;
 		c->n_devices++;
-		if (run_entry(job, &device[d], 1, NULL, report->name, c, report, err))
+		const struct entry entry = {&device[d], 1, NULL, report};
+		if (run_entry(job, &entry, c, err))
 			return err->code;
 	}
 	return 0;
