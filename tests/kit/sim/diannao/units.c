@@ -4,6 +4,7 @@
 #include "units.h"
 
 #include "agree.h"
+#include "core/base/refuse.h"
 #include "sim/diannao/diannao/fast/run.h"
 
 #define MOST_STEPS 60000
@@ -178,7 +179,7 @@ static struct npl_memory *memory_of(const struct dn_config *config, uint64_t see
 	const struct diannao_wish wish = {.memory = kinds[seed % (sizeof kinds / sizeof *kinds)], .this_memory = true};
 	struct npl_memory *memory = NULL;
 	if (!diannao_case_make(&c, seed, &wish)) {
-		npl_fail(err, NPL_ENOMEM, "out of memory");
+		npl_no_memory(err);
 		return NULL;
 	}
 	c.memory_clock = (struct npl_hz){config->clock_hz, 1};
