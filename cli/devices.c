@@ -185,7 +185,7 @@ static void write_json(FILE *out, const void *data)
 		npl_json_open(&json, NULL, '{');
 		npl_json_string(&json, "name", names[i]);
 		npl_json_string(&json, "kind", info ? npl_device_kind_name(info->kind) : NULL);
-		npl_json_number(&json, "available", info ? "true" : "false");
+		npl_json_bool(&json, "available", info != NULL);
 		npl_json_string(&json, "reason", info ? NULL : unavailable_reason(names[i], &rows[i]));
 		npl_json_string(&json, "description", info ? npl_device_description(rows[i].device) : NULL);
 		npl_json_text(&json, "detail", info ? info->detail : NULL);

@@ -120,7 +120,7 @@ void exec_put_json(FILE *out, const void *data)
 	npl_json_string(&json, "machine", npl_device_name(o->device));
 	npl_json_string(&json, "machine_sha256", npl_device_sha256(o->device));
 	npl_json_string(&json, "engine", e->request.engine);
-	npl_json_number(&json, "timing_only", e->request.timing_only ? "true" : "false");
+	npl_json_bool(&json, "timing_only", e->request.timing_only);
 	npl_json_u64(&json, "cycles", e->cycles);
 	npl_json_double(&json, "seconds", seconds_of(o));
 	npl_json_open(&json, "counters", '{');

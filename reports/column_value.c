@@ -25,7 +25,7 @@ void npl_column_value_json(struct npl_json *json, const char *key, const struct 
 		npl_json_string(json, key, v->text);
 		break;
 	case A_BOOLEAN:
-		npl_json_number(json, key, v->boolean ? "true" : "false");
+		npl_json_bool(json, key, v->boolean);
 		break;
 	default:
 		npl_json_null(json, key);

@@ -138,7 +138,7 @@ void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl
 	npl_json_u64(&json, "macs", graph->macs);
 	npl_json_u64(&json, "parameters", graph->parameters);
 	npl_json_i64(&json, "layers", graph->n_nodes);
-	npl_json_number(&json, "layer_list", graph->layer_list ? "true" : "false");
+	npl_json_bool(&json, "layer_list", graph->layer_list);
 	npl_json_i64(&json, "samples", c->samples);
 	npl_json_i64(&json, "batches", c->batches);
 	npl_json_string(&json, "one_batch", graph->batching.indivisible ? graph->batching.mixed_by : NULL);

@@ -112,6 +112,12 @@ void npl_json_number(struct npl_json *json, const char *key, const char *text)
 	fputs(text, json->out);
 }
 
+void npl_json_bool(struct npl_json *json, const char *key, bool value)
+{
+	start(json, key);
+	fputs(value ? "true" : "false", json->out);
+}
+
 void npl_json_double(struct npl_json *json, const char *key, double value)
 {
 	char text[40];

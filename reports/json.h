@@ -23,7 +23,8 @@ void npl_json_u64(struct npl_json *json, const char *key, uint64_t value);
 void npl_json_i64(struct npl_json *json, const char *key, int64_t value);
 void npl_json_double(struct npl_json *json, const char *key, double value);
 void npl_json_number(struct npl_json *json, const char *key,
-		     const char *text); /* writes a finite number, true or false, as it is in the text */
+		     const char *text); /* writes a finite number as it is in the text */
+void npl_json_bool(struct npl_json *json, const char *key, bool value);
 void npl_json_texts(struct npl_json *json, const char *key, const char *const *text, int n); /* an array */
 void npl_json_null(struct npl_json *json, const char *key);
 

@@ -66,7 +66,7 @@ static void put_device(struct npl_json *json, const struct npl_roofline *r, cons
 	npl_json_double(json, "load_average", d->load.processors ? d->load.load_average : NAN);
 	npl_json_double(json, "others_processors", d->load.processors ? d->load.other_processors : NAN);
 	if (d->load.processors && isfinite(d->load.other_processors))
-		npl_json_number(json, "machine_busy", d->load.busy ? "true" : "false");
+		npl_json_bool(json, "machine_busy", d->load.busy);
 	else
 		npl_json_null(json, "machine_busy");
 	if (r->graph)

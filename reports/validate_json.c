@@ -18,8 +18,8 @@ static void put_row(struct npl_json *json, const struct npl_validation_row *row)
 	npl_json_double(json, "difference", row->model - row->published);
 	npl_json_double(json, "relative_difference", npl_validation_relative(row));
 	npl_json_double(json, "tolerance", row->tolerance);
-	npl_json_number(json, "at_most", row->at_most ? "true" : "false");
-	npl_json_number(json, "fitted", row->fitted ? "true" : "false");
+	npl_json_bool(json, "at_most", row->at_most);
+	npl_json_bool(json, "fitted", row->fitted);
 	npl_json_text(json, "reference", row->reference);
 	npl_json_text(json, "source", row->source);
 	npl_json_text(json, "unit", row->unit);

@@ -256,6 +256,8 @@ Test(report, json_values_are_written_as_json)
 	npl_json_double(&json, "tenth", 0.1);
 	npl_json_double(&json, "large", 1e300);
 	npl_json_number(&json, "written", "700000000");
+	npl_json_bool(&json, "yes", true);
+	npl_json_bool(&json, "no", false);
 	npl_json_u64(&json, "u64", UINT64_MAX);
 	npl_json_i64(&json, "i64", INT64_MIN);
 	npl_json_string(&json, "none", NULL);
@@ -264,7 +266,7 @@ Test(report, json_values_are_written_as_json)
 	fclose(stream);
 	cr_assert_str_eq(out,
 			 "{\"empty\":{},\"list\":[{},\"a\"],\"nan\":null,\"inf\":null,\"tenth\":0.1,\"large\":1e+300,"
-			 "\"written\":700000000,\"u64\":18446744073709551615,"
+			 "\"written\":700000000,\"yes\":true,\"no\":false,\"u64\":18446744073709551615,"
 			 "\"i64\":-9223372036854775808,\"none\":null,\"blank\":null}");
 	free(out);
 }
