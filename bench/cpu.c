@@ -10,6 +10,7 @@
 #include "backends/cpu/dnn_api.h"
 #include "bench.h"
 #include "core/files/data_names.h"
+#include "core/one_layer_group.h"
 #include "core/ops/window.h"
 #include "frontend/compare/draw.h"
 #include "npulab/device.h"
@@ -62,8 +63,7 @@ struct product {
 	struct npl_layer_group_handle *group;
 	struct npl_layer layer;
 	struct npl_tensor x, w, y, direct;
-	const struct npl_layer *list;
-	const struct npl_tensor *output;
+	struct npl_one_layer_group request;
 	void (*sgemm)(int order, int trans_a, int trans_b, int m, int n, int k, float alpha, const float *a, int lda,
 		      const float *b, int ldb, float beta, float *c, int ldc);
 	struct npl_onednn onednn;
@@ -119,13 +119,8 @@ static void bench_product(bool int8)
 		.name = "product", .op = NPL_OP_GEMM, .attrs = &attrs, .n_in = 2, .in = {&p.x, &p.w}};
 	p.layer.out = &p.y;
 	p.layer.macs = (uint64_t)macs;
-	p.list = &p.layer;
-	p.output = &p.y;
-	check(npl_device_open_layer_group(
-		      p.device,
-		      &(struct npl_layer_group){.n = 1, .layer = &p.list, .n_outputs = 1, .output = &p.output},
-		      &p.group, &err),
-	      "layer group");
+	npl_one_layer_group_init(&p.request, &p.layer);
+	check(npl_device_open_layer_group(p.device, &p.request.group, &p.group, &err), "layer group");
 	if (int8) {
 		check(npl_onednn_load(NPL_ONEDNN_SONAME, &p.onednn, &err), "oneDNN");
 		if (p.onednn.set_num_threads)

@@ -12,6 +12,7 @@
 #include "core/base/half.h"
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
+#include "core/one_layer_group.h"
 #include "layer_group.h"
 
 #define PIECE_ELEMENTS 32768 /* elements of a task: some 10 us */
@@ -19,9 +20,8 @@
 enum { MAX_TENSORS = NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS };
 
 struct cpu_widened {
-	struct npl_layer layer, float32; /* the layer in the model's types, and in float32 */
-	const struct npl_layer *list;
-	const struct npl_tensor *output[NPL_MAX_OUTPUTS];
+	struct npl_layer layer, float32;    /* the layer in the model's types, and in float32 */
+	struct npl_one_layer_group request; /* of `float32` */
 	struct npl_tensor
 		tensor[MAX_TENSORS];       /* the tensors of `float32`: inputs, and results from NPL_LAYER_INPUTS on */
 	bool is_wide[MAX_TENSORS];         /* float32 where the model has 16 bits */
@@ -67,17 +67,13 @@ int cpu_widened_open(struct cpu_state *cpu, const struct npl_layer *layer, bool 
 			rc = describe(w, k, layer->in[k], constants && layer->in[k]->data, err);
 			w->float32.in[k] = &w->tensor[k];
 		}
-	for (int k = 0; k < npl_layer_outputs(layer) && !rc; k++) {
+	for (int k = 0; k < npl_layer_outputs(layer) && !rc; k++)
 		rc = describe(w, NPL_LAYER_INPUTS + k, &layer->out[k], false, err);
-		w->output[k] = &w->tensor[NPL_LAYER_INPUTS + k];
-	}
 	w->float32.out = &w->tensor[NPL_LAYER_INPUTS];
 	w->float32.timing_only = false; /* the results of `float32` have memory in any case */
-	w->list = &w->float32;
-	const struct npl_layer_group group = {
-		.n = 1, .layer = &w->list, .n_outputs = npl_layer_outputs(layer), .output = w->output};
+	npl_one_layer_group_init(&w->request, &w->float32);
 	if (!rc)
-		rc = cpu_layer_group_open(cpu, &group, &w->group, &info, err);
+		rc = cpu_layer_group_open(cpu, &w->request.group, &w->group, &info, err);
 	if (rc) {
 		cpu_widened_close(w);
 		*handle = NULL;

@@ -8,6 +8,7 @@
 #include "bench_cuda.h"
 #include "core/base/half.h"
 #include "core/device_inside.h"
+#include "core/one_layer_group.h"
 #include "direct.h"
 #include "frontend/compare/square_product.h"
 #include "npulab/single_layer.h"
@@ -74,16 +75,16 @@ static double element(enum npl_dtype dtype, const void *data, int64_t i)
 static int compare_results(struct npl_device *device, struct square_product *p, const struct direct *direct,
 			   double *error, struct npl_err *err)
 {
-	const struct npl_layer_group group = {
-		.n = 1, .layer = &p->list, .n_outputs = 1, .output = &(const struct npl_tensor *){&p->y}};
+	struct npl_one_layer_group request;
 	const int64_t count = npl_tensor_count(&p->y);
 	struct npl_layer_group_handle *handle = NULL;
 	struct npl_result result = {0};
 	double most = 0, apart = 0;
+	npl_one_layer_group_init(&request, &p->layer);
 	void *found = malloc((size_t)count * npl_dtype_size(direct->result));
 	int rc = found ? npl_tensor_alloc(&p->y, err) : npl_fail(err, NPL_ENOMEM, "out of memory for a result");
 	if (!rc)
-		rc = npl_device_open_layer_group(device, &group, &handle, err);
+		rc = npl_device_open_layer_group(device, &request.group, &handle, err);
 	if (!rc)
 		rc = npl_device_run_layer_group(handle, NULL, &result, err);
 	npl_device_close_layer_group(handle);
@@ -142,14 +143,12 @@ static int measure(struct npl_device *device, bool bytes, int64_t size, const st
 	struct square_product p;
 	*f = (struct figures){.error = NAN};
 	int rc = open_product(cuda->precision == CU_INT8, bytes, size, &p, err);
-	/* nobody wants the result: it stays on the GPU */
-	const struct npl_layer_group asked = {.n = 1, .layer = &p.list, .n_constant = 1, .constant = &p.constant};
 	if (!rc)
 		rc = open_direct(cuda, &p, options->smallest ? 1 : 7, &direct, err);
 	if (!rc && !bytes && size <= 4096)
 		rc = compare_results(device, &p, &direct, &f->error, err);
 	if (!rc)
-		rc = npl_device_open_layer_group(device, &asked, &group, err);
+		rc = npl_device_open_layer_group(device, &p.on_device.group, &group, err);
 	if (!rc)
 		rc = take_turns(group, &direct, options, nvml, f, err);
 	npl_device_close_layer_group(group);

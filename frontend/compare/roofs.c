@@ -74,9 +74,8 @@ static int measure_size(struct npl_device *device, enum npl_format format, int64
 	int rc = square_product_draw(&p, err);
 	if (!rc && !result_stays)
 		rc = npl_tensor_alloc(&p.y, err);
-	const struct npl_layer_group request = {.n = 1, .layer = &p.list, .n_constant = 1, .constant = &p.constant};
 	if (!rc && result_stays)
-		rc = npl_device_open_layer_group(device, &request, &group, err);
+		rc = npl_device_open_layer_group(device, &p.on_device.group, &group, err);
 	const double opening_seconds = npl_clock_seconds() - begin;
 	if (!rc)
 		rc = time_layer(device, &p.layer, group, LEAST_RUNS, SIZE_SECONDS, PRODUCT_WALL, t, err);

@@ -11,6 +11,7 @@
 #include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
+#include "core/one_layer_group.h"
 #include "core/op_functions.h"
 #include "devices_open.h"
 #include "draw.h"
@@ -77,7 +78,7 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 struct tested_layer {
 	struct npl_device *device;
 	const struct npl_layer *layer;
-	const struct npl_tensor *output;
+	struct npl_one_layer_group request;
 	struct npl_layer_group_handle *group;      /* NULL: the device has no layer groups */
 	struct npl_energy_measurement measurement; /* the measurement of a real device; for others it is never opened */
 };
@@ -85,15 +86,11 @@ struct tested_layer {
 static int open_tested_layer(struct npl_device *device, const struct npl_layer *layer, struct tested_layer *tested,
 			     struct npl_err *err)
 {
-	*tested = (struct tested_layer){.device = device, .layer = layer, .output = layer->out};
+	*tested = (struct tested_layer){.device = device, .layer = layer};
 	if (!npl_device_has_layer_groups(device))
 		return 0;
-	const struct npl_layer_group group = {.n = 1,
-					      .layer = &tested->layer,
-					      .n_outputs = 1,
-					      .output = &tested->output,
-					      .timing_only = layer->timing_only};
-	return npl_device_open_layer_group(device, &group, &tested->group, err);
+	npl_one_layer_group_init(&tested->request, layer);
+	return npl_device_open_layer_group(device, &tested->request.group, &tested->group, err);
 }
 
 static int run_work(const struct tested_layer *tested, struct npl_result *result, struct npl_err *err)

@@ -24,8 +24,11 @@ void square_product_init(struct square_product *p, enum npl_dtype dtype, int64_t
 				      .in = {&p->x, &p->w},
 				      .out = &p->y,
 				      .macs = (uint64_t)size * (uint64_t)size * (uint64_t)size};
-	p->list = &p->layer;
 	p->constant = &p->x;
+	npl_one_layer_group_init(&p->on_device, &p->layer);
+	p->on_device.group.n_outputs = 0;
+	p->on_device.group.n_constant = 1;
+	p->on_device.group.constant = &p->constant;
 }
 
 int square_product_draw(struct square_product *p, struct npl_err *err)

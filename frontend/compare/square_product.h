@@ -4,15 +4,16 @@
 #ifndef NPULAB_FRONTEND_COMPARE_SQUARE_PRODUCT_H
 #define NPULAB_FRONTEND_COMPARE_SQUARE_PRODUCT_H
 
+#include "core/one_layer_group.h"
 #include "npulab/layer.h"
 
-/* y = x * w. The layer points to the other members, so that the struct stays where it is. A layer group of it takes
- * `list`, and `constant` where x stays on the device. */
+/* y = x * w. The layer points to the other members, so that the struct stays where it is. `on_device` is its layer group where
+ * x and the result stay on the device. */
 struct square_product {
 	struct npl_tensor x, w, y;
 	struct npl_attrs attrs;
 	struct npl_layer layer;
-	const struct npl_layer *list;
+	struct npl_one_layer_group on_device;
 	const struct npl_tensor *constant;
 };
 

@@ -12,6 +12,7 @@
 
 #include "backends/cuda/load/alignment.h"
 #include "core/base/refuse.h"
+#include "core/one_layer_group.h"
 #include "core/param_rows.h"
 #include "layer_group.h"
 #include "npulab/driver.h"
@@ -184,13 +185,11 @@ static bool cuda_supports(const void *state, const struct npl_layer *layer, char
 /* Runs a single layer as a layer group of one. */
 static int cuda_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
 {
-	const struct npl_tensor *results[NPL_MAX_OUTPUTS];
-	struct npl_layer_group group = {.n = 1, .layer = &layer, .output = results, .timing_only = layer->timing_only};
+	struct npl_one_layer_group request;
 	struct npl_layer_group_info info;
 	void *opened;
-	for (int k = 0; k < npl_layer_outputs(layer); k++)
-		results[group.n_outputs++] = &layer->out[k];
-	int rc = cu_layer_group_open(state, &group, &opened, &info, err);
+	npl_one_layer_group_init(&request, layer);
+	int rc = cu_layer_group_open(state, &request.group, &opened, &info, err);
 	if (rc)
 		return rc;
 	rc = cu_layer_group_run(state, opened, NULL, result, err);

@@ -10,6 +10,7 @@
 
 #include "backends/cpu/cpu.h"
 #include "core/base/half.h"
+#include "core/one_layer_group.h"
 #include "npulab/driver.h"
 #include "tests/kit/support.h"
 
@@ -100,16 +101,16 @@ static void check_layer(void *cpu, const struct npl_layer *asked, struct npl_sha
 	cr_assert_eq(npl_driver_cpu.run(cpu, layer, &result, &err), 0, "%s: %s", subject, err.msg);
 	check_same(&found, &expected, tolerance, subject);
 
-	const struct npl_layer *list = layer;
-	const struct npl_tensor *output = &found;
-	const struct npl_layer_group group = {.n = 1, .layer = &list, .n_outputs = 1, .output = &output};
+	struct npl_one_layer_group request;
 	struct npl_layer_group_info info;
 	void *handle;
 	void *data = x.data;
+	npl_one_layer_group_init(&request, layer);
 	x.owned = false;
 	x.data = NULL;
 	layer->in[0] = &x;
-	cr_assert_eq(npl_driver_cpu.open_layer_group(cpu, &group, &handle, &info, &err), 0, "%s: %s", subject, err.msg);
+	cr_assert_eq(npl_driver_cpu.open_layer_group(cpu, &request.group, &handle, &info, &err), 0, "%s: %s", subject,
+		     err.msg);
 	x.data = data;
 	for (int turn = 0; turn < 3; turn++) {
 		struct npl_result made = {0};

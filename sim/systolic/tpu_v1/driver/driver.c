@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/refuse.h"
+#include "core/one_layer_group.h"
 #include "driver_impl.h"
 #include "sim/common/execute.h"
 
@@ -101,15 +102,15 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 static bool tpu_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
 {
 	struct tpu_machine machine = *(const struct tpu_machine *)state;
-	const struct npl_tensor *const out = layer->out;
-	const struct npl_layer_group request = {
-		.n = 1, .layer = &layer, .n_outputs = 1, .output = &out, .timing_only = true};
+	struct npl_one_layer_group request;
 	struct npl_layer_group_info info;
 	struct npl_err err = {0};
 	void *group = NULL;
 	if (!tpu_generate_supports(&machine.config, layer, reason, n))
 		return false;
-	if (tpu_layer_group_open(&machine, &request, &group, &info, &err))
+	npl_one_layer_group_init(&request, layer);
+	request.group.timing_only = true;
+	if (tpu_layer_group_open(&machine, &request.group, &group, &info, &err))
 		return npl_refuse(reason, n, "%s", err.msg);
 	tpu_layer_group_close(group);
 	return true;
@@ -118,8 +119,7 @@ static bool tpu_supports(const void *state, const struct npl_layer *layer, char 
 /* A layer that runs by itself. Its operands are in the unified buffer when it starts, as far as they fit, and its
  * result is there when it ends. */
 struct single_layer {
-	const struct npl_layer *layer;
-	const struct npl_tensor *out;
+	struct npl_one_layer_group request;
 	void *group;
 };
 
@@ -127,18 +127,14 @@ static int open_single_layer(void *state, const struct npl_layer *layer, struct 
 			     struct npl_err *err)
 {
 	const struct tpu_machine *machine = state;
-	*single_layer = (struct single_layer){.layer = layer, .out = layer->out};
-	const struct npl_layer_group group = {.n = 1,
-					      .layer = &single_layer->layer,
-					      .n_outputs = 1,
-					      .output = &single_layer->out,
-					      .timing_only = layer->timing_only};
+	npl_one_layer_group_init(&single_layer->request, layer);
+	single_layer->group = NULL;
 	struct npl_layer_group_info info;
 	struct npl_err local = {0};
 	char reason[200] = "";
 	if (!tpu_generate_supports(&machine->config, layer, reason, sizeof reason))
 		return npl_unsupported(reason, err);
-	const int rc = tpu_layer_group_open(state, &group, &single_layer->group, &info, &local);
+	const int rc = tpu_layer_group_open(state, &single_layer->request.group, &single_layer->group, &info, &local);
 	return rc == NPL_EDEVICE ? npl_unsupported(local.msg, err) : rc ? npl_fail(err, rc, "%s", local.msg) : 0;
 }
 
