@@ -117,6 +117,16 @@ struct npl_driver {
 	int (*measure_memory)(void *state, struct npl_memory_rate *rate, struct npl_err *err);
 };
 
+/* For describe(): sets the power that the device draws always. An unknown power, whose origin is absent, is not 0 W: it
+ * leaves static_origin as it is, and results say "absent". */
+static inline void npl_describe_static_power(struct npl_device_info *info, double watts, const char *origin)
+{
+	if (npl_origin_is_absent(origin))
+		return;
+	info->static_watts = watts;
+	info->static_origin = origin;
+}
+
 /* Every driver, in the order of core/devices.def, ended by NULL. */
 extern const struct npl_driver *const npl_drivers[];
 const struct npl_driver *npl_driver_named(const char *name); /* NULL: there is none */

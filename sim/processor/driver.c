@@ -91,10 +91,7 @@ static void processor_describe(const void *state, struct npl_device_info *info)
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_ALL;
 	info->counter_def = counter_defs;
 	info->n_counters = NPL_PROCESSOR_PARTS;
-	if (!npl_origin_is_absent(c->origin)) {
-		info->static_watts = c->idle_watts;
-		info->static_origin = c->origin;
-	}
+	npl_describe_static_power(info, c->idle_watts, c->origin);
 	if (*c->link_name)
 		info->link = (struct npl_link){.name = c->link_name,
 					       .bytes_per_second = (double)p->link.rate.numerator /

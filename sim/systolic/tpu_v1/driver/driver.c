@@ -76,11 +76,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->memory_bytes_per_second = tpu_weight_rate(c);
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_WEIGHTS;
 	info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ACTIVATIONS;
-	if (!npl_origin_is_absent(
-		    c->static_origin)) { /* an unknown power is not 0 W: the layers' results say "absent" */
-		info->static_watts = c->static_watts;
-		info->static_origin = c->static_origin;
-	}
+	npl_describe_static_power(info, c->static_watts, c->static_origin);
 	info->link = (struct npl_link){.name = c->link_name,
 				       .bytes_per_second = c->link_bytes_per_second,
 				       .latency_seconds = c->link_latency_seconds,
