@@ -134,7 +134,7 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 		char typed[32];
 		snprintf(text, sizeof text, "%d", options->threads);
 		snprintf(typed, sizeof typed, "--threads %d", options->threads);
-		if (params_set(&dev->machine, &dev->arena, "threads", text, typed, err))
+		if (npl_params_set(&dev->machine, &dev->arena, "threads", text, typed, err))
 			return err->code;
 	}
 	for (int i = 0; i < options->n_sets; i++) {
@@ -149,7 +149,7 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 			return npl_no_memory(err);
 		if (refuse_other_threads(dev, options, key, equals + 1, typed, err))
 			return err->code;
-		if (typed ? params_set(&dev->machine, &dev->arena, key, equals + 1, typed, err)
+		if (typed ? npl_params_set(&dev->machine, &dev->arena, key, equals + 1, typed, err)
 			  : npl_description_set(&dev->machine, &dev->arena, key, equals + 1, err))
 			return err->code;
 	}
@@ -475,7 +475,7 @@ bool npl_device_setting_has_effect(const struct npl_device *device, const char *
 	const struct npl_driver *driver = device->driver;
 	for (const struct npl_param *p = driver->params; p && p->key; p++)
 		if (!strcmp(p->key, key))
-			return !params_decided_by(driver->params, driver->conditions, p, device->config);
+			return !npl_params_decided_by(driver->params, driver->conditions, p, device->config);
 	return false;
 }
 

@@ -17,7 +17,7 @@
 #include "quantity.h"
 #include "setting_location.h"
 
-const char *params_choice_word(const char *words, int choice, char *buf, size_t n)
+const char *npl_params_choice_word(const char *words, int choice, char *buf, size_t n)
 {
 	size_t length;
 	const char *word = npl_next_word(&words, &length);
@@ -97,8 +97,8 @@ static int parse_number(const struct npl_param *param, const char *text, void *f
 	return 0;
 }
 
-int params_parse(const struct npl_param *param, const char *value, void *config, const char *location, int code,
-		 struct npl_err *err)
+int npl_params_parse(const struct npl_param *param, const char *value, void *config, const char *location, int code,
+		     struct npl_err *err)
 {
 	void *field = (char *)config + param->offset;
 	switch (param->type) {
@@ -204,7 +204,7 @@ int npl_params_read(const struct npl_param *schema, const struct npl_description
 {
 	char location[NPL_SETTING_LOCATION];
 	for (const struct npl_param *p = schema; p && p->key; p++)
-		if (p->default_text && params_parse(p, p->default_text, config, p->key, NPL_EINTERNAL, err))
+		if (p->default_text && npl_params_parse(p, p->default_text, config, p->key, NPL_EINTERNAL, err))
 			return err->code;
 	for (int i = 0; i < machine->n_settings; i++) {
 		const struct npl_setting *setting = &machine->setting[i];
@@ -217,7 +217,7 @@ int npl_params_read(const struct npl_param *schema, const struct npl_description
 		const char *copy = npl_arena_strdup(arena, setting->value);
 		if (!copy)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
-		if (params_parse(p, copy, config, location, npl_setting_code(setting), err))
+		if (npl_params_parse(p, copy, config, location, npl_setting_code(setting), err))
 			return err->code;
 	}
 	return check_given(schema, machine, err) || check_origins(schema, machine, err) ? err->code : 0;
@@ -298,12 +298,12 @@ int npl_description_set(struct npl_description *machine, struct npl_arena *arena
 			struct npl_err *err)
 {
 	const char *typed = npl_arena_printf(arena, "--set %s.%s=%s", machine->name, key, value);
-	return typed ? params_set(machine, arena, key, value, typed, err)
+	return typed ? npl_params_set(machine, arena, key, value, typed, err)
 		     : npl_fail(err, NPL_ENOMEM, "out of memory for --set %s", key);
 }
 
-int params_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
-	       const char *typed, struct npl_err *err)
+int npl_params_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
+		   const char *typed, struct npl_err *err)
 {
 	struct npl_setting *grown = npl_arena_array(arena, (size_t)machine->n_settings + 1, sizeof *grown);
 	const struct npl_setting added = {.key = npl_arena_strdup(arena, key),
@@ -362,7 +362,7 @@ static void put_quoted(FILE *out, const char *text)
 	fputc('"', out);
 }
 
-const char *params_text(const struct npl_param *p, const void *config, char *buf, size_t n)
+const char *npl_params_text(const struct npl_param *p, const void *config, char *buf, size_t n)
 {
 	const void *field = (const char *)config + p->offset;
 	switch (p->type) {
@@ -372,7 +372,7 @@ const char *params_text(const struct npl_param *p, const void *config, char *buf
 	case NPL_PARAM_DOUBLE:
 		return npl_double_text(*(const double *)field, buf, n);
 	case NPL_PARAM_CHOICE:
-		return params_choice_word(p->words, *(const int *)field, buf, n);
+		return npl_params_choice_word(p->words, *(const int *)field, buf, n);
 	default:
 		return *(const char *const *)field;
 	}
@@ -393,7 +393,7 @@ int npl_params_values(const struct npl_param *schema, const struct npl_descripti
 		list[i].is_number = p->type == NPL_PARAM_INT || p->type == NPL_PARAM_DOUBLE;
 		list[i].unit = p->unit;
 		list[i].source = machine && machine->source ? machine->source[i] : NPL_SOURCE_DEFAULT;
-		list[i].value = npl_arena_strdup(arena, params_text(p, config, buf, sizeof buf));
+		list[i].value = npl_arena_strdup(arena, npl_params_text(p, config, buf, sizeof buf));
 		if (!list[i].value)
 			return NPL_ENOMEM;
 	}
@@ -461,7 +461,7 @@ char *npl_params_dump(const struct npl_param *schema, const struct npl_descripti
 		int level = put_mappings(out, p->key, previous);
 		const char *dot = strrchr(p->key, '.');
 		fprintf(out, "%*s%s: ", 2 * level, "", dot ? dot + 1 : p->key);
-		put_quoted(out, params_text(p, config, buf, sizeof buf));
+		put_quoted(out, npl_params_text(p, config, buf, sizeof buf));
 		const char *source = machine->source ? npl_source_name(machine->source[p - schema]) : "";
 		fprintf(out, "  # %s%s%s%s%s\n", source, *source ? "; " : "", p->unit, *p->unit ? ": " : "", p->help);
 		previous = p->key;

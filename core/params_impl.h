@@ -8,15 +8,15 @@
 
 /* Reads one value into its member of config. Members that are texts borrow the value. On failure the message begins
  * with `location`, and `code` is returned. */
-int params_parse(const struct npl_param *param, const char *value, void *config, const char *location, int code,
-		 struct npl_err *err);
+int npl_params_parse(const struct npl_param *param, const char *value, void *config, const char *location, int code,
+		     struct npl_err *err);
 /* Adds an override as npl_description_set does; messages about it begin with `typed`. */
-int params_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
-	       const char *typed, struct npl_err *err);
+int npl_params_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
+		   const char *typed, struct npl_err *err);
 /* Returns the value in config as text; buf holds numbers. */
-const char *params_text(const struct npl_param *param, const void *config, char *buf, size_t n);
+const char *npl_params_text(const struct npl_param *param, const void *config, char *buf, size_t n);
 /* Writes the word of a choice, the first of its spellings, into buf. Returns buf. */
-const char *params_choice_word(const char *words, int choice, char *buf, size_t n);
+const char *npl_params_choice_word(const char *words, int choice, char *buf, size_t n);
 
 /* Returns a note on parameters that the machine does not give and whose defaults have become neutral; NULL: there is
  * none, or memory is short. */
@@ -35,8 +35,9 @@ const char *npl_description_lost_note(const struct npl_description *machine, con
 				      struct npl_arena *arena);
 /* Returns the parameter whose value takes the effect from this one; NULL: this one has an effect. conditions may be
  * NULL. */
-const struct npl_param *params_decided_by(const struct npl_param *schema, const struct npl_param_condition *conditions,
-					  const struct npl_param *param, const void *config);
+const struct npl_param *npl_params_decided_by(const struct npl_param *schema,
+					      const struct npl_param_condition *conditions,
+					      const struct npl_param *param, const void *config);
 /* Returns a note on parameters that the user set and that have no effect: by --set, or in a file to another value than
  * the default and the shipped one. NULL: there is none, or memory is short. */
 const char *npl_description_without_effect_note(const struct npl_description *machine, const struct npl_param *schema,

@@ -57,8 +57,8 @@ static bool is_as_shipped(const struct npl_description *shipped, const struct np
 	const struct npl_setting *setting = npl_description_setting(shipped, param->key);
 	const char *text = setting ? setting->value : param->default_text;
 	value_param.offset = 0;
-	return text && !params_parse(&value_param, text, &value, "", NPL_EINPUT, &(struct npl_err){0}) &&
-	       !strcmp(params_text(&value_param, &value, a, sizeof a), params_text(param, config, b, sizeof b));
+	return text && !npl_params_parse(&value_param, text, &value, "", NPL_EINPUT, &(struct npl_err){0}) &&
+	       !strcmp(npl_params_text(&value_param, &value, a, sizeof a), npl_params_text(param, config, b, sizeof b));
 }
 
 static enum npl_source source_of(const struct npl_description *machine, const struct npl_param *schema,
@@ -189,18 +189,19 @@ static bool has_word(const char *words, const char *word)
 	return *words ? npl_word_index(words, word) >= 0 : !*word;
 }
 
-const struct npl_param *params_decided_by(const struct npl_param *schema, const struct npl_param_condition *conditions,
-					  const struct npl_param *param, const void *config)
+const struct npl_param *npl_params_decided_by(const struct npl_param *schema,
+					      const struct npl_param_condition *conditions,
+					      const struct npl_param *param, const void *config)
 {
 	char text[64];
 	const struct npl_param *origin = origin_of(schema, param);
-	if (origin && origin != param && npl_origin_is_absent(params_text(origin, config, text, sizeof text)))
+	if (origin && origin != param && npl_origin_is_absent(npl_params_text(origin, config, text, sizeof text)))
 		return origin;
 	for (const struct npl_param_condition *c = conditions; c && c->keys; c++) {
 		const struct npl_param *deciding_param = param_named(schema, c->deciding_key);
 		if (!deciding_param || npl_word_index(c->keys, param->key) < 0)
 			continue;
-		const char *value = params_text(deciding_param, config, text, sizeof text);
+		const char *value = npl_params_text(deciding_param, config, text, sizeof text);
 		if (c->effective_words ? !has_word(c->effective_words, value) : has_word(c->ineffective_words, value))
 			return deciding_param;
 	}
@@ -223,10 +224,10 @@ const char *npl_description_without_effect_note(const struct npl_description *ma
 	const char *note = NULL;
 	char text[64];
 	for (const struct npl_param *p = schema; p->key; p++) {
-		const struct npl_param *deciding_param = params_decided_by(schema, conditions, p, config);
+		const struct npl_param *deciding_param = npl_params_decided_by(schema, conditions, p, config);
 		if (!deciding_param || !is_chosen(machine, schema, p, config))
 			continue;
-		const char *value = params_text(deciding_param, config, text, sizeof text);
+		const char *value = npl_params_text(deciding_param, config, text, sizeof text);
 		note = npl_arena_printf(arena, "%s%s%s has no effect while %s is %s", note ? note : "",
 					note ? "; " : "", p->key, deciding_param->key, *value ? value : "empty");
 	}

@@ -99,10 +99,11 @@ static int apply_options(struct npl_memory *memory, const struct npl_memory_opti
 	snprintf(channels, sizeof channels, "%" PRId64, options->channels);
 	snprintf(typed, sizeof typed, "--channels %s", channels);
 	if (options->channels &&
-	    params_set(&memory->machine, &memory->arena, "organisation.channels", channels, typed, err))
+	    npl_params_set(&memory->machine, &memory->arena, "organisation.channels", channels, typed, err))
 		return err->code;
 	snprintf(typed, sizeof typed, "--mapping %s", options->mapping ? options->mapping : "");
-	if (options->mapping && params_set(&memory->machine, &memory->arena, "mapping", options->mapping, typed, err))
+	if (options->mapping &&
+	    npl_params_set(&memory->machine, &memory->arena, "mapping", options->mapping, typed, err))
 		return err->code;
 	return 0;
 }

@@ -105,6 +105,6 @@ int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err
 			p->origin, p->link_origin);
 	if (p->macs[p->precision] > 0)
 		return 0;
-	params_choice_word(NPL_PROCESSOR_PRECISION_WORDS, p->precision, word, sizeof word);
+	npl_params_choice_word(NPL_PROCESSOR_PRECISION_WORDS, p->precision, word, sizeof word);
 	return npl_fail(err, NPL_EUSAGE, "precision %s needs macs_per_cycle.%s above 0", word, word);
 }
