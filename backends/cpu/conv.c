@@ -25,12 +25,6 @@ struct plan {
 	size_t workspace_elements;            /* floats of one thread */
 };
 
-/* Returns a / b rounded up, and 0 for b 0 (an image count of 0 makes no products). */
-static int64_t divide_rounding_up(int64_t a, int64_t b)
-{
-	return b > 0 ? npl_div_up_i64(a, b) : 0;
-}
-
 static bool is_depthwise(const struct cpu_conv *conv)
 {
 	return conv->groups > 1 && conv->groups == conv->channels;
@@ -54,18 +48,19 @@ static struct plan make_plan(const struct cpu_state *cpu, const struct cpu_conv 
 		max_columns = npl_clamp_i64(BLOCK_BYTES / 4 / tallest, BLOCK_COLUMNS,
 					    max_columns > BLOCK_COLUMNS ? max_columns : BLOCK_COLUMNS);
 	/* Enough blocks for every thread to have two, as long as they stay wide. */
-	int64_t column_blocks = cpu->threads > 1 ? divide_rounding_up(2 * cpu->threads, products ? products : 1) : 1;
-	int64_t block_columns = divide_rounding_up(plan.positions, column_blocks);
+	int64_t column_blocks = cpu->threads > 1 ? npl_div_up_i64(2 * cpu->threads, products ? products : 1) : 1;
+	int64_t block_columns = npl_div_up_i64(plan.positions, column_blocks);
 	plan.block_columns = npl_clamp_i64(
 		max_columns < block_columns ? max_columns : npl_clamp_i64(block_columns, BLOCK_COLUMNS, max_columns), 1,
 		plan.positions);
-	plan.column_blocks = divide_rounding_up(plan.positions, plan.block_columns);
-	plan.block_columns = divide_rounding_up(plan.positions, plan.column_blocks); /* even blocks */
-	int64_t row_blocks = products * plan.column_blocks < cpu->threads
-				     ? divide_rounding_up(cpu->threads, products * plan.column_blocks)
+	plan.column_blocks = npl_div_up_i64(plan.positions, plan.block_columns);
+	plan.block_columns = npl_div_up_i64(plan.positions, plan.column_blocks); /* even blocks */
+	/* No images make no products. */
+	int64_t row_blocks = products && products * plan.column_blocks < cpu->threads
+				     ? npl_div_up_i64(cpu->threads, products * plan.column_blocks)
 				     : 1;
-	plan.block_rows = divide_rounding_up(plan.group_filters, npl_clamp_i64(row_blocks, 1, plan.group_filters));
-	plan.row_blocks = divide_rounding_up(plan.group_filters, plan.block_rows);
+	plan.block_rows = npl_div_up_i64(plan.group_filters, npl_clamp_i64(row_blocks, 1, plan.group_filters));
+	plan.row_blocks = npl_div_up_i64(plan.group_filters, plan.block_rows);
 	plan.workspace_elements = plan.in_place ? 0 : (size_t)((plan.depth * plan.block_columns + 15) / 16 * 16);
 	return plan;
 }
@@ -87,10 +82,10 @@ static void run_block(void *context, int64_t task, int worker)
 		return;
 	if (plan->depth) {
 		const float *patches = x + first;
-		float *cols = plan->cpu->workspace + (size_t)worker * plan->workspace_elements;
+		float *workspace = plan->cpu->workspace + (size_t)worker * plan->workspace_elements;
 		if (!plan->in_place) {
-			cpu_im2col(conv, x, plan->group_channels, first, columns, cols);
-			patches = cols;
+			cpu_im2col(conv, x, plan->group_channels, first, columns, workspace);
+			patches = workspace;
 		}
 		plan->cpu->blas.sgemm(CPU_ROW_MAJOR, CPU_NO_TRANS, CPU_NO_TRANS, (int)rows, (int)columns,
 				      (int)plan->depth, 1, conv->w + filter * plan->depth, (int)plan->depth, patches,

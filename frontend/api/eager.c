@@ -223,7 +223,7 @@ int npl_eager_constant(struct npl_eager *ctx, const struct npl_tensor *tensor, e
 
 /* Sets *index to the value's index in the pending network, to which it adds the value, as a constant or an input,
  * unless it is there. */
-static int use(struct npl_eager *ctx, struct npl_eager_value *value, int *index, struct npl_err *err)
+static int add_to_pending(struct npl_eager *ctx, struct npl_eager_value *value, int *index, struct npl_err *err)
 {
 	struct npl_value described = value->value;
 	if (value->ctx != ctx)
@@ -262,7 +262,7 @@ static int append_call(struct npl_eager *ctx, const char *op, struct npl_args ar
 	for (int i = 0; i < args.n && !rc; i++) {
 		in[i] = NPL_ABSENT;
 		if (args.value[i])
-			rc = use(ctx, args.value[i], &in[i], err);
+			rc = add_to_pending(ctx, args.value[i], &in[i], err);
 	}
 	if (!rc &&
 	    build_ops(ctx->pending, op, (struct npl_build_in){.value = in, .n = args.n}, attrs, n_results, result))
@@ -330,7 +330,7 @@ static int keep_constant(struct npl_eager *ctx, struct npl_eager_value *value, s
 }
 
 /* Makes the held results outputs of the job, except constants, which need no run. */
-static int promise(struct npl_eager *ctx, struct eager_job *job, struct npl_err *err)
+static int collect_outputs(struct npl_eager *ctx, struct eager_job *job, struct npl_err *err)
 {
 	int n = 0;
 	for (struct npl_eager_value *value = ctx->first; value; value = value->next)
@@ -371,7 +371,7 @@ int eager_submit(struct npl_eager *ctx, struct npl_err *err)
 	if (!ctx->pending)
 		return 0;
 	struct eager_job *job = calloc(1, sizeof *job);
-	int rc = job ? promise(ctx, job, err) : npl_no_memory(err);
+	int rc = job ? collect_outputs(ctx, job, err) : npl_no_memory(err);
 	if (!rc && job->outputs.n)
 		rc = eager_start(ctx, err);
 	if (rc) {

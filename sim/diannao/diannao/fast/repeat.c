@@ -17,7 +17,7 @@
 #include "fast.h"
 
 /* The least number of instructions between marks: a mark costs about as much as some of them. */
-#define APART 24
+#define MARK_DISTANCE 24
 
 void dn_fast_repeat_free(struct dn_fast *f)
 {
@@ -249,7 +249,7 @@ static int begin_units(struct dn_fast *f, int level, int64_t n_units, bool *skip
 		u->end = u->unit + n_units;
 		u->marks = 0;
 	}
-	if (!u->marks || f->index - u->marked_at >= APART) {
+	if (!u->marks || f->index - u->marked_at >= MARK_DISTANCE) {
 		if (!r->gathered && gather_state(f))
 			return f->err->code;
 		if (!r->enabled)

@@ -9,12 +9,10 @@
  *   NFU-3  a shift, 16 bits, a line by segment, a shift, 16 bits; averages by a 15-bit reciprocal before */
 #include "rtl.h"
 
-#include "core/q16/q16.h"
-
-#define FRACTION 10
-#define HIGH     INT16_MAX
-#define LOW      INT16_MIN
-#define BEYOND   ((int64_t)1 << 40) /* stands for all values that are farther from 0 */
+#define FRACTION  10
+#define HIGH      INT16_MAX
+#define LOW       INT16_MIN
+#define FAR_VALUE ((int64_t)1 << 40) /* stands for all values that are farther from 0 */
 
 static int64_t saturated(int64_t value)
 {
@@ -93,7 +91,7 @@ static int64_t shifted(int64_t value, int64_t shift)
 		return 0;
 	if (shift > 0)
 		return (value + ((int64_t)1 << (shift - 1))) >> shift;
-	for (; shift < 0 && value && value < BEYOND && value > -BEYOND; shift++)
+	for (; shift < 0 && value && value < FAR_VALUE && value > -FAR_VALUE; shift++)
 		value *= 2;
 	return value;
 }

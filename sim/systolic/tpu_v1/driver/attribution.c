@@ -193,7 +193,7 @@ static uint64_t *counter_of_class(struct tpu_share *share, enum tpu_cycle_class 
 /* Attributes the intervals of one class whose cycles belong to no instruction. A cycle goes to the layer of the
  * activate that ends next after it, or of the last activate if no other follows. So an interval is cut where activates
  * end. */
-static void share_waits(struct tpu_attribution *attribution, enum tpu_cycle_class cycle_class)
+static void attribute_waits(struct tpu_attribution *attribution, enum tpu_cycle_class cycle_class)
 {
 	int64_t activate = next_activate(attribution, -1), last = activate;
 	for (int64_t s = 0; s < attribution->n_intervals; s++) {
@@ -235,7 +235,7 @@ static void attribute_in_proportion(struct tpu_attribution *attribution, uint64_
 
 /* Attributes the counters of weight memory. They cannot be told apart by layers: bursts of one layer's tiles find rows
  * that the layer before has opened. */
-static void share_weight_memory(struct tpu_attribution *attribution, const struct tpu_counters *totals)
+static void attribute_weight_memory(struct tpu_attribution *attribution, const struct tpu_counters *totals)
 {
 	attribute_in_proportion(attribution, totals->dram_activates, offsetof(struct tpu_counters, dram_activates),
 				true);
@@ -295,12 +295,12 @@ int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu
 	}
 	/* non_matrix and its parts, the classes from here on, have no instruction. */
 	for (enum tpu_cycle_class cycle_class = TPU_CYCLES_NON_MATRIX; cycle_class < TPU_CYCLE_CLASSES; cycle_class++)
-		share_waits(attribution, cycle_class);
+		attribute_waits(attribution, cycle_class);
 	for (int i = 0; i < attribution->generated->n_layers; i++) {
 		struct tpu_counters *c = &attribution->layer_share[i].counters;
 		attribution->layer_share[i].cycles = c->array_active + c->weight_stall + c->weight_shift +
 						     c->non_matrix;
 	}
-	share_weight_memory(attribution, &outcome->counters);
+	attribute_weight_memory(attribution, &outcome->counters);
 	return compare_sums(attribution, outcome, err);
 }

@@ -225,7 +225,7 @@ static int64_t times_instruction(const void *state, const struct sim_event *even
 
 /* Attributes the stalls of issue. Issue waits in the cycles before the first instruction that issues no earlier; a sync
  * takes its time after it has issued. */
-static void share_stalls(struct times *times)
+static void attribute_stalls(struct times *times)
 {
 	static const int time_class[TPU_CYCLE_CLASSES] = {[TPU_CYCLES_RAW_STALL] = TPU_TIME_RAW_STALL,
 							  [TPU_CYCLES_INPUT_STALL] = TPU_TIME_INPUT_STALL,
@@ -343,7 +343,7 @@ static int times_take(void *state, uint64_t cycles, struct npl_instruction_time 
 	if (times->out_of_memory)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the times of %lld instructions",
 				(long long)times->program->count);
-	share_stalls(times);
+	attribute_stalls(times);
 	for (int64_t i = 0; i < times->program->count; i++) {
 		const struct npl_instruction_time *time = &times->time[i];
 		walk_instruction(times, &walk, i);
