@@ -316,20 +316,21 @@ static int choose_engine(struct npl_device *dev, const char *name, struct npl_er
 	return dev->driver->choose_engine(dev->state, name, err);
 }
 
-bool npl_driver_ok(const struct npl_driver *driver, char *reason, size_t n)
+bool npl_driver_ok(const struct npl_driver *driver, char *reason, size_t reason_bytes)
 {
 	const int groups = (driver->open_layer_group != NULL) + (driver->run_layer_group != NULL) +
 			   (driver->close_layer_group != NULL);
 	if (groups != 0 && groups != 3)
-		return npl_refuse(reason, n, "%d of the three functions of layer groups, expected all or none", groups);
+		return npl_refuse(reason, reason_bytes,
+				  "%d of the three functions of layer groups, expected all or none", groups);
 	if ((driver->engines != NULL) != (driver->choose_engine != NULL))
-		return npl_refuse(reason, n, "engines and choose_engine go together");
+		return npl_refuse(reason, reason_bytes, "engines and choose_engine go together");
 	if (driver->isa && !driver->engines)
-		return npl_refuse(reason, n, "an instruction set without engines to run its programs");
+		return npl_refuse(reason, reason_bytes, "an instruction set without engines to run its programs");
 	if ((driver->dump_layer || driver->dump_layer_group) && !driver->isa)
-		return npl_refuse(reason, n, "dumps of programs without an instruction set");
+		return npl_refuse(reason, reason_bytes, "dumps of programs without an instruction set");
 	if ((driver->dump_layer && groups) != (driver->dump_layer_group != NULL))
-		return npl_refuse(reason, n,
+		return npl_refuse(reason, reason_bytes,
 				  "dump_layer and layer groups go with dump_layer_group, which goes with nothing else");
 	return true;
 }
@@ -501,23 +502,26 @@ const char *npl_device_sha256(const struct npl_device *device)
 	return device->yaml ? device->sha256 : NULL;
 }
 
-bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *reason, size_t n)
+bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *reason,
+			 size_t reason_bytes)
 {
 	struct npl_err err = {0};
-	if (n)
+	if (reason_bytes)
 		reason[0] = '\0';
 	if (npl_op_check_attrs(layer->op, layer->attrs, &err))
-		return npl_refuse(reason, n, "%s", err.msg);
+		return npl_refuse(reason, reason_bytes, "%s", err.msg);
 	if (layer->fused > NPL_ACT_RELU && !(device->info.activations >> layer->fused & 1u))
-		return npl_refuse(reason, n, "it does not apply %s to a result on its way",
+		return npl_refuse(reason, reason_bytes, "it does not apply %s to a result on its way",
 				  npl_activation_name(layer->fused));
 	if (layer->op == NPL_OP_CONV && layer->attrs->conv.private_kernels &&
 	    !(device->info.capabilities & NPL_PRIVATE_KERNELS))
-		return npl_refuse(reason, n, "it has no Conv with kernels of its own for every output position");
-	if (!device->driver->supports(device->state, layer, reason, n))
+		return npl_refuse(reason, reason_bytes,
+				  "it has no Conv with kernels of its own for every output position");
+	if (!device->driver->supports(device->state, layer, reason, reason_bytes))
 		return false;
 	if (layer->n_further && !(device->info.capabilities & NPL_MULTIPLE_OUTPUTS))
-		return npl_refuse(reason, n, "of its results the device gives the first alone, and others are read");
+		return npl_refuse(reason, reason_bytes,
+				  "of its results the device gives the first alone, and others are read");
 	return true;
 }
 

@@ -13,7 +13,7 @@ extern "C" {
 
 /* Says whether there is a rule for the layer. Returns false, with the reason, for operators without a rule, and for
  * types, scales or zero points that the rule does not take. Tensors need no data. */
-bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t n);
+bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t reason_bytes);
 
 struct npl_integer_counts {
 	uint64_t saturations; /* values that a saturation changed */

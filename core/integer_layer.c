@@ -25,53 +25,55 @@ static bool is_activation(const struct npl_tensor *t)
 	       zero <= integer_max(t->dtype) && (t->dtype != NPL_I16 || !zero);
 }
 
-static bool product_ok(const struct npl_layer *layer, char *reason, size_t n)
+static bool product_ok(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const struct npl_tensor *w = layer->n_in > 1 ? layer->in[1] : NULL,
 				*bias = layer->n_in > 2 ? layer->in[2] : NULL, *y = layer->out;
 	bool raw = y->dtype == NPL_I32;
 	if (!w || !is_integer(w) || w->quant.zero_point < integer_min(w->dtype) ||
 	    w->quant.zero_point > integer_max(w->dtype))
-		return npl_refuse(reason, n, "its weights are no integers of 8 or 16 bits");
+		return npl_refuse(reason, reason_bytes, "its weights are no integers of 8 or 16 bits");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))
-		return npl_refuse(reason, n, "its bias is not one 32-bit integer per output channel");
+		return npl_refuse(reason, reason_bytes, "its bias is not one 32-bit integer per output channel");
 	if (!raw && !is_activation(y))
-		return npl_refuse(reason, n, "its output is no quantised tensor");
+		return npl_refuse(reason, reason_bytes, "its output is no quantised tensor");
 	if (raw && layer->fused > NPL_ACT_RELU)
-		return npl_refuse(reason, n, "raw sums pass no function");
+		return npl_refuse(reason, reason_bytes, "raw sums pass no function");
 	return true;
 }
 
-bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t n)
+bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
 	const struct npl_window *window = npl_op_window(layer->op, layer->attrs);
 	if (!x || !is_integer(x) || x->quant.zero_point < integer_min(x->dtype) ||
 	    x->quant.zero_point > integer_max(x->dtype))
-		return npl_refuse(reason, n, "its input is no integer tensor of 8 or 16 bits");
+		return npl_refuse(reason, reason_bytes, "its input is no integer tensor of 8 or 16 bits");
 	if (window && window->rank > NPL_SPATIAL)
-		return npl_refuse(reason, n, "in integers there are windows of one or two dimensions alone");
+		return npl_refuse(reason, reason_bytes, "in integers there are windows of one or two dimensions alone");
 	switch (layer->op) {
 	case NPL_OP_CONV:
 	case NPL_OP_GEMM:
-		return product_ok(layer, reason, n);
+		return product_ok(layer, reason, reason_bytes);
 	case NPL_OP_MATMUL:
 		if (layer->n_in != 2 || !layer->in[1] || !is_activation(x) || !is_activation(layer->in[1]))
-			return npl_refuse(reason, n, "it does not multiply two quantised tensors");
-		return is_activation(layer->out) || npl_refuse(reason, n, "its output is no quantised tensor");
+			return npl_refuse(reason, reason_bytes, "it does not multiply two quantised tensors");
+		return is_activation(layer->out) ||
+		       npl_refuse(reason, reason_bytes, "its output is no quantised tensor");
 	case NPL_OP_ADD:
 	case NPL_OP_MUL:
 	case NPL_OP_CONCAT:
 		for (int i = 0; i < layer->n_in; i++)
 			if (!layer->in[i] || !is_activation(layer->in[i]))
-				return npl_refuse(reason, n, "an input is no quantised tensor");
+				return npl_refuse(reason, reason_bytes, "an input is no quantised tensor");
 		if (layer->op != NPL_OP_CONCAT && layer->n_in != 2)
-			return npl_refuse(reason, n, "it has not two inputs");
-		return is_activation(layer->out) || npl_refuse(reason, n, "its output is no quantised tensor");
+			return npl_refuse(reason, reason_bytes, "it has not two inputs");
+		return is_activation(layer->out) ||
+		       npl_refuse(reason, reason_bytes, "its output is no quantised tensor");
 	case NPL_OP_SIGMOID:
 	case NPL_OP_TANH:
 		return (is_activation(x) && is_activation(layer->out)) ||
-		       npl_refuse(reason, n, "it takes and gives quantised tensors");
+		       npl_refuse(reason, reason_bytes, "it takes and gives quantised tensors");
 	case NPL_OP_RELU:
 	case NPL_OP_CLIP:
 	case NPL_OP_MAXPOOL:
@@ -80,11 +82,12 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t n)
 	case NPL_OP_SLICE:
 	case NPL_OP_TRANSPOSE:
 		if (layer->fused != NPL_ACT_NONE && layer->fused != NPL_ACT_RELU)
-			return npl_refuse(reason, n, "no function follows it in the same pass");
+			return npl_refuse(reason, reason_bytes, "no function follows it in the same pass");
 		return npl_tensor_quant_equal(x, layer->out) ||
-		       npl_refuse(reason, n, "input and output differ in type, scale or zero point");
+		       npl_refuse(reason, reason_bytes, "input and output differ in type, scale or zero point");
 	default:
-		return npl_refuse(reason, n, "there is no rule for %s on integers", npl_op_defs[layer->op].name);
+		return npl_refuse(reason, reason_bytes, "there is no rule for %s on integers",
+				  npl_op_defs[layer->op].name);
 	}
 }
 

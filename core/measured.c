@@ -7,15 +7,16 @@
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
 
-static bool is_unquantised(const struct npl_tensor *tensor, const char *role, int index, char *reason, size_t n)
+static bool is_unquantised(const struct npl_tensor *tensor, const char *role, int index, char *reason,
+			   size_t reason_bytes)
 {
 	if (tensor->quant.scale == 0 && !tensor->quant.channel_scale)
 		return true;
-	return npl_refuse(reason, n, "%s %d is quantised %s; this device computes in float32", role, index,
+	return npl_refuse(reason, reason_bytes, "%s %d is quantised %s; this device computes in float32", role, index,
 			  npl_dtype_name(tensor->dtype));
 }
 
-bool npl_widened_layer_ok(const struct npl_layer *layer, char *reason, size_t n)
+bool npl_widened_layer_ok(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const struct npl_op_def *def = &npl_op_defs[layer->op];
 	bool must_be_float = layer->fused != NPL_ACT_NONE || (def->flags & NPL_OP_IS_GEMM);
@@ -23,19 +24,19 @@ bool npl_widened_layer_ok(const struct npl_layer *layer, char *reason, size_t n)
 		const struct npl_tensor *in = layer->in[i];
 		if (!in)
 			continue;
-		if (!is_unquantised(in, "input", i, reason, n))
+		if (!is_unquantised(in, "input", i, reason, reason_bytes))
 			return false;
 		if ((def->flags & NPL_OP_IS_GEMM) && !npl_is_float32_or_half(in->dtype))
-			return npl_refuse(reason, n, "input %d of %s is %s; this device computes in float32", i,
-					  def->name, npl_dtype_name(in->dtype));
+			return npl_refuse(reason, reason_bytes, "input %d of %s is %s; this device computes in float32",
+					  i, def->name, npl_dtype_name(in->dtype));
 	}
 	if (must_be_float && !npl_is_float32_or_half(layer->out->dtype))
-		return npl_refuse(reason, n, "the output of %s is %s; this device computes in float32", def->name,
-				  npl_dtype_name(layer->out->dtype));
+		return npl_refuse(reason, reason_bytes, "the output of %s is %s; this device computes in float32",
+				  def->name, npl_dtype_name(layer->out->dtype));
 	if (layer->op == NPL_OP_QUANTIZELINEAR && layer->n_in > 1)
 		return true; /* the inputs, and perhaps the output, carry scales for the integers */
 	for (int k = 0; k < npl_layer_outputs(layer); k++)
-		if (!is_unquantised(&layer->out[k], "output", k, reason, n))
+		if (!is_unquantised(&layer->out[k], "output", k, reason, reason_bytes))
 			return false;
 	return true;
 }

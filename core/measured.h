@@ -14,7 +14,7 @@ extern "C" {
 
 /* Says whether the layer is in float32, or in float16 or bfloat16, which float32 holds. If not, `reason` gets the
  * reason. Integers that only pass through an operator, such as shapes, are accepted. */
-bool npl_widened_layer_ok(const struct npl_layer *layer, char *reason, size_t n);
+bool npl_widened_layer_ok(const struct npl_layer *layer, char *reason, size_t reason_bytes);
 /* Says whether the operator computes in float32 and an input is float16 or bfloat16: such inputs come widened to
  * float32, and its results are rounded to the type once. */
 bool npl_layer_widens(const struct npl_layer *layer);

@@ -29,12 +29,12 @@ static void null_describe(const void *state, struct npl_device_info *info)
 	strcpy(info->detail, "computes nothing and costs nothing: its outputs are zero");
 }
 
-static bool null_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
+static bool null_supports(const void *state, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	(void)state;
 	(void)layer;
 	(void)reason;
-	(void)n;
+	(void)reason_bytes;
 	return true;
 }
 

@@ -58,10 +58,10 @@ static void reference_describe(const void *state, struct npl_device_info *info)
 		 info->format == NPL_FORMAT_F32 ? "float32" : "integers");
 }
 
-static bool reference_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
+static bool reference_supports(const void *state, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
-	return format_of(state) == NPL_FORMAT_F32 ? npl_widened_layer_ok(layer, reason, n)
-						  : npl_integer_layer_ok(layer, reason, n);
+	return format_of(state) == NPL_FORMAT_F32 ? npl_widened_layer_ok(layer, reason, reason_bytes)
+						  : npl_integer_layer_ok(layer, reason, reason_bytes);
 }
 
 static int run_integers(const struct npl_layer *layer, struct npl_tensor *target, struct npl_result *result,

@@ -113,12 +113,12 @@ static int make_operation(const struct npl_diannao_layer *from, struct operation
 }
 
 int npl_diannao_run(struct npl_device *device, const struct npl_diannao_layer *layer, struct npl_result *result,
-		    bool *supported, char *reason, size_t n, struct npl_err *err)
+		    bool *supported, char *reason, size_t reason_bytes, struct npl_err *err)
 {
 	struct operation operation;
 	*result = (struct npl_result){0};
 	if (make_operation(layer, &operation, err))
 		return err->code;
-	*supported = npl_device_supports(device, &operation.layer, reason, n);
+	*supported = npl_device_supports(device, &operation.layer, reason, reason_bytes);
 	return *supported ? npl_device_run(device, &operation.layer, result, err) : 0;
 }

@@ -45,6 +45,6 @@ double npl_diannao_ideal(const struct npl_diannao_layer *layer, enum npl_diannao
 /* Runs the layer without values for its time and counters. *supported is false where the device does not run it, with
  * the reason in `reason`. */
 int npl_diannao_run(struct npl_device *device, const struct npl_diannao_layer *layer, struct npl_result *result,
-		    bool *supported, char *reason, size_t n, struct npl_err *err);
+		    bool *supported, char *reason, size_t reason_bytes, struct npl_err *err);
 
 #endif

@@ -153,18 +153,18 @@ static bool is_plain(const struct npl_layer *layer)
 	return npl_widened_layer_ok(layer, failure, sizeof failure);
 }
 
-static bool cpu_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
+static bool cpu_supports(const void *state, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const struct cpu_state *cpu = state;
 	if (cpu_int8_is_product(layer) || (cpu->int8 && !is_plain(layer)))
-		return cpu_int8_supports(layer, reason, n);
-	if (!npl_widened_layer_ok(layer, reason, n))
+		return cpu_int8_supports(layer, reason, reason_bytes);
+	if (!npl_widened_layer_ok(layer, reason, reason_bytes))
 		return false;
 	if (!(npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
 		return true;
 	if (!cpu->blas.library)
-		return npl_refuse(reason, n, "there is no OpenBLAS for a product in float32");
-	return cpu_fits_blas(layer, reason, n);
+		return npl_refuse(reason, reason_bytes, "there is no OpenBLAS for a product in float32");
+	return cpu_fits_blas(layer, reason, reason_bytes);
 }
 
 static int run_conv(struct cpu_state *cpu, const struct npl_layer *layer, float *out, double *seconds,

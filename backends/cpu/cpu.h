@@ -117,7 +117,7 @@ bool cpu_int8_is_product(const struct npl_layer *layer); /* says whether it is a
 /* Runs a product whose weights were prepared by npl_int8_job_prepare. */
 int cpu_int8_run_prepared(struct cpu_state *cpu, struct npl_int8_job *job, const struct npl_layer *layer,
 			  struct npl_result *result, struct npl_err *err);
-bool cpu_int8_supports(const struct npl_layer *layer, char *reason, size_t n);
+bool cpu_int8_supports(const struct npl_layer *layer, char *reason, size_t reason_bytes);
 int cpu_int8_run(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,
 		 struct npl_result *result, struct npl_err *err);
 
@@ -129,7 +129,7 @@ int cpu_facts(void *state, struct npl_facts *facts, struct npl_err *err);
 int cpu_measure_memory(void *state, struct npl_memory_rate *rate, struct npl_err *err);
 
 /* Says whether all dimensions fit the 32-bit integers of cblas; if not, `reason` says why. */
-bool cpu_fits_blas(const struct npl_layer *layer, char *reason, size_t n);
+bool cpu_fits_blas(const struct npl_layer *layer, char *reason, size_t reason_bytes);
 
 /* Runs one layer alone: its values go to out[], its time and saturations to the result. */
 int cpu_run_layer(struct cpu_state *cpu, const struct npl_layer *layer, struct npl_tensor *out,

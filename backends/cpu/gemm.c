@@ -8,14 +8,14 @@
 
 #include "cpu.h"
 
-bool cpu_fits_blas(const struct npl_layer *layer, char *reason, size_t n)
+bool cpu_fits_blas(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	for (int i = 0; i <= layer->n_in; i++) {
 		const struct npl_tensor *tensor = i < layer->n_in ? layer->in[i] : layer->out;
 		int64_t count = tensor ? npl_tensor_count(tensor) : 0;
 		if (count >= 0 && count <= INT_MAX)
 			continue;
-		snprintf(reason, n,
+		snprintf(reason, reason_bytes,
 			 "a tensor has more than 2147483647 elements, the most that OpenBLAS's 32-bit sizes are sure "
 			 "to hold");
 		return false;

@@ -91,49 +91,51 @@ static bool has_rule(const struct npl_layer *layer)
 	return has_rule_op && npl_integer_layer_ok(layer, reason, sizeof reason);
 }
 
-bool cpu_int8_supports(const struct npl_layer *layer, char *reason, size_t n)
+bool cpu_int8_supports(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const bool sums = npl_layer_has_weights(layer) || layer->op == NPL_OP_MATMUL || layer->op == NPL_OP_ADD ||
 			  layer->op == NPL_OP_MUL;
 	const struct npl_window *window = npl_op_window(layer->op, layer->attrs);
 	if (layer->fused > (sums ? NPL_ACT_RELU6 : NPL_ACT_RELU))
 		return npl_refuse(
-			reason, n,
+			reason, reason_bytes,
 			"in integers no other activation than Relu and, of sums, Relu6 is applied on the way");
 	if (layer->op == NPL_OP_LRN)
-		return npl_refuse(reason, n, "its powers of sums of squares take float32");
+		return npl_refuse(reason, reason_bytes, "its powers of sums of squares take float32");
 	if (cpu_is_recurrent(layer))
-		return npl_refuse(reason, n, "its states are floats");
+		return npl_refuse(reason, reason_bytes, "its states are floats");
 	if (is_unbounded(layer->op))
-		return npl_refuse(reason, n, "its results span more than 8 bits hold");
+		return npl_refuse(reason, reason_bytes, "its results span more than 8 bits hold");
 	if (layer->n_further)
-		return npl_refuse(reason, n, "in 8 bits it gives its first result alone, and others are read");
+		return npl_refuse(reason, reason_bytes,
+				  "in 8 bits it gives its first result alone, and others are read");
 	if (window && is_pool(layer->op) && window->kernel[0] * window->kernel[1] > MOST_WINDOW)
-		return npl_refuse(reason, n, "a window's sum may be more than 32 bits hold");
+		return npl_refuse(reason, reason_bytes, "a window's sum may be more than 32 bits hold");
 	if (npl_layer_has_weights(layer))
-		return npl_int8_layer_ok(layer, reason, n);
+		return npl_int8_layer_ok(layer, reason, reason_bytes);
 	/* The operator reads lists (axes, sizes) from inputs; Slice and reductions have them in their
 	 * attributes. */
 	const bool reads_lists = (npl_op_defs[layer->op].flags & NPL_OP_NEEDS_VALUES) &&
 				 (layer->n_in > 1 || (layer->op != NPL_OP_SLICE && !is_reduction(layer->op)));
 	if (reads_lists || layer->n_in < 1 || !layer->in[0])
-		return npl_refuse(reason, n, "its result is no function of 8-bit numbers");
+		return npl_refuse(reason, reason_bytes, "its result is no function of 8-bit numbers");
 	if (window && window->rank > NPL_SPATIAL)
-		return npl_refuse(reason, n, "in integers its windows are of one or two dimensions");
+		return npl_refuse(reason, reason_bytes, "in integers its windows are of one or two dimensions");
 	if (!is_quantised(layer->out))
-		return npl_refuse(reason, n, "its output is not an 8-bit tensor with a scale");
+		return npl_refuse(reason, reason_bytes, "its output is not an 8-bit tensor with a scale");
 	for (int i = 0; i < layer->n_in; i++)
 		if (layer->in[i] && !is_quantised(layer->in[i]))
-			return npl_refuse(reason, n, "an input is not an 8-bit tensor with a scale");
+			return npl_refuse(reason, reason_bytes, "an input is not an 8-bit tensor with a scale");
 	if (!keeps_integers(layer) && !has_rule(layer) && !is_matmul(layer) && !cpu_int8_has_table(layer))
-		return npl_integer_layer_ok(layer, reason, n)
-			       ? npl_refuse(reason, n, "its operands have no form for integers")
+		return npl_integer_layer_ok(layer, reason, reason_bytes)
+			       ? npl_refuse(reason, reason_bytes, "its operands have no form for integers")
 			       : false;
 	for (int i = 0; i < layer->n_in; i++) {
 		const struct npl_tensor *in = layer->in[i];
 		/* The scale 1 with the zero point 0 marks a constant that was not calibrated: its range is unknown. */
 		if (in && layer->n_in > 1 && !(in->quant.scale < 1) && !(in->quant.scale > 1) && !in->quant.zero_point)
-			return npl_refuse(reason, n, "the range of an operand is not known, so 8 bits cannot hold it");
+			return npl_refuse(reason, reason_bytes,
+					  "the range of an operand is not known, so 8 bits cannot hold it");
 	}
 	return true;
 }

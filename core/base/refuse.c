@@ -6,11 +6,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-bool npl_refuse(char *reason, size_t n, const char *format, ...)
+bool npl_refuse(char *reason, size_t reason_bytes, const char *format, ...)
 {
 	va_list args;
 	va_start(args, format);
-	vsnprintf(reason, n, format, args);
+	vsnprintf(reason, reason_bytes, format, args);
 	va_end(args);
 	return false;
 }

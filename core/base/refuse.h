@@ -15,9 +15,9 @@
 extern "C" {
 #endif
 
-/* Writes the reason, of n bytes, cut where it is longer. Returns false always, so that a check can end with
+/* Writes the reason, cut where it is longer than its bytes. Returns false always, so that a check can end with
  * `return npl_refuse(...)` or `return fits || npl_refuse(...)`. */
-bool npl_refuse(char *reason, size_t n, const char *format, ...) __attribute__((format(printf, 3, 4)));
+bool npl_refuse(char *reason, size_t reason_bytes, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Fails a run of a layer that supports() refuses with this reason; returns NPL_EINTERNAL, since core asks supports()
  * before. */

@@ -68,7 +68,7 @@ static bool zone_text(const char *root, int zone, const char *file, char *text, 
 }
 
 /* Adds zone N if it is a package that can be read; otherwise writes the reason, of which the last one stays. */
-static void add_zone(struct npl_rapl *rapl, const char *root, int zone, char *reason, size_t n)
+static void add_zone(struct npl_rapl *rapl, const char *root, int zone, char *reason, size_t reason_bytes)
 {
 	struct npl_rapl_domain domain = {.fd = -1};
 	char range[32];
@@ -77,7 +77,7 @@ static void add_zone(struct npl_rapl *rapl, const char *root, int zone, char *re
 	domain.fd = open_below(root, zone, "energy_uj");
 	int failed = domain.fd < 0 ? errno : read_count(domain.fd, &domain.start_uj);
 	if (failed) {
-		snprintf(reason, n, "the counter of %s cannot be read: %s%s", domain.name, strerror(failed),
+		snprintf(reason, reason_bytes, "the counter of %s cannot be read: %s%s", domain.name, strerror(failed),
 			 failed == EACCES ? " (Linux lets only root read it)" : "");
 		if (domain.fd >= 0)
 			close(domain.fd);
@@ -97,7 +97,7 @@ static double processor_seconds(void)
 }
 
 /* Keeps this thread busy until every counter has moved, or for BUSY_SECONDS; drops the counters that stand still. */
-static void drop_dead_counters(struct npl_rapl *rapl, char *reason, size_t n)
+static void drop_dead_counters(struct npl_rapl *rapl, char *reason, size_t reason_bytes)
 {
 	bool has_advanced[NPL_RAPL_DOMAINS] = {false};
 	int n_still = rapl->n_domains;
@@ -121,7 +121,8 @@ static void drop_dead_counters(struct npl_rapl *rapl, char *reason, size_t n)
 			continue;
 		}
 		snprintf(rapl->stuck_package, sizeof rapl->stuck_package, "%s", rapl->domain[i].name);
-		snprintf(reason, n, "the counter of %s stands still while the processor works, as in a virtual machine",
+		snprintf(reason, reason_bytes,
+			 "the counter of %s stands still while the processor works, as in a virtual machine",
 			 rapl->domain[i].name);
 		close(rapl->domain[i].fd);
 	}

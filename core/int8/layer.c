@@ -47,24 +47,25 @@ static bool shapes_fit(const struct npl_layer *layer)
 	       y->dim[1] == w->dim[0];
 }
 
-bool npl_int8_layer_ok(const struct npl_layer *layer, char *reason, size_t n)
+bool npl_int8_layer_ok(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	if ((layer->op != NPL_OP_CONV && layer->op != NPL_OP_GEMM) || layer->n_in < 2 || !layer->in[0] || !layer->in[1])
-		return npl_refuse(reason, n, "not a Conv or Gemm with weights");
+		return npl_refuse(reason, reason_bytes, "not a Conv or Gemm with weights");
 	const struct npl_tensor *x = layer->in[0], *w = layer->in[1], *y = layer->out;
 	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
 	if (!npl_is_byte(x->dtype) || !npl_is_byte(w->dtype) || (!npl_is_byte(y->dtype) && y->dtype != NPL_I32))
-		return npl_refuse(reason, n, "the operands are not 8-bit integers, or the results not of 8 or 32 bits");
+		return npl_refuse(reason, reason_bytes,
+				  "the operands are not 8-bit integers, or the results not of 8 or 32 bits");
 	if (!shapes_fit(layer))
-		return npl_refuse(reason, n,
+		return npl_refuse(reason, reason_bytes,
 				  "not a Conv of one or two dimensions or a Gemm of rank 2, or an empty one");
 	if (!zero_in_range(x) || !zero_in_range(w) || (npl_is_byte(y->dtype) && !zero_in_range(y)))
-		return npl_refuse(reason, n, "a zero point lies outside its 8-bit type");
+		return npl_refuse(reason, reason_bytes, "a zero point lies outside its 8-bit type");
 	if (layer->fused > NPL_ACT_RELU6 || (layer->fused == NPL_ACT_RELU6 && !npl_is_byte(y->dtype)))
-		return npl_refuse(reason, n,
+		return npl_refuse(reason, reason_bytes,
 				  "in the same pass 8-bit results go through Relu or Relu6, sums through Relu");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))
-		return npl_refuse(reason, n, "the bias is not one 32-bit integer per output channel");
+		return npl_refuse(reason, reason_bytes, "the bias is not one 32-bit integer per output channel");
 	return true;
 }
 

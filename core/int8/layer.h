@@ -40,7 +40,7 @@ struct npl_int8_job; /* opaque */
 
 /* Says whether the layer is a Conv or Gemm of one or two spatial dimensions on 8-bit operands with 8-bit or raw 32-bit
  * results. If not, `reason` gets the reason. */
-bool npl_int8_layer_ok(const struct npl_layer *layer, char *reason, size_t n);
+bool npl_int8_layer_ok(const struct npl_layer *layer, char *reason, size_t reason_bytes);
 
 /* Opens a job for a layer that npl_int8_layer_ok accepts. Results go to `out`, which has the shape and type of the
  * layer's output. order NULL: additions that wrap are not counted. All arguments, memory too, are borrowed until the

@@ -49,13 +49,13 @@ static struct npl_tensor describe(const char *name, enum npl_format format, cons
 		.name = name, .dtype = npl_format_dtype(format), .shape = step->y_shape, .quant = quant};
 }
 
-bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n)
+bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, char *reason, size_t reason_bytes)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	enum npl_format format = npl_step_format(s, step);
 	float greatest_factor = powf(node->attrs.lrn.bias, -node->attrs.lrn.beta); /* t^-beta falls from t = bias on */
 	if (s->graph->value[node->in[0]].constant)
-		return npl_refuse(reason, n, "its input is a constant, whose range nobody took");
+		return npl_refuse(reason, reason_bytes, "its input is a constant, whose range nobody took");
 	step->lrn_factor_only = true;
 	step->attrs.lrn.least_factor = npl_session_least_factor(s, node->out[0]);
 	step->x_quant = npl_session_square_quant(s, format, node->in[0]);
@@ -68,7 +68,7 @@ bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, cha
 		s->range ? "in part: the host squares its input and multiplies it by the factor"
 			 : "in part: the host squares its input, taken to lie within -1 to 1 as no values are known, "
 			   "and multiplies it by the factor";
-	return npl_device_supports(s->device[step->device], &layer, reason, n);
+	return npl_device_supports(s->device[step->device], &layer, reason, reason_bytes);
 }
 
 /* Runs out = a * b as one operator of the host. */

@@ -13,7 +13,7 @@ bool npl_lrn_is_split(const struct npl_session *s, int i, const struct npl_step 
 
 /* Turns the plain step into one that makes the factor. Returns false, with the reason in `reason`, when the device does
  * not take it or the input is a constant. */
-bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n);
+bool npl_lrn_plan(const struct npl_session *s, int i, struct npl_step *step, char *reason, size_t reason_bytes);
 
 /* Runs the three steps and charges them to the row. Adds the wall-clock time of the device's run to *wall. Returns 0 or
  * err->code. */

@@ -180,11 +180,11 @@ static bool plan_product(const struct product *p, struct npl_step *step)
 	return ask(p, step);
 }
 
-bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n,
+bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step, char *reason, size_t reason_bytes,
 			    struct npl_err *err)
 {
 	const struct npl_node *node = &s->graph->node[i];
-	const struct product p = {s, npl_integer_inputs_of(node->op), {s->graph, node, reason, n, err}};
+	const struct product p = {s, npl_integer_inputs_of(node->op), {s->graph, node, reason, reason_bytes, err}};
 	step->in_integers = true;
 	if (plan_product(&p, step))
 		return true;
@@ -198,30 +198,30 @@ bool npl_model_product_plan(struct npl_session *s, int i, struct npl_step *step,
 /* Says whether the step stays in float32, on a device that also computes in it, because the model has the result, an
  * operand or the weights in float32. The reason goes to `reason`. */
 static bool keeps_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-			char *reason, size_t n)
+			char *reason, size_t reason_bytes)
 {
 	const bool product = npl_op_defs[node->op].flags & NPL_OP_IS_GEMM;
 	if (!(info_of(s, step)->capabilities & NPL_ALSO_FLOAT32) || s->graph->value[step->out].dtype != NPL_F32)
 		return false;
 	if (!npl_model_quant_is_wanted(&s->model, node, step->out))
-		return !npl_refuse(reason, n, "the model has its result in float32");
+		return !npl_refuse(reason, reason_bytes, "the model has its result in float32");
 	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
 		if (value && !(value->constant && product) && value->dtype == NPL_F32 &&
 		    !npl_model_quant_is_given(&s->model, node->in[k]))
-			return !npl_refuse(reason, n, "the model has an operand in float32");
+			return !npl_refuse(reason, reason_bytes, "the model has an operand in float32");
 		if (value && value->constant && product && k == 1 && !npl_model_weight(node, value, NPL_FORMAT_INT8))
-			return !npl_refuse(reason, n, "the model has its weights in float32");
+			return !npl_refuse(reason, reason_bytes, "the model has its weights in float32");
 	}
 	return false;
 }
 
 bool npl_model_refuses(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-		       char *reason, size_t n)
+		       char *reason, size_t reason_bytes)
 {
 	if (!s->model.quantises || npl_step_format(s, step) != NPL_FORMAT_INT8)
 		return false;
-	if (keeps_float(s, node, step, reason, n))
+	if (keeps_float(s, node, step, reason, reason_bytes))
 		return true;
 	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
@@ -230,7 +230,7 @@ bool npl_model_refuses(const struct npl_session *s, const struct npl_node *node,
 		if (step->canonical && k == 1 ? npl_model_weight(node, value, NPL_FORMAT_INT8)
 					      : s->model.value[node->in[k]].quant.scale > 0)
 			continue;
-		snprintf(reason, n,
+		snprintf(reason, reason_bytes,
 			 value->model_integers->parts > 1
 				 ? "the model has a scale or zero point for each part of '%.60s', not as the rule has"
 				 : "the model has '%.60s' as integers that are not of the rule's 8 bits and scale",

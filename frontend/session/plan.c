@@ -72,7 +72,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 /* Says whether integers can stand for the step's tensors as calibration saw them: none held a NaN, or the device does
  * not compute in float32 too. If not, `reason` gets the text. */
 static bool calibrated_without_nan(const struct npl_session *s, const struct npl_node *node,
-				   const struct npl_step *step, char *reason, size_t n)
+				   const struct npl_step *step, char *reason, size_t reason_bytes)
 {
 	if (!s->range || !(npl_device_get_info(s->device[step->device])->capabilities & NPL_ALSO_FLOAT32))
 		return true;
@@ -80,8 +80,8 @@ static bool calibrated_without_nan(const struct npl_session *s, const struct npl
 		int v = k < 0 ? step->out : node->in[k];
 		if (v < 0 || !s->range[v].nan)
 			continue;
-		return npl_refuse(reason, n, "its %s holds a NaN, which %s cannot hold", k < 0 ? "result" : "input",
-				  npl_format_name(npl_step_format(s, step)));
+		return npl_refuse(reason, reason_bytes, "its %s holds a NaN, which %s cannot hold",
+				  k < 0 ? "result" : "input", npl_format_name(npl_step_format(s, step)));
 	}
 	return true;
 }
@@ -89,14 +89,14 @@ static bool calibrated_without_nan(const struct npl_session *s, const struct npl
 /* Says whether integers can stand for all constants of the step: none has a NaN or, as a weight or bias, an infinity.
  * If not, `reason` gets the text, and the layer is computed in float32. */
 static bool constants_are_finite(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-				 char *reason, size_t n)
+				 char *reason, size_t reason_bytes)
 {
 	for (int k = 0; k < step->n_in; k++) {
 		const struct npl_value *value = node->in[k] < 0 ? NULL : &s->graph->value[node->in[k]];
 		const bool is_weight = k > 0 && step->canonical;
 		if (!value || !(value->has_nan || (is_weight && value->has_infinity)))
 			continue;
-		return npl_refuse(reason, n, "its %s '%.100s' holds %s, which %s cannot hold",
+		return npl_refuse(reason, reason_bytes, "its %s '%.100s' holds %s, which %s cannot hold",
 				  !is_weight ? "constant"
 				  : k == 1   ? "weight"
 					     : "bias",
@@ -109,7 +109,7 @@ static bool constants_are_finite(const struct npl_session *s, const struct npl_n
 /* Says whether all inputs and results of the step are float32; if not, `reason` gets the text. A device's integers
  * stand for floats, not for the graph's own integers and bools. */
 static bool tensors_are_float32(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-				char *reason, size_t n)
+				char *reason, size_t reason_bytes)
 {
 	const char *format = npl_format_name(npl_step_format(s, step));
 	for (int k = 0; k < step->n_in; k++) {
@@ -119,16 +119,17 @@ static bool tensors_are_float32(const struct npl_session *s, const struct npl_no
 		if (value->dtype == NPL_F32)
 			continue;
 		if (k && value->constant && !npl_is_half(value->dtype)) /* lengths, axes, picked rows */
-			snprintf(reason, n, "it has a setting as input ('%.60s', %s): not done in %s", value->name,
-				 npl_dtype_name(value->dtype), format);
+			snprintf(reason, reason_bytes, "it has a setting as input ('%.60s', %s): not done in %s",
+				 value->name, npl_dtype_name(value->dtype), format);
 		else
-			snprintf(reason, n, "its input%s%.60s%s is %s, and only float32 becomes %s", k ? " '" : "",
-				 k ? value->name : "", k ? "'" : "", npl_dtype_name(value->dtype), format);
+			snprintf(reason, reason_bytes, "its input%s%.60s%s is %s, and only float32 becomes %s",
+				 k ? " '" : "", k ? value->name : "", k ? "'" : "", npl_dtype_name(value->dtype),
+				 format);
 		return false;
 	}
 	if (s->graph->value[step->out].dtype == NPL_F32)
 		return true;
-	return npl_refuse(reason, n, "its result is %s, and only float32 becomes %s",
+	return npl_refuse(reason, reason_bytes, "its result is %s, and only float32 becomes %s",
 			  npl_dtype_name(s->graph->value[step->out].dtype), format);
 }
 
@@ -140,38 +141,40 @@ static bool is_product(const struct npl_session *s, const struct npl_node *node,
 	       (npl_device_get_info(s->device[step->device])->capabilities & NPL_INT8_MATMUL);
 }
 
-static bool limits_are_numbers(const struct npl_node *node, char *reason, size_t n)
+static bool limits_are_numbers(const struct npl_node *node, char *reason, size_t reason_bytes)
 {
 	if (node->op == NPL_OP_CLIP && (isnan(node->attrs.clip.min) || isnan(node->attrs.clip.max)))
-		return npl_refuse(reason, n, "one of its limits is NaN, which no integer stands for");
+		return npl_refuse(reason, reason_bytes, "one of its limits is NaN, which no integer stands for");
 	return true;
 }
 
-static bool device_takes_step(const struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n)
+static bool device_takes_step(const struct npl_session *s, int i, struct npl_step *step, char *reason,
+			      size_t reason_bytes)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_tensor *t = s->scratch;
 	struct npl_layer layer;
 	enum npl_format format = npl_step_format(s, step);
 	if (step->n_in > NPL_LAYER_INPUTS)
-		return npl_refuse(reason, n, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
+		return npl_refuse(reason, reason_bytes, "a device takes at most %d inputs", NPL_LAYER_INPUTS);
 	if (format != NPL_FORMAT_F32) {
-		if (!constants_are_finite(s, node, step, reason, n) ||
-		    !calibrated_without_nan(s, node, step, reason, n) ||
-		    !tensors_are_float32(s, node, step, reason, n) || !limits_are_numbers(node, reason, n) ||
-		    npl_model_refuses(s, node, step, reason, n))
+		if (!constants_are_finite(s, node, step, reason, reason_bytes) ||
+		    !calibrated_without_nan(s, node, step, reason, reason_bytes) ||
+		    !tensors_are_float32(s, node, step, reason, reason_bytes) ||
+		    !limits_are_numbers(node, reason, reason_bytes) ||
+		    npl_model_refuses(s, node, step, reason, reason_bytes))
 			return false;
 		if ((npl_op_defs[node->op].flags & NPL_OP_IS_GEMM) && !step->canonical && !is_product(s, node, step)) {
 			const struct npl_value *w = node->in[1] >= 0 ? &s->graph->value[node->in[1]] : NULL;
-			return npl_refuse(reason, n,
+			return npl_refuse(reason, reason_bytes,
 					  w && w->constant
 						  ? "it is not rows times a constant matrix with one bias per column"
 						  : "its second operand is computed, not a constant weight");
 		}
 	}
 	describe_layer(s, i, step, t, &layer);
-	return npl_device_supports(s->device[step->device], &layer, reason, n) &&
-	       !npl_stays_float(s, node, step, reason, n);
+	return npl_device_supports(s->device[step->device], &layer, reason, reason_bytes) &&
+	       !npl_stays_float(s, node, step, reason, reason_bytes);
 }
 
 static bool floats_equal(float limit, float expected)
@@ -328,20 +331,21 @@ static void join_concats(struct npl_session *s, const int *place)
 
 /* Plans an operator that only picks from the model's own integers. Returns false, with the reason in `reason`, when the
  * device does not take it. */
-static bool plan_pick(const struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n)
+static bool plan_pick(const struct npl_session *s, int i, struct npl_step *step, char *reason, size_t reason_bytes)
 {
 	struct npl_layer layer;
 	if (step->n_in > NPL_LAYER_INPUTS)
-		return npl_refuse(reason, n, "it has too many inputs");
+		return npl_refuse(reason, reason_bytes, "it has too many inputs");
 	step->in_integers = true;
 	step->y_quant = step->x_quant;
 	describe_layer(s, i, step, s->scratch, &layer);
-	return step->in_integers = npl_device_supports(s->device[step->device], &layer, reason, n);
+	return step->in_integers = npl_device_supports(s->device[step->device], &layer, reason, reason_bytes);
 }
 
 /* Fills the step of node i for its device. Returns false when the device does not run it so, with the reason in
  * `reason`, or after an error, with its code in err->code. */
-static bool plan_on_device(struct npl_session *s, int i, const int *place, char *reason, size_t n, struct npl_err *err)
+static bool plan_on_device(struct npl_session *s, int i, const int *place, char *reason, size_t reason_bytes,
+			   struct npl_err *err)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	struct npl_step *step = &s->step[i];
@@ -350,15 +354,16 @@ static bool plan_on_device(struct npl_session *s, int i, const int *place, char 
 	if (format != NPL_FORMAT_F32 && node->n_in && node->in[0] >= 0)
 		step->x_quant = npl_session_quant(s, format, node->in[0]);
 	step->y_quant = npl_session_quant(s, format, step->out);
-	if (npl_split_is(s, i, step) && !npl_model_refuses(s, node, step, reason, n))
-		return !npl_stays_float(s, node, step, reason, n) && npl_split_plan(s, i, step, reason, n, err);
+	if (npl_split_is(s, i, step) && !npl_model_refuses(s, node, step, reason, reason_bytes))
+		return !npl_stays_float(s, node, step, reason, reason_bytes) &&
+		       npl_split_plan(s, i, step, reason, reason_bytes, err);
 	if (!step->in_float32 && npl_model_product_is(s, i, step))
-		return npl_model_product_plan(s, i, step, reason, n, err);
+		return npl_model_product_plan(s, i, step, reason, reason_bytes, err);
 	if (npl_model_picks(s, i, step))
-		return plan_pick(s, i, step, reason, n);
+		return plan_pick(s, i, step, reason, reason_bytes);
 	if (npl_lrn_is_split(s, i, step))
-		return npl_lrn_plan(s, i, step, reason, n);
-	return try_fusing(s, i, step, place) || device_takes_step(s, i, step, reason, n);
+		return npl_lrn_plan(s, i, step, reason, reason_bytes);
+	return try_fusing(s, i, step, place) || device_takes_step(s, i, step, reason, reason_bytes);
 }
 
 /* Plans node i as the graph has it, on a device that, for the reason `refusal`, does not run it in its own way. Returns

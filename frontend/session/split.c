@@ -59,7 +59,8 @@ static int describe_slices(struct npl_session *s, const struct npl_node *node, s
 	return 0;
 }
 
-bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n, struct npl_err *err)
+bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *reason, size_t reason_bytes,
+		    struct npl_err *err)
 {
 	const struct npl_node *node = &s->graph->node[i];
 	const struct npl_value *value = &s->graph->value[node->in[0]];
@@ -77,7 +78,8 @@ bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *r
 			s->range_of[node->out[k]] = s->range_of[node->in[0]];
 		npl_split_layer(s, i, k, &out, &layer);
 		layer.in[0] = &in;
-		is_taken = !npl_split_read(s, i, k) || npl_device_supports(s->device[step->device], &layer, reason, n);
+		is_taken = !npl_split_read(s, i, k) ||
+			   npl_device_supports(s->device[step->device], &layer, reason, reason_bytes);
 	}
 	for (int k = node->n_out - 1; k >= 0; k--) {
 		if (!is_taken)

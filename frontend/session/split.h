@@ -12,7 +12,8 @@ bool npl_split_is(const struct npl_session *s, int i, const struct npl_step *ste
 
 /* Turns the plain step into one of Slices. Returns false when the device does not take one of them, with the reason in
  * `reason`, or when memory is short, with NPL_ENOMEM in err->code. */
-bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *reason, size_t n, struct npl_err *err);
+bool npl_split_plan(struct npl_session *s, int i, struct npl_step *step, char *reason, size_t reason_bytes,
+		    struct npl_err *err);
 
 /* Says whether result k of node i is read; other results are not made. */
 bool npl_split_read(const struct npl_session *s, int i, int k);

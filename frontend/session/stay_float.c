@@ -99,19 +99,21 @@ static bool only_adds_or_picks(enum npl_op op)
 }
 
 bool npl_stays_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-		     char *reason, size_t n)
+		     char *reason, size_t reason_bytes)
 {
 	if (npl_step_format(s, step) == NPL_FORMAT_F32 || s->model.quantises ||
 	    npl_device_get_info(s->device[step->device])->kind == NPL_KIND_SIMULATED || !only_adds_or_picks(node->op))
 		return false;
 	if (npl_is_masked(s, step->out)) {
-		snprintf(reason, n, "its result is masked for a Softmax: %s would have few steps for what is not",
+		snprintf(reason, reason_bytes,
+			 "its result is masked for a Softmax: %s would have few steps for what is not",
 			 npl_format_name(npl_step_format(s, step)));
 		return true;
 	}
 	for (int k = 0; k < step->n_in; k++)
 		if (node->in[k] >= 0 && is_made_in_float(s, step, node->in[k])) {
-			snprintf(reason, n, "its input '%.60s' is made in float32: integers would round it once more",
+			snprintf(reason, reason_bytes,
+				 "its input '%.60s' is made in float32: integers would round it once more",
 				 s->graph->value[node->in[k]].name);
 			return true;
 		}

@@ -19,6 +19,6 @@ bool npl_is_masked(const struct npl_session *s, int v);
 /* Says whether the step is left in float32; the reason goes to `reason`. Call it for the nodes in their order, because
  * it looks at the steps of the nodes before. */
 bool npl_stays_float(const struct npl_session *s, const struct npl_node *node, const struct npl_step *step,
-		     char *reason, size_t n);
+		     char *reason, size_t reason_bytes);
 
 #endif

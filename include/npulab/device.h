@@ -200,7 +200,8 @@ bool npl_device_setting_has_effect(const struct npl_device *device, const char *
 const char *npl_device_sha256(const struct npl_device *device);
 /* Says whether the device runs the layer, its size included. Otherwise puts the reason into `reason`, which may be NULL
  * where n is 0. */
-bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *reason, size_t n);
+bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *reason,
+			 size_t reason_bytes);
 
 /* Runs the layer and balances the books: MACs done equal the layer's, partitions sum to the cycles, bytes are at least
  * those that core counts for the tensors, energies are counts times coefficients. Returns NPL_EINTERNAL when they do

@@ -40,9 +40,8 @@ struct npl_driver {
 	/* Says what the machine is and can do. `info` is zeroed before. */
 	void (*describe)(const void *state, struct npl_device_info *info);
 	/* Whether the machine can run the layer, whose tensors may have no data. A refusal puts a whole reason into
-	 * `reason`, of n bytes (npl_refuse of core/base/refuse.h); it is no error. `reason` may be NULL where n is
-	 * 0. */
-	bool (*supports)(const void *state, const struct npl_layer *layer, char *reason, size_t n);
+	 * `reason` (npl_refuse of core/base/refuse.h); it is no error. `reason` may be NULL where reason_bytes is 0. */
+	bool (*supports)(const void *state, const struct npl_layer *layer, char *reason, size_t reason_bytes);
 	/* Runs a layer that it supports: fills layer->out unless timing_only, and the zeroed result. Cycles, counters,
 	 * bytes and energies are the same with timing_only. Core computes the seconds of a machine with a clock_hz from
 	 * its cycles. */
@@ -132,7 +131,7 @@ extern const struct npl_driver *const npl_drivers[];
 const struct npl_driver *npl_driver_named(const char *name); /* NULL: there is none */
 /* Whether the members that go together are all there or all absent; false with the reason. Core refuses a device whose
  * driver is not so. */
-bool npl_driver_ok(const struct npl_driver *driver, char *reason, size_t n);
+bool npl_driver_ok(const struct npl_driver *driver, char *reason, size_t reason_bytes);
 /* Refuses with NPL_EUSAGE a name that is none of the driver's engines; the message names the nearest. The driver must
  * have engines. */
 int npl_driver_find_engine(const struct npl_driver *driver, const char *name, struct npl_err *err);

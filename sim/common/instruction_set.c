@@ -102,24 +102,24 @@ static const char *list_names(const struct sim_field *field, char *list, size_t 
 
 /* Says whether a field may have the value. If not, `reason` says why, with `prefix` before it: "SB: ", "". */
 static bool value_ok(const char *prefix, const struct sim_field *field, int n_constants, int64_t value, char *reason,
-		     size_t n)
+		     size_t reason_bytes)
 {
 	char list[160];
 	const bool named = field->kind == SIM_NAMED;
 	if (field->kind == SIM_CONSTANT && value > n_constants)
-		return npl_refuse(reason, n, "%s%s is number %lld, expected one of the program's %d", prefix,
+		return npl_refuse(reason, reason_bytes, "%s%s is number %lld, expected one of the program's %d", prefix,
 				  field->name, (long long)value, n_constants);
 	if (value >= field->low && value <= field->high && (!named || field->names[value]))
 		return true;
 	if (named && field->high < MOST_LISTED)
-		return npl_refuse(reason, n, "%s%s is %lld, expected %s", prefix, field->name, (long long)value,
-				  list_names(field, list, sizeof list));
-	return npl_refuse(reason, n, "%s%s is %lld, expected %lld to %lld", prefix, field->name, (long long)value,
-			  (long long)field->low, (long long)field->high);
+		return npl_refuse(reason, reason_bytes, "%s%s is %lld, expected %s", prefix, field->name,
+				  (long long)value, list_names(field, list, sizeof list));
+	return npl_refuse(reason, reason_bytes, "%s%s is %lld, expected %lld to %lld", prefix, field->name,
+			  (long long)value, (long long)field->low, (long long)field->high);
 }
 
 static bool fields_ok(const struct sim_instruction_set *set, const struct sim_slot *slot, int n_constants,
-		      const void *instruction, char *reason, size_t n)
+		      const void *instruction, char *reason, size_t reason_bytes)
 {
 	struct sim_field field;
 	char prefix[64] = "";
@@ -127,35 +127,36 @@ static bool fields_ok(const struct sim_instruction_set *set, const struct sim_sl
 		snprintf(prefix, sizeof prefix, "%s: ", slot->name);
 	for (int i = 0; i < slot->n_fields; i++)
 		if (sim_field_of(set, instruction, slot, i, &field) &&
-		    !value_ok(prefix, &field, n_constants, sim_field_get(instruction, &field), reason, n))
+		    !value_ok(prefix, &field, n_constants, sim_field_get(instruction, &field), reason, reason_bytes))
 			return false;
 	return true;
 }
 
 /* Says whether all bits belong to known flags, and the bits of each mask have a known meaning. */
-static bool flags_ok(const struct sim_slot *slot, unsigned flags, char *reason, size_t n)
+static bool flags_ok(const struct sim_slot *slot, unsigned flags, char *reason, size_t reason_bytes)
 {
 	unsigned known = 0;
 	for (const struct sim_flag *f = slot->flag; f && f->name; f++)
 		known |= f->mask;
 	if (flags & ~known)
-		return npl_refuse(reason, n, "flags 0x%04x, expected 0 in all bits but those of 0x%04x", flags, known);
+		return npl_refuse(reason, reason_bytes, "flags 0x%04x, expected 0 in all bits but those of 0x%04x",
+				  flags, known);
 	for (const struct sim_flag *f = slot->flag; f && f->name; f++) {
 		const struct sim_flag *known_flag = slot->flag;
 		while (known_flag->name && (known_flag->mask != f->mask || known_flag->bits != (flags & f->mask)))
 			known_flag++;
 		if (flags & f->mask && !known_flag->name)
-			return npl_refuse(reason, n, "flags 0x%04x, expected another value in the bits 0x%04x", flags,
-					  f->mask);
+			return npl_refuse(reason, reason_bytes,
+					  "flags 0x%04x, expected another value in the bits 0x%04x", flags, f->mask);
 	}
 	if (slot->flag_noun && !flags)
-		return npl_refuse(reason, n, "no %s, expected one at least", slot->flag_noun);
+		return npl_refuse(reason, reason_bytes, "no %s, expected one at least", slot->flag_noun);
 	return true;
 }
 
 /* Says whether all members that no field of this instruction has are 0. */
 static bool absent_ok(const struct sim_instruction_set *set, const struct sim_slot *slot, const void *instruction,
-		      char *reason, size_t n)
+		      char *reason, size_t reason_bytes)
 {
 	for (int i = 0; i < set->layout->n_fields; i++) {
 		const struct sim_field *member = &set->layout->field[i];
@@ -164,33 +165,34 @@ static bool absent_ok(const struct sim_instruction_set *set, const struct sim_sl
 		for (int k = 0; k < slot->n_fields && !has; k++)
 			has = sim_field_of(set, instruction, slot, k, &field) && field.offset == member->offset;
 		if (!has && sim_field_get(instruction, member))
-			return npl_refuse(reason, n, "the field `%s` is %lld, expected 0: it means nothing here",
-					  member->name, (long long)sim_field_get(instruction, member));
+			return npl_refuse(reason, reason_bytes,
+					  "the field `%s` is %lld, expected 0: it means nothing here", member->name,
+					  (long long)sim_field_get(instruction, member));
 	}
 	return true;
 }
 
 static bool slots_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *reason,
-		     size_t n)
+		     size_t reason_bytes)
 {
 	if (!set->opcode) {
 		for (int s = 0; s < set->n_slots; s++)
-			if (!fields_ok(set, &set->slot[s], n_constants, instruction, reason, n))
+			if (!fields_ok(set, &set->slot[s], n_constants, instruction, reason, reason_bytes))
 				return false;
 		return true;
 	}
 	const struct sim_slot *slot = sim_slot_of(set, instruction);
 	if (!slot)
-		return npl_refuse(reason, n, "unknown opcode 0x%02x, expected one of those in %s",
+		return npl_refuse(reason, reason_bytes, "unknown opcode 0x%02x, expected one of those in %s",
 				  (unsigned)sim_field_get(instruction, set->opcode), set->page);
-	return flags_ok(slot, sim_flags_of(set, instruction), reason, n) &&
-	       fields_ok(set, slot, n_constants, instruction, reason, n) &&
-	       absent_ok(set, slot, instruction, reason, n);
+	return flags_ok(slot, sim_flags_of(set, instruction), reason, reason_bytes) &&
+	       fields_ok(set, slot, n_constants, instruction, reason, reason_bytes) &&
+	       absent_ok(set, slot, instruction, reason, reason_bytes);
 }
 
 bool sim_instruction_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *reason,
-			size_t n)
+			size_t reason_bytes)
 {
-	return slots_ok(set, n_constants, instruction, reason, n) &&
-	       (!set->accepts || set->accepts(instruction, reason, n));
+	return slots_ok(set, n_constants, instruction, reason, reason_bytes) &&
+	       (!set->accepts || set->accepts(instruction, reason, reason_bytes));
 }

@@ -79,7 +79,7 @@ struct sim_instruction_set {
 	bool (*refine)(const void *instruction, const struct sim_slot *slot, struct sim_field *field);
 	/* Checks rules of the machine for one instruction whose fields are in their ranges. Returns false with the
 	 * reason in `reason`. Optional. */
-	bool (*accepts)(const void *instruction, char *reason, size_t n);
+	bool (*accepts)(const void *instruction, char *reason, size_t reason_bytes);
 	const struct sim_constants *constants; /* NULL: none */
 	bool has_addresses;                    /* programs say where in memory the files of exec lie */
 	int address_bits;
@@ -118,6 +118,6 @@ void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, voi
  * are in their ranges, the set's own rules hold, and each field that has no meaning here is 0. If it is none, `reason`
  * gets the reason. */
 bool sim_instruction_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *reason,
-			size_t n);
+			size_t reason_bytes);
 
 #endif

@@ -106,10 +106,10 @@ static void processor_describe(const void *state, struct npl_device_info *info)
 		 c->overhead_seconds * 1e6);
 }
 
-static bool processor_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
+static bool processor_supports(const void *state, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	(void)state;
-	return npl_widened_layer_ok(layer, reason, n);
+	return npl_widened_layer_ok(layer, reason, reason_bytes);
 }
 
 /* Charges the energy. The whole processor is on while it works, so what it draws idle is charged like any other part of

@@ -192,11 +192,13 @@ static void run_case(struct subject *s, struct device_case *c, uint64_t seed)
 }
 
 /* A reason is a text of its own: printable, more than a word, not cut off, and the same in less room. */
-static void check_reason(const struct subject *s, const struct npl_layer *layer, const char *reason, size_t n)
+static void check_reason(const struct subject *s, const struct npl_layer *layer, const char *reason,
+			 size_t reason_bytes)
 {
 	char little[12 + 1];
 	little[12] = '#';
-	cr_assert(strlen(reason) > 8 && strchr(reason, ' ') && strlen(reason) < n - 1, "%s: '%s'", s->name, reason);
+	cr_assert(strlen(reason) > 8 && strchr(reason, ' ') && strlen(reason) < reason_bytes - 1, "%s: '%s'", s->name,
+		  reason);
 	cr_assert(!isspace((unsigned char)reason[strlen(reason) - 1]) && !isspace((unsigned char)*reason), "%s: '%s'",
 		  s->name, reason);
 	for (const char *at = reason; *at; at++)

@@ -108,26 +108,26 @@ static const struct function binary[NPL_OPS] = {
 	[NPL_OP_XOR] = {"one_of", BOOLS | COMPARES},
 };
 
-static bool takes(const struct function *function, const struct npl_layer *layer, char *reason, size_t n)
+static bool takes(const struct function *function, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
-	return kind_of(dtype) & function->kinds ||
-	       npl_refuse(reason, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
+	return kind_of(dtype) & function->kinds || npl_refuse(reason, reason_bytes, "the GPU has no %s of %s",
+							      npl_op_defs[layer->op].name, npl_dtype_name(dtype));
 }
 
-static bool takes_unary(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_unary(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
-	return takes(&unary[layer->op], layer, reason, n);
+	return takes(&unary[layer->op], layer, reason, reason_bytes);
 }
 
-static bool takes_binary(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_binary(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	if (layer->op == NPL_OP_POW && layer->in[1]->dtype != layer->in[0]->dtype)
-		return npl_refuse(reason, n, "the GPU has no Pow of %s to %s", npl_dtype_name(layer->in[0]->dtype),
-				  npl_dtype_name(layer->in[1]->dtype));
+		return npl_refuse(reason, reason_bytes, "the GPU has no Pow of %s to %s",
+				  npl_dtype_name(layer->in[0]->dtype), npl_dtype_name(layer->in[1]->dtype));
 	if (layer->op == NPL_OP_MOD && !layer->attrs->binary.fmod && kind_of(layer->in[0]->dtype) == FLOATS)
-		return npl_refuse(reason, n, "Mod of floats has only the sign of the dividend");
-	return takes(&binary[layer->op], layer, reason, n);
+		return npl_refuse(reason, reason_bytes, "Mod of floats has only the sign of the dividend");
+	return takes(&binary[layer->op], layer, reason, reason_bytes);
 }
 
 static void add_kind(struct cu_macros *macros, enum npl_dtype dtype)
@@ -204,11 +204,11 @@ int cu_activate(const struct cu_job *job, enum npl_activation fused, const struc
 	return launch_unary(job, "unary", functions[fused], NPL_ACT_NONE, &args, y->dtype, y->dtype);
 }
 
-static bool takes_cast(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_cast(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	(void)layer;
 	(void)reason;
-	(void)n;
+	(void)reason_bytes;
 	return true;
 }
 
@@ -347,11 +347,11 @@ static int run_variadic(const struct cu_job *job, const struct npl_layer *layer,
 
 const struct cu_family cu_variadic_family = {takes_binary, run_variadic, true};
 
-static bool supports_where(const struct npl_layer *layer, char *reason, size_t n)
+static bool supports_where(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	(void)layer;
 	(void)reason;
-	(void)n;
+	(void)reason_bytes;
 	return true;
 }
 

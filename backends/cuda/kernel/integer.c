@@ -26,18 +26,20 @@ static bool is_view(const struct npl_layer *layer)
 	return npl_op_defs[layer->op].flags & NPL_OP_IS_VIEW;
 }
 
-bool cu_integer_supports(const struct npl_layer *layer, char *reason, size_t n)
+bool cu_integer_supports(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const bool function = layer->op == NPL_OP_SIGMOID || layer->op == NPL_OP_TANH;
 	if (is_view(layer) && layer->fused == NPL_ACT_NONE && !layer->n_further)
 		return npl_tensor_quant_equal(layer->in[0], layer->out) ||
-		       npl_refuse(reason, n, "input and output differ in type, scale or zero point");
+		       npl_refuse(reason, reason_bytes, "input and output differ in type, scale or zero point");
 	if (layer->n_further)
-		return npl_refuse(reason, n, "in 8 bits it gives its first result alone, and others are read");
-	if (!npl_integer_layer_ok(layer, reason, n))
+		return npl_refuse(reason, reason_bytes,
+				  "in 8 bits it gives its first result alone, and others are read");
+	if (!npl_integer_layer_ok(layer, reason, reason_bytes))
 		return false;
 	if ((function || layer->op == NPL_OP_CONCAT) && layer->fused != NPL_ACT_NONE)
-		return npl_refuse(reason, n, "no activation follows %s on integers", npl_op_defs[layer->op].name);
+		return npl_refuse(reason, reason_bytes, "no activation follows %s on integers",
+				  npl_op_defs[layer->op].name);
 	return true;
 }
 
@@ -279,16 +281,17 @@ static int quantise(const struct cu_job *job, struct cu_quantise_args *args, boo
 	return args->count ? cu_launch_each(job, "quantise", &macros, args, args->count) : 0;
 }
 
-static bool takes_quantise(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_quantise(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const struct npl_tensor *real = layer->op == NPL_OP_QUANTIZELINEAR ? layer->in[0] : layer->out;
 	const struct npl_tensor *integer = layer->op == NPL_OP_QUANTIZELINEAR ? layer->out : layer->in[0];
 	if (npl_dtype_size(integer->dtype) == 2)
-		return npl_refuse(reason, n, "the GPU has no %s that stand for floats", npl_dtype_name(integer->dtype));
+		return npl_refuse(reason, reason_bytes, "the GPU has no %s that stand for floats",
+				  npl_dtype_name(integer->dtype));
 	if (layer->n_in > 1 && layer->in[1]->dtype != NPL_F32)
-		return npl_refuse(reason, n, "the GPU quantises by scales in float32 alone");
+		return npl_refuse(reason, reason_bytes, "the GPU quantises by scales in float32 alone");
 	return npl_is_float32_or_half(real->dtype) || real->dtype == NPL_I32 ||
-	       npl_refuse(reason, n, "the GPU does not quantise %s", npl_dtype_name(real->dtype));
+	       npl_refuse(reason, reason_bytes, "the GPU does not quantise %s", npl_dtype_name(real->dtype));
 }
 
 static int run_quantise(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,

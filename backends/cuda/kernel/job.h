@@ -72,7 +72,7 @@ int cu_pack_of(size_t widest, int n, const uint64_t *address, const size_t *elem
 
 /* A family of operators that one function runs. */
 struct cu_family {
-	bool (*supports)(const struct npl_layer *layer, char *reason, size_t n);
+	bool (*supports)(const struct npl_layer *layer, char *reason, size_t reason_bytes);
 	int (*run)(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		   struct cu_value *out);
 	bool fuses; /* the family's kernels apply the fused activation */
@@ -85,7 +85,7 @@ extern const struct cu_family cu_unary_family, cu_binary_family, cu_variadic_fam
 const struct cu_family *cu_family_of(enum npl_op op);
 
 /* These run layers of quantised tensors by the integer rules. */
-bool cu_integer_supports(const struct npl_layer *layer, char *reason, size_t n);
+bool cu_integer_supports(const struct npl_layer *layer, char *reason, size_t reason_bytes);
 int cu_integer_run(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 		   struct cu_value *out);
 /* Runs QuantizeLinear or DequantizeLinear whose scale and zero point are those of the integer tensor

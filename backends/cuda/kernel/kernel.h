@@ -49,7 +49,7 @@ enum npl_dtype cu_stored(enum npl_dtype declared, enum cu_precision precision);
 /* Says whether kernels can run the layer; if not, `reason` says why. In int8 they run only layers of quantised
  * tensors, by the integer rules. In every other precision they run layers of floats and of a model's plain integers.
  * Tensors need no data. */
-bool cu_kernel_supports(const struct npl_layer *layer, enum cu_precision precision, char *reason, size_t n);
+bool cu_kernel_supports(const struct npl_layer *layer, enum cu_precision precision, char *reason, size_t reason_bytes);
 /* How a layer accepts tensors with channels last. */
 enum cu_layouts {
 	CU_LAYOUT_PLAIN, /* all tensors must be in ONNX's order */

@@ -7,10 +7,10 @@
 #include "core/base/half.h"
 #include "job.h"
 
-static bool supports_any_type(const struct npl_layer *layer, char *reason, size_t n)
+static bool supports_any_type(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	if (layer->op == NPL_OP_DROPOUT && layer->n_further)
-		return npl_refuse(reason, n, "the GPU makes no mask of Dropout");
+		return npl_refuse(reason, reason_bytes, "the GPU makes no mask of Dropout");
 	return true;
 }
 
@@ -250,12 +250,13 @@ static uint64_t bits_of(float value, enum npl_dtype dtype)
 	}
 }
 
-static bool takes_pad(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_pad(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	/* Before opset 11 Pad takes floats only. */
 	return npl_is_float32_or_half(layer->in[0]->dtype) ||
 	       (layer->attrs->pad.value >= -128 && layer->attrs->pad.value <= 127) ||
-	       npl_refuse(reason, n, "the GPU does not pad integers with %g", (double)layer->attrs->pad.value);
+	       npl_refuse(reason, reason_bytes, "the GPU does not pad integers with %g",
+			  (double)layer->attrs->pad.value);
 }
 
 static int run_pad(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
@@ -330,10 +331,10 @@ static int run_gather(const struct cu_job *job, const struct npl_layer *layer, c
 	cu_macro_wide(job, &macros, args.count);
 	return cu_launch_each(job, name, &macros, &args, args.count);
 }
-static bool takes_gather(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_gather(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	/* An index into an empty tensor has no nearest element: the kernel would read outside. */
 	return npl_shape_count(&layer->in[0]->shape) > 0 || !npl_shape_count(&layer->out->shape) ||
-	       npl_refuse(reason, n, "its tensor is empty");
+	       npl_refuse(reason, reason_bytes, "its tensor is empty");
 }
 const struct cu_family cu_gather_family = {takes_gather, run_gather, false};

@@ -3,15 +3,15 @@
  * Resize and Upsample on the GPU. */
 #include "job.h"
 
-static bool takes_resize(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_resize(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const struct npl_resize_attrs *r = &layer->attrs->resize;
 	if (r->transform == NPL_RESIZE_HALF_PIXEL_SYMMETRIC)
-		return npl_refuse(reason, n, "the GPU does not resize by half_pixel_symmetric");
+		return npl_refuse(reason, reason_bytes, "the GPU does not resize by half_pixel_symmetric");
 	if (r->mode != NPL_RESIZE_NEAREST && r->antialias)
-		return npl_refuse(reason, n, "the GPU does not resize with antialias");
+		return npl_refuse(reason, reason_bytes, "the GPU does not resize with antialias");
 	return r->mode == NPL_RESIZE_NEAREST || npl_is_float32_or_half(layer->in[0]->dtype) ||
-	       npl_refuse(reason, n, "the GPU interpolates no %s", npl_dtype_name(layer->in[0]->dtype));
+	       npl_refuse(reason, reason_bytes, "the GPU interpolates no %s", npl_dtype_name(layer->in[0]->dtype));
 }
 
 static int run_resize(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,

@@ -3,11 +3,11 @@
  * OneHot, Trilu and ReverseSequence on the GPU. */
 #include "job.h"
 
-static bool takes_onehot(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_onehot(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
 	return npl_is_float32_or_half(dtype) || dtype == NPL_I32 || dtype == NPL_I64 ||
-	       npl_refuse(reason, n, "the GPU has no OneHot of %s", npl_dtype_name(dtype));
+	       npl_refuse(reason, reason_bytes, "the GPU has no OneHot of %s", npl_dtype_name(dtype));
 }
 
 static int launch(const struct cu_job *job, const char *name, struct cu_macros *macros, struct cu_sequence_args *args,
@@ -38,11 +38,11 @@ static int run_onehot(const struct cu_job *job, const struct npl_layer *layer, c
 }
 const struct cu_family cu_onehot_family = {takes_onehot, run_onehot, false};
 
-static bool supports_all(const struct npl_layer *layer, char *reason, size_t n)
+static bool supports_all(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	(void)layer;
 	(void)reason;
-	(void)n;
+	(void)reason_bytes;
 	return true;
 }
 

@@ -147,22 +147,22 @@ static bool is_conversion(const struct npl_layer *layer)
 	return (layer->op == NPL_OP_QUANTIZELINEAR || layer->op == NPL_OP_DEQUANTIZELINEAR) && layer->n_in == 1;
 }
 
-bool cu_kernel_supports(const struct npl_layer *layer, enum cu_precision precision, char *reason, size_t n)
+bool cu_kernel_supports(const struct npl_layer *layer, enum cu_precision precision, char *reason, size_t reason_bytes)
 {
 	const struct cu_family *family = families[layer->op];
 	if (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM || !family)
-		return npl_refuse(reason, n, "there is no GPU kernel for %s", npl_op_defs[layer->op].name);
+		return npl_refuse(reason, reason_bytes, "there is no GPU kernel for %s", npl_op_defs[layer->op].name);
 	if (is_quantised(layer))
-		return cu_integer_supports(layer, reason, n);
+		return cu_integer_supports(layer, reason, reason_bytes);
 	if (precision == CU_INT8)
-		return npl_refuse(reason, n, "its input is no quantised tensor, and the precision is int8");
+		return npl_refuse(reason, reason_bytes, "its input is no quantised tensor, and the precision is int8");
 	for (int k = 0; k < npl_op_defs[layer->op].min_in; k++)
 		if (k >= layer->n_in || !layer->in[k])
-			return npl_refuse(reason, n, "input %d is missing", k);
-	if (!family->supports(layer, reason, n))
+			return npl_refuse(reason, reason_bytes, "input %d is missing", k);
+	if (!family->supports(layer, reason, reason_bytes))
 		return false;
 	return layer->fused == NPL_ACT_NONE || npl_is_float32_or_half(layer->out->dtype) ||
-	       npl_refuse(reason, n, "no activation follows integers");
+	       npl_refuse(reason, reason_bytes, "no activation follows integers");
 }
 
 bool cu_kernel_reads(const struct npl_layer *layer, int k)

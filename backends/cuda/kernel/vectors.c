@@ -8,11 +8,11 @@
 
 #include "job.h"
 
-static bool takes_floats(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_floats(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
-	return npl_is_float32_or_half(dtype) ||
-	       npl_refuse(reason, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
+	return npl_is_float32_or_half(dtype) || npl_refuse(reason, reason_bytes, "the GPU has no %s of %s",
+							   npl_op_defs[layer->op].name, npl_dtype_name(dtype));
 }
 
 /* Sets the vectors of a tensor along the dimensions whose bits are set. The vectors are in ONNX's order, the elements
@@ -137,11 +137,12 @@ static int run_softmax(const struct cu_job *job, const struct npl_layer *layer, 
 }
 const struct cu_family cu_softmax_family = {takes_floats, run_softmax, false};
 
-static bool takes_arg(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_arg(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	enum npl_dtype dtype = layer->in[0]->dtype;
 	return (dtype != NPL_F64 && dtype != NPL_BOOL) ||
-	       npl_refuse(reason, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name, npl_dtype_name(dtype));
+	       npl_refuse(reason, reason_bytes, "the GPU has no %s of %s", npl_op_defs[layer->op].name,
+			  npl_dtype_name(dtype));
 }
 
 static int run_arg(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,

@@ -21,14 +21,15 @@ struct npl_window cu_volume_of(const struct npl_window *window)
 	return volume;
 }
 
-static bool takes_window(const struct npl_window *window, char *reason, size_t n)
+static bool takes_window(const struct npl_window *window, char *reason, size_t reason_bytes)
 {
 	for (int d = 0; d < NPL_VOLUME; d++) {
 		const int64_t numbers[] = {window->kernel[d], window->stride[d], window->dilation[d],
 					   window->pad_begin[d], window->pad_end[d]};
 		for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
 			if (numbers[i] > INT32_MAX)
-				return npl_refuse(reason, n, "its window has %lld positions", (long long)numbers[i]);
+				return npl_refuse(reason, reason_bytes, "its window has %lld positions",
+						  (long long)numbers[i]);
 	}
 	return true;
 }
@@ -38,12 +39,12 @@ static bool is_maximum(const struct npl_layer *layer)
 	return layer->op == NPL_OP_MAXPOOL || layer->op == NPL_OP_GLOBALMAXPOOL;
 }
 
-static bool takes_pool(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_pool(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	if (!npl_is_float32_or_half(layer->in[0]->dtype))
-		return npl_refuse(reason, n, "the GPU has no %s of %s", npl_op_defs[layer->op].name,
+		return npl_refuse(reason, reason_bytes, "the GPU has no %s of %s", npl_op_defs[layer->op].name,
 				  npl_dtype_name(layer->in[0]->dtype));
-	return takes_window(&layer->attrs->pool.window, reason, n);
+	return takes_window(&layer->attrs->pool.window, reason, reason_bytes);
 }
 
 /* Adds the macros of a pooling; quantised ones follow the integer rule. */
@@ -154,11 +155,12 @@ int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const
 	return args.count ? cu_launch_each(&job, "im2col", &macros, &args, args.count) : 0;
 }
 
-static bool takes_convtranspose(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_convtranspose(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	if (!npl_is_float32_or_half(layer->in[0]->dtype))
-		return npl_refuse(reason, n, "the GPU has no ConvTranspose of %s", npl_dtype_name(layer->in[0]->dtype));
-	return takes_window(&layer->attrs->conv.window, reason, n);
+		return npl_refuse(reason, reason_bytes, "the GPU has no ConvTranspose of %s",
+				  npl_dtype_name(layer->in[0]->dtype));
+	return takes_window(&layer->attrs->conv.window, reason, reason_bytes);
 }
 
 static int run_convtranspose(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
@@ -204,11 +206,12 @@ static void channels_of(const struct cu_value *value, bool per_element, int64_t 
 						       : cu_product(x->dim + 2, x->rank - 2);
 }
 
-static bool takes_channels(const struct npl_layer *layer, char *reason, size_t n)
+static bool takes_channels(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	if (layer->op == NPL_OP_BATCHNORMALIZATION && (layer->attrs->norm.training || layer->n_further))
-		return npl_refuse(reason, n, "the GPU has no BatchNormalization by the statistics of the batch");
-	return npl_is_float32_or_half(layer->in[0]->dtype) || npl_refuse(reason, n, "its input is no float");
+		return npl_refuse(reason, reason_bytes,
+				  "the GPU has no BatchNormalization by the statistics of the batch");
+	return npl_is_float32_or_half(layer->in[0]->dtype) || npl_refuse(reason, reason_bytes, "its input is no float");
 }
 
 static int run_channels(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,

@@ -177,9 +177,9 @@ static void cuda_describe(const void *state, struct npl_device_info *info)
 		 blas % 100, dnn, numbers[d->precision]);
 }
 
-static bool cuda_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
+static bool cuda_supports(const void *state, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
-	return cu_layer_supports(state, layer, reason, n);
+	return cu_layer_supports(state, layer, reason, reason_bytes);
 }
 
 /* Runs a single layer as a layer group of one. */

@@ -9,18 +9,18 @@
 
 /* Says whether all of the layer's floats have one type, since the libraries multiply floats of one type into the same
  * type. If not, `reason` says why. */
-static bool is_of_one_type(const struct npl_layer *layer, char *reason, size_t n)
+static bool is_of_one_type(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const enum npl_dtype type = layer->in[0]->dtype;
 	for (int k = 1; k < layer->n_in; k++)
 		if (layer->in[k] && npl_is_float32_or_half(layer->in[k]->dtype) && layer->in[k]->dtype != type)
-			return npl_refuse(reason, n,
+			return npl_refuse(reason, reason_bytes,
 					  "input %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
 					  k, npl_op_defs[layer->op].name, npl_dtype_name(layer->in[k]->dtype),
 					  npl_dtype_name(type));
 	for (int k = 0; k < npl_layer_outputs(layer); k++)
 		if (layer->out[k].dtype != type)
-			return npl_refuse(reason, n,
+			return npl_refuse(reason, reason_bytes,
 					  "output %d of %s is %s and input 0 %s; the GPU multiplies floats of one type",
 					  k, npl_op_defs[layer->op].name, npl_dtype_name(layer->out[k].dtype),
 					  npl_dtype_name(type));
@@ -29,38 +29,41 @@ static bool is_of_one_type(const struct npl_layer *layer, char *reason, size_t n
 
 /* Says whether the GPU is new enough for products of the precision; if not, `reason` says why. A layer's precision
  * may need a newer GPU than the device's. */
-static bool gpu_supports_precision(const struct cu_device *device, enum cu_precision precision, char *reason, size_t n)
+static bool gpu_supports_precision(const struct cu_device *device, enum cu_precision precision, char *reason,
+				   size_t reason_bytes)
 {
 	const int needed_capability = cu_capability_for(precision);
 	if (device->gpu.major * 10 + device->gpu.minor >= needed_capability)
 		return true;
-	return npl_refuse(reason, n, "%.80s has compute capability %d.%d; products of %s need %d.%d", device->gpu.name,
-			  device->gpu.major, device->gpu.minor, npl_dtype_name(cu_stored(NPL_F32, precision)),
-			  needed_capability / 10, needed_capability % 10);
+	return npl_refuse(reason, reason_bytes, "%.80s has compute capability %d.%d; products of %s need %d.%d",
+			  device->gpu.name, device->gpu.major, device->gpu.minor,
+			  npl_dtype_name(cu_stored(NPL_F32, precision)), needed_capability / 10,
+			  needed_capability % 10);
 }
 
-bool cu_layer_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n)
+bool cu_layer_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const enum cu_precision precision = cu_layer_precision(device, layer);
-	if (precision != CU_INT8 && !npl_widened_layer_ok(layer, reason, n))
+	if (precision != CU_INT8 && !npl_widened_layer_ok(layer, reason, reason_bytes))
 		return false;
 	if (precision != CU_INT8 && cu_multiplies(layer) &&
-	    (!is_of_one_type(layer, reason, n) || !gpu_supports_precision(device, precision, reason, n)))
+	    (!is_of_one_type(layer, reason, reason_bytes) ||
+	     !gpu_supports_precision(device, precision, reason, reason_bytes)))
 		return false;
 	switch (layer->op) {
 	case NPL_OP_CONV:
-		return cu_conv_supports(device, layer, reason, n);
+		return cu_conv_supports(device, layer, reason, reason_bytes);
 	case NPL_OP_GEMM:
-		return cu_rows_supports(device, layer, reason, n);
+		return cu_rows_supports(device, layer, reason, reason_bytes);
 	case NPL_OP_MATMUL:
-		return precision == CU_INT8 ? cu_stack_integers_supports(layer, reason, n)
-					    : cu_stack_supports(layer, reason, n);
+		return precision == CU_INT8 ? cu_stack_integers_supports(layer, reason, reason_bytes)
+					    : cu_stack_supports(layer, reason, reason_bytes);
 	case NPL_OP_RNN:
 	case NPL_OP_GRU:
 	case NPL_OP_LSTM:
-		return precision != CU_INT8 || npl_widened_layer_ok(layer, reason, n);
+		return precision != CU_INT8 || npl_widened_layer_ok(layer, reason, reason_bytes);
 	default:
-		return cu_kernel_supports(layer, precision, reason, n);
+		return cu_kernel_supports(layer, precision, reason, reason_bytes);
 	}
 }
 

@@ -8,7 +8,8 @@
 #include "backends/cuda/products/layer.h"
 
 /* Says whether the device can run the layer; if not, `reason` says why. */
-bool cu_layer_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n);
+bool cu_layer_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason,
+		       size_t reason_bytes);
 
 /* Prepares a layer that cu_layer_supports accepts. resident[k] says that input k (1 or 2) is a weight or bias that has
  * data now and stays on the GPU; every other input is given on each run. `names` says that the layer only gives data

@@ -69,17 +69,17 @@ static bool try_usual(struct cu_library *library, const char *name)
 }
 
 int cu_library_open(const struct cu_loader *loader, const char *const *names, struct cu_library *library, char *reason,
-		    size_t n)
+		    size_t reason_bytes)
 {
-	if (n)
+	if (reason_bytes)
 		*reason = '\0';
 	*library = (struct cu_library){.loader = loader};
 	for (; *names; names++) {
 		if (try_named(library, *names) || try_path(library, "", 0, "", *names))
 			return 0;
 		const char *message = loader->last_error();
-		if (message && n && !*reason)
-			snprintf(reason, n, "%s", message);
+		if (message && reason_bytes && !*reason)
+			snprintf(reason, reason_bytes, "%s", message);
 		if (try_usual(library, *names))
 			return 0;
 	}

@@ -33,7 +33,7 @@ struct cu_library {
 /* Opens the first library in `names` (NULL-terminated, in order of preference) that can be loaded. NPL_EDEVICE: none
  * can; `reason` has the loader's reason for the first name in the dynamic linker's places. */
 int cu_library_open(const struct cu_loader *loader, const char *const *names, struct cu_library *library, char *reason,
-		    size_t n);
+		    size_t reason_bytes);
 void cu_library_close(struct cu_library *library); /* accepts a zeroed one */
 
 struct cu_symbol {

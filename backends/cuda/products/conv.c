@@ -20,21 +20,21 @@
 
 #define MOST_GROUP_TAPS 128 /* elements of a group's patch: 3 x 3 of up to 14 channels */
 
-bool cu_conv_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n)
+bool cu_conv_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const char *refusal = NULL;
 	if (layer->attrs->conv.private_kernels)
 		refusal = "every output position has kernels of its own";
 	else if (cu_layer_precision(device, layer) != CU_INT8)
 		return true;
-	else if (!npl_integer_layer_ok(layer, reason, n))
+	else if (!npl_integer_layer_ok(layer, reason, reason_bytes))
 		return false;
 	else if (!npl_is_byte(layer->in[0]->dtype) || !npl_is_byte(layer->in[1]->dtype))
 		refusal = "the GPU multiplies integers of 8 bits";
 	else if (!npl_is_byte(layer->out->dtype) && layer->out->dtype != NPL_I32)
 		refusal = "its result is neither of 8 nor of 32 bits";
 	if (refusal)
-		snprintf(reason, n, "%s", refusal);
+		snprintf(reason, reason_bytes, "%s", refusal);
 	return !refusal;
 }
 

@@ -113,7 +113,7 @@ uint64_t cu_weights_matrix(const struct cu_layer *layer, const struct cu_value *
 uint64_t cu_weights_bias(const struct cu_layer *layer, const struct cu_value *in);
 
 /* Functions of rows.c. */
-bool cu_rows_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n);
+bool cu_rows_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t reason_bytes);
 int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		struct npl_err *err);
@@ -124,7 +124,7 @@ int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, co
 		     struct npl_err *err);
 
 /* Functions of stack.c. */
-bool cu_stack_supports(const struct npl_layer *layer, char *reason, size_t n);
+bool cu_stack_supports(const struct npl_layer *layer, char *reason, size_t reason_bytes);
 int cu_stack_open(struct cu_layer *layer, struct npl_err *err);
 int cu_stack_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
 /* Returns a shape as a stack of matrices: at least two dimensions, with the 1 that MatMul adds to a vector as the left
@@ -136,13 +136,13 @@ int cu_stack_plan(struct cu_stack *stack, const struct npl_shape *a, const struc
 		  struct cu_product_shape *shape, struct npl_err *err);
 
 /* Functions of stack_integers.c. */
-bool cu_stack_integers_supports(const struct npl_layer *layer, char *reason, size_t n);
+bool cu_stack_integers_supports(const struct npl_layer *layer, char *reason, size_t reason_bytes);
 int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err);
 int cu_stack_integers_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 			  struct npl_err *err);
 
 /* Functions of conv.c. */
-bool cu_conv_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n);
+bool cu_conv_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t reason_bytes);
 int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		struct npl_err *err);

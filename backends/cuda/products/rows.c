@@ -11,14 +11,14 @@
 #include "core/integer.h"
 #include "layer.h"
 
-static bool integers_take(const struct npl_layer *layer, char *reason, size_t n)
+static bool integers_take(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
-	if (!npl_integer_layer_ok(layer, reason, n))
+	if (!npl_integer_layer_ok(layer, reason, reason_bytes))
 		return false;
 	if (!npl_is_byte(layer->in[0]->dtype) || !npl_is_byte(layer->in[1]->dtype))
-		return npl_refuse(reason, n, "the GPU multiplies integers of 8 bits");
+		return npl_refuse(reason, reason_bytes, "the GPU multiplies integers of 8 bits");
 	return npl_is_byte(layer->out->dtype) || layer->out->dtype == NPL_I32 ||
-	       npl_refuse(reason, n, "its result is neither of 8 nor of 32 bits");
+	       npl_refuse(reason, reason_bytes, "its result is neither of 8 nor of 32 bits");
 }
 
 bool cu_is_rows(const struct npl_layer *layer)
@@ -31,11 +31,11 @@ bool cu_is_rows(const struct npl_layer *layer)
 				   bias->shape.dim[bias->shape.rank - 1] == layer->out->shape.dim[1]));
 }
 
-bool cu_rows_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t n)
+bool cu_rows_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	if (cu_layer_precision(device, layer) == CU_INT8)
-		return integers_take(layer, reason, n);
-	return cu_is_rows(layer) || cu_stack_supports(layer, reason, n);
+		return integers_take(layer, reason, reason_bytes);
+	return cu_is_rows(layer) || cu_stack_supports(layer, reason, reason_bytes);
 }
 
 static size_t integer_bytes(int64_t rows, int64_t columns, size_t unit)

@@ -6,21 +6,21 @@
 #include "core/base/refuse.h"
 #include "layer.h"
 
-bool cu_stack_supports(const struct npl_layer *layer, char *reason, size_t n)
+bool cu_stack_supports(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const struct npl_tensor *bias = layer->n_in > 2 ? layer->in[2] : NULL;
 	if (layer->op != NPL_OP_GEMM)
 		return true;
 	if (!(layer->attrs->gemm.alpha < 0) && !(layer->attrs->gemm.alpha > 0))
-		return npl_refuse(reason, n, "its product counts for nothing (alpha 0)");
+		return npl_refuse(reason, reason_bytes, "its product counts for nothing (alpha 0)");
 	if (!bias)
 		return true;
 	int64_t columns = layer->out->shape.dim[1];
 	if (layer->attrs->gemm.beta < 1 || layer->attrs->gemm.beta > 1)
-		return npl_refuse(reason, n, "what is added to its product is scaled (beta)");
+		return npl_refuse(reason, reason_bytes, "what is added to its product is scaled (beta)");
 	return (npl_tensor_count(bias) == columns && bias->shape.rank >= 1 &&
 		bias->shape.dim[bias->shape.rank - 1] == columns) ||
-	       npl_refuse(reason, n, "what is added to its product is not one element per column");
+	       npl_refuse(reason, reason_bytes, "what is added to its product is not one element per column");
 }
 
 struct npl_shape cu_matrices(const struct npl_shape *shape, bool left)

@@ -15,13 +15,13 @@
 #include "core/integer.h"
 #include "layer.h"
 
-bool cu_stack_integers_supports(const struct npl_layer *layer, char *reason, size_t n)
+bool cu_stack_integers_supports(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
-	if (!npl_integer_layer_ok(layer, reason, n))
+	if (!npl_integer_layer_ok(layer, reason, reason_bytes))
 		return false;
 	if (npl_is_byte(layer->in[0]->dtype) && npl_is_byte(layer->in[1]->dtype) && npl_is_byte(layer->out->dtype))
 		return true;
-	return npl_refuse(reason, n, "the GPU multiplies integers of 8 bits");
+	return npl_refuse(reason, reason_bytes, "the GPU multiplies integers of 8 bits");
 }
 
 /* Returns an operand's zero point after its numbers were made signed. */

@@ -232,7 +232,7 @@ Test(single_layer, private_kernels_only_where_they_are_known)
 
 /* Is the layer taken when it is asked about without data? */
 static bool diannao_takes(struct npl_shape x, struct npl_shape w, struct npl_shape y, int64_t kernel, char *reason,
-			  size_t n)
+			  size_t reason_bytes)
 {
 	const struct npl_attrs attrs = {
 		.conv = {.groups = 1,
@@ -250,7 +250,7 @@ static bool diannao_takes(struct npl_shape x, struct npl_shape w, struct npl_sha
 	struct npl_device *device;
 	struct npl_err err;
 	cr_assert_eq(npl_device_open("diannao", NULL, &device, &err), 0, "%s", err.msg);
-	bool supported = npl_device_supports(device, &layer, reason, n);
+	bool supported = npl_device_supports(device, &layer, reason, reason_bytes);
 	npl_device_close(device);
 	return supported;
 }

@@ -24,23 +24,23 @@ static struct npl_graph *load(const char *path, const struct npl_load_options *o
 
 /* Empty when equal within the tolerances, else what differs. Integers must be equal. */
 static const char *compare(const struct npl_tensor *found, const struct npl_tensor *expected, double relative,
-			   double absolute, char *reason, size_t n)
+			   double absolute, char *reason, size_t reason_bytes)
 {
 	char a[128], b[128];
 	if (found->dtype != expected->dtype || !npl_shape_equal(&found->shape, &expected->shape)) {
-		snprintf(reason, n, "%s %s, expected %s %s", npl_dtype_name(found->dtype),
+		snprintf(reason, reason_bytes, "%s %s, expected %s %s", npl_dtype_name(found->dtype),
 			 npl_shape_text(&found->shape, a, sizeof a), npl_dtype_name(expected->dtype),
 			 npl_shape_text(&expected->shape, b, sizeof b));
 		return reason;
 	}
 	if (found->dtype != NPL_F32) {
-		snprintf(reason, n, "values differ");
+		snprintf(reason, reason_bytes, "values differ");
 		return memcmp(found->data, expected->data, npl_tensor_bytes(expected)) ? reason : "";
 	}
 	for (int64_t i = 0; i < npl_tensor_count(expected); i++) {
 		double f = ((float *)found->data)[i], w = ((float *)expected->data)[i];
 		if (!(fabs(f - w) <= absolute + relative * fabs(w))) {
-			snprintf(reason, n, "element %lld is %.9g, expected %.9g", (long long)i, f, w);
+			snprintf(reason, reason_bytes, "element %lld is %.9g, expected %.9g", (long long)i, f, w);
 			return reason;
 		}
 	}

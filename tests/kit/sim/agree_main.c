@@ -49,7 +49,7 @@ static int agree_dram(uint64_t memories, uint64_t first)
 }
 
 /* Short streams against rtl, long ones against fast instruction by instruction; where nothing may be skipped too. */
-static bool diannao_stream_agrees(uint64_t seed, char *reason, size_t n)
+static bool diannao_stream_agrees(uint64_t seed, char *reason, size_t reason_bytes)
 {
 	static const enum diannao_memory memories[] = {DIANNAO_IDEAL, DIANNAO_FIXED,   DIANNAO_FIXED,
 						       DIANNAO_WHOLE, DIANNAO_LATE,    DIANNAO_OTHER_CLOCK,
@@ -69,7 +69,7 @@ static bool diannao_stream_agrees(uint64_t seed, char *reason, size_t n)
 											     : 20,
 							  .memory = memory,
 							  .this_memory = true},
-				   skips, reason, n);
+				   skips, reason, reason_bytes);
 }
 
 static int agree_diannao(uint64_t programs, uint64_t first)

@@ -89,30 +89,30 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 
 /* Makes the layer as the machine sees it. Returns false with a reason where it is none, or memory does not hold it. */
 static bool layer_of(const struct dn_machine *machine, const struct npl_layer *model_layer, struct dn_layer *layer,
-		     char *reason, size_t n)
+		     char *reason, size_t reason_bytes)
 {
 	const uint64_t capacity = npl_memory_info(machine->memory)->capacity_bytes;
 	const uint64_t address_space = UINT64_C(1) << DN_ADDRESS_BITS;
-	if (!dn_layer_of(machine->config, model_layer, layer, reason, n))
+	if (!dn_layer_of(machine->config, model_layer, layer, reason, reason_bytes))
 		return false;
 	const uint64_t bytes = dn_memory_bytes(machine->config, layer);
 	return (bytes <= capacity && bytes <= address_space) ||
-	       npl_refuse(reason, n, "it needs %" PRIu64 " bytes of memory, %s %" PRIu64, bytes,
+	       npl_refuse(reason, reason_bytes, "it needs %" PRIu64 " bytes of memory, %s %" PRIu64, bytes,
 			  capacity < address_space ? "there are" : "addresses reach",
 			  capacity < address_space ? capacity : address_space);
 }
 
-static bool dn_supports(const void *state, const struct npl_layer *model_layer, char *reason, size_t n)
+static bool dn_supports(const void *state, const struct npl_layer *model_layer, char *reason, size_t reason_bytes)
 {
 	const struct dn_machine *machine = state;
 	struct dn_layer layer;
 	struct dn_candidates tiles;
 	struct npl_err err;
-	if (!layer_of(machine, model_layer, &layer, reason, n))
+	if (!layer_of(machine, model_layer, &layer, reason, reason_bytes))
 		return false;
 	if (!dn_find_tiles(machine->config, &layer, dn_bytes_per_cycle(machine), &tiles, &err))
 		return true;
-	return npl_refuse(reason, n, "%s", err.msg);
+	return npl_refuse(reason, reason_bytes, "%s", err.msg);
 }
 
 static void fill_result(const struct dn_config *config, const struct dn_layer *layer,

@@ -46,7 +46,7 @@ struct dn_layer {
 /* Translates a layer. Returns false with the reason in `reason` when the machine cannot do the layer; `reason` as in
  * npl_driver.supports. */
 bool dn_layer_of(const struct dn_config *config, const struct npl_layer *model_layer, struct dn_layer *layer,
-		 char *reason, size_t n);
+		 char *reason, size_t reason_bytes);
 int64_t dn_taps(const struct dn_layer *layer);      /* positions of the window */
 int64_t dn_positions(const struct dn_layer *layer); /* output positions of one map */
 /* These return ceil(maps / Tn), of the input maps and of the output maps. */
@@ -56,7 +56,7 @@ int64_t dn_out_rows(const struct dn_config *config, const struct dn_layer *layer
 /* lrn.c: makes the layer of LRN's factor, except what depends on the output's scale. x and w are the log2 of the scales
  * of its input and of the synapses that are made. Returns false with the reason in `reason`. */
 bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *model_layer, int x, struct dn_layer *layer,
-	       int *w, char *reason, size_t n);
+	       int *w, char *reason, size_t reason_bytes);
 uint64_t dn_lrn_pairs(const struct dn_layer *layer); /* maps in the windows of all maps */
 /* Allocates and fills kernels (no, ni) and biases (no). */
 int dn_lrn_operands(const struct dn_layer *layer, struct npl_tensor *kernels, struct npl_tensor *biases,

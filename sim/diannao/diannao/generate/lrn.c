@@ -54,15 +54,15 @@ static int64_t widest(const struct dn_layer *layer)
 			   layer->ni);
 }
 
-static bool check_attributes(const struct npl_lrn_attrs *lrn, char *reason, size_t n)
+static bool check_attributes(const struct npl_lrn_attrs *lrn, char *reason, size_t reason_bytes)
 {
 	const double alpha = (double)lrn->alpha, beta = (double)lrn->beta, bias = (double)lrn->bias;
 	if (!(alpha >= 0 && beta >= 0 && isfinite(alpha) && isfinite(beta)) || lrn->size < 1)
-		return npl_refuse(reason, n,
+		return npl_refuse(reason, reason_bytes,
 				  "alpha %g, beta %g and size %lld: NFU-3 holds a power that falls from the bias on",
 				  alpha, beta, (long long)lrn->size);
 	if (!(bias > 0 && isfinite(bias)) || !isfinite(ldexp(pow(bias, -beta), 64)))
-		return npl_refuse(reason, n, "%g to the power of -%g is no finite number", bias, beta);
+		return npl_refuse(reason, reason_bytes, "%g to the power of -%g is no finite number", bias, beta);
 	return true;
 }
 
@@ -173,14 +173,14 @@ static bool choose_curve(const struct dn_config *config, const struct npl_lrn_at
 	return isfinite(least);
 }
 
-static bool fit_curve(const struct curve *c, struct dn_layer *layer, char *reason, size_t n)
+static bool fit_curve(const struct curve *c, struct dn_layer *layer, char *reason, size_t reason_bytes)
 {
 	/* The curve goes on beyond its end, for sums that calibration did not see. */
 	const struct dn_curve curve = {
 		.f = factor_at, .parameters = c, .low = (int)(c->begin * ONE), .high = INT16_MAX};
 	double error;
 	if (!dn_fit(&curve, &layer->function, &error))
-		return npl_refuse(reason, n, "out of memory for the segments of NFU-3");
+		return npl_refuse(reason, reason_bytes, "out of memory for the segments of NFU-3");
 	error = 0;
 	for (int u = curve.low; u < (int)(c->end * ONE); u++)
 		error = fmax(error,
@@ -188,7 +188,7 @@ static bool fit_curve(const struct curve *c, struct dn_layer *layer, char *reaso
 	error /= ONE * factor_at(c, c->begin);
 	if (error > LARGEST_ERROR)
 		return npl_refuse(
-			reason, n,
+			reason, reason_bytes,
 			"NFU-3's segments miss t to the power of -%g, t from %g to %.3g, by %.2g of the greatest, "
 			"more than 1/32",
 			c->beta, c->bias, c->bias + (c->end - c->begin) * c->t_per_u, error);
@@ -197,25 +197,25 @@ static bool fit_curve(const struct curve *c, struct dn_layer *layer, char *reaso
 }
 
 static bool take_power(const struct dn_config *config, const struct npl_lrn_attrs *lrn, int x, struct dn_layer *layer,
-		       int *w, char *reason, size_t n)
+		       int *w, char *reason, size_t reason_bytes)
 {
 	struct curve curve;
 	if (!choose_curve(config, lrn, x, layer, &curve, w))
 		return npl_refuse(
-			reason, n,
+			reason, reason_bytes,
 			"sums of %lld bits do not hold %lld squares finely enough, or 16-bit lines no power of -%g "
 			"from %g on",
 			(long long)config->sum_bits, (long long)widest(layer), (double)lrn->beta, (double)lrn->bias);
-	return fit_curve(&curve, layer, reason, n);
+	return fit_curve(&curve, layer, reason, reason_bytes);
 }
 
 bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *model_layer, int x, struct dn_layer *layer,
-	       int *w, char *reason, size_t n)
+	       int *w, char *reason, size_t reason_bytes)
 {
 	const struct npl_shape *from = &model_layer->in[0]->shape;
 	const struct npl_lrn_attrs *lrn = &model_layer->attrs->lrn;
 	if (from->rank < 2 || from->dim[1] < 1 || !npl_shape_equal(from, &model_layer->out->shape))
-		return npl_refuse(reason, n, "input and output must be batch x channels, of one shape");
+		return npl_refuse(reason, reason_bytes, "input and output must be batch x channels, of one shape");
 	const int64_t channels = from->dim[1], width = from->rank > 2 ? from->dim[from->rank - 1] : 1;
 	int64_t height = 1;
 	for (int d = 2; d + 1 < from->rank; d++)
@@ -229,7 +229,8 @@ bool dn_lrn_of(const struct dn_config *config, const struct npl_layer *model_lay
 		.image = channels * height * width, .map = height * width, .y = width, .x = 1};
 	layer->bias = true;
 	layer->lrn = (struct dn_lrn){.present = true, .maps_below = (lrn->size - 1) / 2, .maps_above = lrn->size / 2};
-	return check_attributes(lrn, reason, n) && take_power(config, lrn, x, layer, w, reason, n);
+	return check_attributes(lrn, reason, reason_bytes) &&
+	       take_power(config, lrn, x, layer, w, reason, reason_bytes);
 }
 
 /* Finds the maps that output m sums: *first to *end - 1. */

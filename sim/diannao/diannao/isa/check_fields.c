@@ -151,8 +151,8 @@ static bool nfu_ok(const struct fields *f)
 	return true;
 }
 
-bool dn_slots_ok(const void *instruction, char *reason, size_t n)
+bool dn_slots_ok(const void *instruction, char *reason, size_t reason_bytes)
 {
-	const struct fields f = {instruction, reason, n};
+	const struct fields f = {instruction, reason, reason_bytes};
 	return nfu_ok(&f) && sb_ok(&f) && nbin_ok(&f) && nbout_ok(&f);
 }

@@ -76,7 +76,7 @@ void dn_set_function(struct sim_constant *constant, const char *name, const stru
 
 /* Checks the fields of an instruction against each other; all are in their ranges. A field without meaning must be 0.
  * Returns false with the reason. */
-bool dn_slots_ok(const void *instruction, char *reason, size_t n);
+bool dn_slots_ok(const void *instruction, char *reason, size_t reason_bytes);
 
 /* Says whether an instruction has steps of the NFU. */
 static inline bool dn_uses_nfu(const struct dn_instruction *instruction)

@@ -95,19 +95,19 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 }
 
 /* Says whether the machine runs the layer. Only the generated program shows whether a layer fits. */
-static bool tpu_supports(const void *state, const struct npl_layer *layer, char *reason, size_t n)
+static bool tpu_supports(const void *state, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	struct tpu_machine machine = *(const struct tpu_machine *)state;
 	struct npl_one_layer_group request;
 	struct npl_layer_group_info info;
 	struct npl_err err = {0};
 	void *group = NULL;
-	if (!tpu_generate_supports(&machine.config, layer, reason, n))
+	if (!tpu_generate_supports(&machine.config, layer, reason, reason_bytes))
 		return false;
 	npl_one_layer_group_init(&request, layer);
 	request.group.timing_only = true;
 	if (tpu_layer_group_open(&machine, &request.group, &group, &info, &err))
-		return npl_refuse(reason, n, "%s", err.msg);
+		return npl_refuse(reason, reason_bytes, "%s", err.msg);
 	tpu_layer_group_close(group);
 	return true;
 }

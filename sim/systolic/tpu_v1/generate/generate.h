@@ -97,7 +97,8 @@ struct tpu_generated {
 };
 
 /* Says whether the machine can run the layer, size aside. When it cannot, `reason` says why. */
-bool tpu_generate_supports(const struct tpu_config *config, const struct npl_layer *layer, char *reason, size_t n);
+bool tpu_generate_supports(const struct tpu_config *config, const struct npl_layer *layer, char *reason,
+			   size_t reason_bytes);
 
 /* Generates the program of a layer group. It does not read the group's members `constant` and `node`. With timing_only
  * it makes no weight image, and data of weights and biases may be NULL. With n_outputs 0 the outputs of the

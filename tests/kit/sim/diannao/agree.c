@@ -63,7 +63,7 @@ struct dn_execution diannao_execution(const struct diannao_case *c, struct npl_m
 
 /* All of a program, with values and events. */
 static bool run_all(struct executed *o, const struct diannao_case *c, struct npl_memory *memory, dn_engine *engine,
-		    char *reason, size_t n)
+		    char *reason, size_t reason_bytes)
 {
 	struct diannao_stream stream;
 	struct npl_err err = {0};
@@ -74,7 +74,7 @@ static bool run_all(struct executed *o, const struct diannao_case *c, struct npl
 			       .bytes = malloc(c->size)};
 	const struct sim_observer observer = {.context = &o->events, .on_event = on_event, .on_cycles = on_cycles};
 	if (!o->events.cycle || !o->events.attributed || !o->bytes) {
-		snprintf(reason, n, "out of memory");
+		snprintf(reason, reason_bytes, "out of memory");
 		return false;
 	}
 	memset(o->events.cycle, 0xff, events);
@@ -85,11 +85,11 @@ static bool run_all(struct executed *o, const struct diannao_case *c, struct npl
 	execution.observer = &observer;
 	const bool ran = !engine(&execution, &o->outcome, &err);
 	if (!ran)
-		snprintf(reason, n, "%s", err.msg);
+		snprintf(reason, reason_bytes, "%s", err.msg);
 	else if (o->events.strange)
-		snprintf(reason, n, "%d events twice, or of no instruction", o->events.strange);
+		snprintf(reason, reason_bytes, "%d events twice, or of no instruction", o->events.strange);
 	else if (npl_memory_now(memory) != npl_hz_ceil(o->outcome.cycles, &machine, &npl_memory_info(memory)->clock))
-		snprintf(reason, n, "memory's clock is at %llu, the machine's at %llu",
+		snprintf(reason, reason_bytes, "memory's clock is at %llu, the machine's at %llu",
 			 (unsigned long long)npl_memory_now(memory), (unsigned long long)o->outcome.cycles);
 	else
 		return true;
@@ -98,7 +98,7 @@ static bool run_all(struct executed *o, const struct diannao_case *c, struct npl
 
 /* Times only. */
 static bool run_times(struct executed *o, const struct diannao_case *c, struct npl_memory *memory, dn_engine *engine,
-		      bool units, struct diannao_stream *stream, char *reason, size_t n)
+		      bool units, struct diannao_stream *stream, char *reason, size_t reason_bytes)
 {
 	struct npl_err err = {0};
 	struct dn_execution execution = diannao_execution(c, memory);
@@ -106,7 +106,7 @@ static bool run_times(struct executed *o, const struct diannao_case *c, struct n
 	*o = (struct executed){0};
 	if (!engine(&execution, &o->outcome, &err))
 		return true;
-	snprintf(reason, n, "%s", err.msg);
+	snprintf(reason, reason_bytes, "%s", err.msg);
 	return false;
 }
 
@@ -128,7 +128,7 @@ static uint64_t counter(const struct dn_outcome *outcome, size_t i)
 	return *(const uint64_t *)((const char *)&outcome->counters + counters[i].at);
 }
 
-static bool same_event(const struct executed *a, const struct executed *b, char *reason, size_t n)
+static bool same_event(const struct executed *a, const struct executed *b, char *reason, size_t reason_bytes)
 {
 	static const char *const names[DN_EVENTS] = {"is decoded", "has its inputs", "has its synapses",
 						     "starts",     "ends",           "has its store done"};
@@ -138,15 +138,15 @@ static bool same_event(const struct executed *a, const struct executed *b, char 
 			const uint64_t x = a->events.cycle[what * count + i], y = b->events.cycle[what * count + i];
 			if (x == y)
 				continue;
-			snprintf(reason, n, "instruction %lld %s at %lld and %lld", (long long)i, names[what],
-				 (long long)x, (long long)y);
+			snprintf(reason, reason_bytes, "instruction %lld %s at %lld and %lld", (long long)i,
+				 names[what], (long long)x, (long long)y);
 			return false;
 		}
 	return true;
 }
 
 /* Instructions have the same cycles of each class, and together all cycles. */
-static bool same_spent(const struct executed *a, const struct executed *b, char *reason, size_t n)
+static bool same_spent(const struct executed *a, const struct executed *b, char *reason, size_t reason_bytes)
 {
 	const int64_t count = a->events.count;
 	uint64_t all = 0;
@@ -157,46 +157,46 @@ static bool same_spent(const struct executed *a, const struct executed *b, char 
 			all += x;
 			if (x == y)
 				continue;
-			snprintf(reason, n, "instruction %lld has %llu and %llu cycles of class %d", (long long)i,
-				 (unsigned long long)x, (unsigned long long)y, what);
+			snprintf(reason, reason_bytes, "instruction %lld has %llu and %llu cycles of class %d",
+				 (long long)i, (unsigned long long)x, (unsigned long long)y, what);
 			return false;
 		}
 	if (all != a->outcome.cycles)
-		snprintf(reason, n, "instructions have %llu cycles of %llu", (unsigned long long)all,
+		snprintf(reason, reason_bytes, "instructions have %llu cycles of %llu", (unsigned long long)all,
 			 (unsigned long long)a->outcome.cycles);
 	return all == a->outcome.cycles;
 }
 
-bool diannao_same_counts(const struct dn_outcome *a, const struct dn_outcome *b, char *reason, size_t n)
+bool diannao_same_counts(const struct dn_outcome *a, const struct dn_outcome *b, char *reason, size_t reason_bytes)
 {
 	const uint64_t *x = (const uint64_t *)&a->memory, *y = (const uint64_t *)&b->memory;
 	if (a->cycles != b->cycles) {
-		snprintf(reason, n, "%llu and %llu cycles", (unsigned long long)a->cycles,
+		snprintf(reason, reason_bytes, "%llu and %llu cycles", (unsigned long long)a->cycles,
 			 (unsigned long long)b->cycles);
 		return false;
 	}
 	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
 		if (counter(a, i) != counter(b, i)) {
-			snprintf(reason, n, "%s is %llu and %llu", counters[i].name, (unsigned long long)counter(a, i),
-				 (unsigned long long)counter(b, i));
+			snprintf(reason, reason_bytes, "%s is %llu and %llu", counters[i].name,
+				 (unsigned long long)counter(a, i), (unsigned long long)counter(b, i));
 			return false;
 		}
 	for (size_t i = 0; i < sizeof a->memory / sizeof *x; i++)
 		if (x[i] != y[i]) {
-			snprintf(reason, n, "memory's counter %zu is %llu and %llu", i, (unsigned long long)x[i],
-				 (unsigned long long)y[i]);
+			snprintf(reason, reason_bytes, "memory's counter %zu is %llu and %llu", i,
+				 (unsigned long long)x[i], (unsigned long long)y[i]);
 			return false;
 		}
 	return true;
 }
 
 static bool same_values(const struct diannao_case *c, const struct executed *a, const struct executed *b, char *reason,
-			size_t n)
+			size_t reason_bytes)
 {
 	for (uint64_t i = 0; i < c->size; i++)
 		if (a->bytes[i] != b->bytes[i]) {
-			snprintf(reason, n, "byte %llu is %d and %d, before %d", (unsigned long long)i, a->bytes[i],
-				 b->bytes[i], c->bytes[i]);
+			snprintf(reason, reason_bytes, "byte %llu is %d and %d, before %d", (unsigned long long)i,
+				 a->bytes[i], b->bytes[i], c->bytes[i]);
 			return false;
 		}
 	return true;
@@ -226,40 +226,40 @@ static bool passes(const struct diannao_case *c, const struct diannao_wish *wish
 }
 
 bool diannao_checked(struct diannao_case *c, uint64_t seed, const struct diannao_wish *wish, struct npl_memory **memory,
-		     char *reason, size_t n)
+		     char *reason, size_t reason_bytes)
 {
 	struct npl_err err = {0};
 	if (!diannao_case_make(c, seed, wish)) {
-		snprintf(reason, n, "out of memory");
+		snprintf(reason, reason_bytes, "out of memory");
 		return false;
 	}
 	if (passes(c, wish, &err) && (*memory = diannao_case_memory(c, &err)))
 		return true;
-	snprintf(reason, n, "%s", err.msg);
+	snprintf(reason, reason_bytes, "%s", err.msg);
 	diannao_case_free(c);
 	return false;
 }
 
 /* The same times without values. */
 static bool agrees_without_values(const struct diannao_case *c, struct npl_memory *memory, const struct executed *fast,
-				  char *reason, size_t n)
+				  char *reason, size_t reason_bytes)
 {
 	struct diannao_stream stream;
 	struct executed all = {.outcome = fast->outcome}, timed;
 	struct dn_counters *count = &all.outcome.counters;
 	count->product_saturations = count->sum_wraps = count->sum_saturations = count->output_saturations = 0;
-	return run_times(&timed, c, memory, dn_run_fast, false, &stream, reason, n) &&
-	       diannao_same_counts(&all.outcome, &timed.outcome, reason, n);
+	return run_times(&timed, c, memory, dn_run_fast, false, &stream, reason, reason_bytes) &&
+	       diannao_same_counts(&all.outcome, &timed.outcome, reason, reason_bytes);
 }
 
-bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *reason, size_t n)
+bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *reason, size_t reason_bytes)
 {
 	struct diannao_case c;
 	struct npl_memory *memory;
 	struct executed rtl = {0}, fast = {0};
 	char subject[600] = "";
 	const char *engines = "rtl";
-	if (!diannao_checked(&c, seed, wish, &memory, reason, n))
+	if (!diannao_checked(&c, seed, wish, &memory, reason, reason_bytes))
 		return false;
 	bool ok = run_all(&rtl, &c, memory, dn_run_rtl, subject, sizeof subject);
 	if (ok) {
@@ -278,7 +278,7 @@ bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *reason
 		ok = agrees_without_values(&c, memory, &fast, subject, sizeof subject);
 	}
 	if (!ok)
-		snprintf(reason, n, "%s: %s", engines, subject);
+		snprintf(reason, reason_bytes, "%s: %s", engines, subject);
 	executed_free(&rtl);
 	executed_free(&fast);
 	npl_memory_close(memory);
@@ -287,21 +287,21 @@ bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *reason
 }
 
 bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t skips[DIANNAO_LEVELS], char *reason,
-			 size_t n)
+			 size_t reason_bytes)
 {
 	struct diannao_case c;
 	struct npl_memory *memory;
 	struct diannao_stream stream;
 	struct executed full, counted;
 	char subject[600] = "";
-	if (!diannao_checked(&c, seed, wish, &memory, reason, n))
+	if (!diannao_checked(&c, seed, wish, &memory, reason, reason_bytes))
 		return false;
 	const bool ok = run_times(&full, &c, memory, wish->times ? dn_run_fast : dn_run_rtl, false, &stream, subject,
 				  sizeof subject) &&
 			run_times(&counted, &c, memory, dn_run_fast, true, &stream, subject, sizeof subject) &&
 			diannao_same_counts(&full.outcome, &counted.outcome, subject, sizeof subject);
 	if (!ok)
-		snprintf(reason, n, "%s", subject);
+		snprintf(reason, reason_bytes, "%s", subject);
 	for (int i = 0; i < DIANNAO_LEVELS; i++)
 		skips[i] += stream.skips[i];
 	npl_memory_close(memory);

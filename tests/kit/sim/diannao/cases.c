@@ -42,71 +42,74 @@ static void random_result(struct dn_case *c, const struct dn_config *config, uin
 }
 
 /* NULL: it cannot be opened, `reason`. */
-static void *opened(const struct dn_config *config, char *reason, size_t n)
+static void *opened(const struct dn_config *config, char *reason, size_t reason_bytes)
 {
 	void *state;
 	struct npl_err err = {0};
 	if (!npl_driver_diannao.open(config, &state, &err))
 		return state;
-	snprintf(reason, n, "%s", err.msg);
+	snprintf(reason, reason_bytes, "%s", err.msg);
 	return NULL;
 }
 
 static bool run_on(const struct dn_config *config, const char *engine, struct dn_case *c, struct npl_result *result,
-		   char *reason, size_t n)
+		   char *reason, size_t reason_bytes)
 {
 	struct npl_err err = {0};
-	void *state = opened(config, reason, n);
+	void *state = opened(config, reason, reason_bytes);
 	*result = (struct npl_result){0};
 	if (!state)
 		return false;
 	const bool ok = !npl_driver_diannao.choose_engine(state, engine, &err) &&
 			!npl_driver_diannao.run(state, &c->layer, result, &err);
 	if (!ok)
-		snprintf(reason, n, "%s: %s", engine, err.msg);
+		snprintf(reason, reason_bytes, "%s: %s", engine, err.msg);
 	npl_driver_diannao.close(state);
 	return ok;
 }
 
-static bool differs(const char *label, uint64_t fast, uint64_t rtl, char *reason, size_t n)
+static bool differs(const char *label, uint64_t fast, uint64_t rtl, char *reason, size_t reason_bytes)
 {
 	if (fast == rtl)
 		return false;
-	snprintf(reason, n, "%s: %llu on fast, %llu on rtl", label, (unsigned long long)fast, (unsigned long long)rtl);
+	snprintf(reason, reason_bytes, "%s: %llu on fast, %llu on rtl", label, (unsigned long long)fast,
+		 (unsigned long long)rtl);
 	return true;
 }
 
-static bool same_result(const struct npl_result *fast, const struct npl_result *rtl, char *reason, size_t n)
+static bool same_result(const struct npl_result *fast, const struct npl_result *rtl, char *reason, size_t reason_bytes)
 {
 	for (size_t i = 0; i < DN_COUNTERS; i++)
-		if (differs(dn_counter_defs[i].name, fast->counter[i], rtl->counter[i], reason, n))
+		if (differs(dn_counter_defs[i].name, fast->counter[i], rtl->counter[i], reason, reason_bytes))
 			return false;
-	if (differs("cycles", fast->cycles, rtl->cycles, reason, n) ||
-	    differs("saturations", fast->saturations, rtl->saturations, reason, n) ||
-	    differs("lines of energy", (uint64_t)fast->n_energy, (uint64_t)rtl->n_energy, reason, n))
+	if (differs("cycles", fast->cycles, rtl->cycles, reason, reason_bytes) ||
+	    differs("saturations", fast->saturations, rtl->saturations, reason, reason_bytes) ||
+	    differs("lines of energy", (uint64_t)fast->n_energy, (uint64_t)rtl->n_energy, reason, reason_bytes))
 		return false;
 	for (int i = 0; i < fast->n_energy; i++)
-		if (differs(fast->energy[i].component, fast->energy[i].events, rtl->energy[i].events, reason, n))
+		if (differs(fast->energy[i].component, fast->energy[i].events, rtl->energy[i].events, reason,
+			    reason_bytes))
 			return false;
 	return true;
 }
 
 static bool agrees(const struct dn_config *config, struct dn_case *c, struct diannao_layer_seen *seen, char *reason,
-		   size_t n)
+		   size_t reason_bytes)
 {
 	struct npl_result fast, rtl;
 	const size_t bytes = (size_t)npl_tensor_count(&c->y) * (c->y.dtype == NPL_I32 ? 4 : 2);
 	void *saved = malloc(bytes + 1);
 	if (!saved) {
-		snprintf(reason, n, "out of memory");
+		snprintf(reason, reason_bytes, "out of memory");
 		return false;
 	}
-	bool ok = run_on(config, "fast", c, &fast, reason, n);
+	bool ok = run_on(config, "fast", c, &fast, reason, reason_bytes);
 	memcpy(saved, c->y.data, bytes);
 	memset(c->y.data, 0x5a, bytes);
-	ok = ok && run_on(config, "rtl", c, &rtl, reason, n) && same_result(&fast, &rtl, reason, n);
+	ok = ok && run_on(config, "rtl", c, &rtl, reason, reason_bytes) &&
+	     same_result(&fast, &rtl, reason, reason_bytes);
 	if (ok && memcmp(saved, c->y.data, bytes)) {
-		snprintf(reason, n, "results differ");
+		snprintf(reason, reason_bytes, "results differ");
 		ok = false;
 	}
 	free(saved);
@@ -119,7 +122,7 @@ static bool agrees(const struct dn_config *config, struct dn_case *c, struct dia
 }
 
 bool diannao_layer_agrees(uint64_t seed, const struct dn_config *paper, struct diannao_layer_seen *seen, char *reason,
-			  size_t n)
+			  size_t reason_bytes)
 {
 	uint64_t rng = seed * 0x9e3779b97f4a7c15ull;
 	struct dn_config config;
@@ -135,17 +138,17 @@ bool diannao_layer_agrees(uint64_t seed, const struct dn_config *paper, struct d
 		c.w.shape.dim[0] *= c.y.shape.dim[2] * c.y.shape.dim[3];
 	}
 	random_result(&c, &config, &rng);
-	void *state = opened(&config, reason, n);
+	void *state = opened(&config, reason, reason_bytes);
 	if (!state)
 		return false;
-	const bool can = npl_driver_diannao.supports(state, &c.layer, reason, n);
+	const bool can = npl_driver_diannao.supports(state, &c.layer, reason, reason_bytes);
 	npl_driver_diannao.close(state);
 	if (!can)
 		return true;
 	bool ok = dn_case_fill(&c, &rng, (int)test_range(&rng, 6, 15), (int)test_range(&rng, 6, 15));
 	if (!ok)
-		snprintf(reason, n, "out of memory");
-	ok = ok && agrees(&config, &c, seen, reason, n);
+		snprintf(reason, reason_bytes, "out of memory");
+	ok = ok && agrees(&config, &c, seen, reason, reason_bytes);
 	dn_case_free(&c);
 	return ok;
 }

@@ -212,6 +212,6 @@ struct diannao_layer_seen {
 /* False: the first difference between results, cycles, counters or events of energy, in `reason`. `paper` is the
  * paper's machine. */
 bool diannao_layer_agrees(uint64_t seed, const struct dn_config *paper, struct diannao_layer_seen *seen, char *reason,
-			  size_t n);
+			  size_t reason_bytes);
 
 #endif

@@ -10,9 +10,10 @@
 
 #define DN_INSTRUCTION_BYTES 64
 
-static inline bool dn_instruction_ok(const struct dn_instruction *instruction, int n_functions, char *reason, size_t n)
+static inline bool dn_instruction_ok(const struct dn_instruction *instruction, int n_functions, char *reason,
+				     size_t reason_bytes)
 {
-	return sim_instruction_ok(&dn_instructions, n_functions, instruction, reason, n);
+	return sim_instruction_ok(&dn_instructions, n_functions, instruction, reason, reason_bytes);
 }
 static inline int dn_program_add(struct sim_program *program, const struct dn_instruction *instruction, int line,
 				 struct npl_err *err)

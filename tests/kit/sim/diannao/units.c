@@ -189,7 +189,7 @@ static struct npl_memory *memory_of(const struct dn_config *config, uint64_t see
 }
 
 bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, struct diannao_unit_skips *skips,
-				  char *reason, size_t n)
+				  char *reason, size_t reason_bytes)
 {
 	struct diannao_unit_case c;
 	struct npl_err err = {0};
@@ -201,9 +201,9 @@ bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, 
 	bool ok = memory && run_layer(&c, memory, false, &full, skips, &all, &err) &&
 		  run_layer(&c, memory, true, &counted, skips, &some_of_them, &err);
 	if (!ok)
-		snprintf(reason, n, "%s", err.msg);
+		snprintf(reason, reason_bytes, "%s", err.msg);
 	else
-		ok = diannao_same_counts(&full, &counted, reason, n);
+		ok = diannao_same_counts(&full, &counted, reason, reason_bytes);
 	npl_memory_close(memory);
 	skips->runs++;
 	skips->instructions += all;

@@ -27,6 +27,6 @@ struct diannao_unit_skips {
 };
 /* Cycles, counters and those of memory are the same. False: the first difference, in `reason`. */
 bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, struct diannao_unit_skips *skips,
-				  char *reason, size_t n);
+				  char *reason, size_t reason_bytes);
 
 #endif

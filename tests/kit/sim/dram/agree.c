@@ -290,12 +290,12 @@ static bool run_and_again(struct pair *p)
 	return drain(p);
 }
 
-bool dram_agrees(uint64_t seed, char *reason, size_t n)
+bool dram_agrees(uint64_t seed, char *reason, size_t reason_bytes)
 {
 	struct dram_config config;
 	char mapping[DRAM_CASE_MAPPING];
 	struct npl_err err = {0};
-	struct pair p = {.config = &config, .rng = seed * 0x9e3779b97f4a7c15u + 1, .reason = reason, .n = n};
+	struct pair p = {.config = &config, .rng = seed * 0x9e3779b97f4a7c15u + 1, .reason = reason, .n = reason_bytes};
 	dram_case_random(&config, mapping, &p.rng);
 	p.access_bytes = dram_access_bytes(&config);
 	p.accesses = dram_capacity_bytes(&config) / p.access_bytes;
@@ -303,7 +303,7 @@ bool dram_agrees(uint64_t seed, char *reason, size_t n)
 	p.memory[STEPPED] = p.memory[FAST] ? dram_case_open(&config, true, &err) : NULL;
 	bool ok = p.memory[STEPPED] && run_and_again(&p);
 	if (!p.memory[STEPPED])
-		snprintf(reason, n, "%s", err.msg);
+		snprintf(reason, reason_bytes, "%s", err.msg);
 	npl_memory_close(p.memory[FAST]);
 	npl_memory_close(p.memory[STEPPED]);
 	return ok;

@@ -10,6 +10,6 @@
 #include <stdint.h>
 
 /* False: the first disagreement, in `reason`. */
-bool dram_agrees(uint64_t seed, char *reason, size_t n);
+bool dram_agrees(uint64_t seed, char *reason, size_t reason_bytes);
 
 #endif

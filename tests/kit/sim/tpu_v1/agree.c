@@ -18,51 +18,55 @@ struct tpu_memory program_memory(const struct program_case *c)
 				   .host_bytes = c->host_bytes};
 }
 
-static bool prefixed(const char *prefix, char *reason, size_t n)
+static bool prefixed(const char *prefix, char *reason, size_t reason_bytes)
 {
 	char unprefixed[400];
 	snprintf(unprefixed, sizeof unprefixed, "%s", reason);
-	snprintf(reason, n, "%s: %s", prefix, unprefixed);
+	snprintf(reason, reason_bytes, "%s: %s", prefix, unprefixed);
 	return false;
 }
 
 /* A program that cannot end is refused: before it runs where that can be seen, else by the engine. */
-static bool ended_as_expected(const struct program_case *c, const struct program_run *run, char *reason, size_t n)
+static bool ended_as_expected(const struct program_case *c, const struct program_run *run, char *reason,
+			      size_t reason_bytes)
 {
 	if (c->stuck_at < 0 && run->rc)
-		snprintf(reason, n, "does not end: %.300s", run->err.msg);
+		snprintf(reason, reason_bytes, "does not end: %.300s", run->err.msg);
 	else if (c->stuck_at >= 0 && run->rc != NPL_EINPUT)
-		snprintf(reason, n, "returns %d, expected that issue gets stuck at instruction %lld", run->rc,
-			 (long long)c->stuck_at);
+		snprintf(reason, reason_bytes, "returns %d, expected that issue gets stuck at instruction %lld",
+			 run->rc, (long long)c->stuck_at);
 	else
 		return true;
 	return false;
 }
 
-bool program_agrees(const struct program_case *c, bool thorough, char *reason, size_t n)
+bool program_agrees(const struct program_case *c, bool thorough, char *reason, size_t reason_bytes)
 {
 	struct program_run rtl = {0}, fast = {0}, quick = {0};
 	struct tpu_memory memory = program_memory(c);
 	struct npl_err err;
 	if (tpu_program_check(&c->config, &c->program, &memory, "program", &err)) {
-		snprintf(reason, n, "%.300s", err.msg);
+		snprintf(reason, reason_bytes, "%.300s", err.msg);
 		/* Fewer tiles or tables than switches: seen without running. */
 		return c->stuck_at >= 0 && strstr(err.msg, "but the program reads");
 	}
 	bool ok = program_run(&rtl, tpu_run_rtl, c, false) && program_run(&fast, tpu_run_fast, c, false);
 	if (!ok)
-		snprintf(reason, n, "out of memory");
-	ok = ok && (program_same(&rtl, &fast, false, reason, n) || prefixed("rtl and fast", reason, n)) &&
-	     ended_as_expected(c, &rtl, reason, n);
+		snprintf(reason, reason_bytes, "out of memory");
+	ok = ok &&
+	     (program_same(&rtl, &fast, false, reason, reason_bytes) ||
+	      prefixed("rtl and fast", reason, reason_bytes)) &&
+	     ended_as_expected(c, &rtl, reason, reason_bytes);
 	if (ok && thorough && !rtl.rc) {
-		ok = (program_follows_rules(c, &rtl, reason, n) || prefixed("rules", reason, n)) &&
+		ok = (program_follows_rules(c, &rtl, reason, reason_bytes) ||
+		      prefixed("rules", reason, reason_bytes)) &&
 		     program_run(&quick, tpu_run_fast, c, true) &&
-		     (program_same(&fast, &quick, true, reason, n) ||
-		      prefixed("fast with and without values", reason, n));
+		     (program_same(&fast, &quick, true, reason, reason_bytes) ||
+		      prefixed("fast with and without values", reason, reason_bytes));
 		program_run_free(&quick);
 		ok = ok && program_run(&quick, tpu_run_rtl, c, true) &&
-		     (program_same(&rtl, &quick, true, reason, n) ||
-		      prefixed("rtl with and without values", reason, n));
+		     (program_same(&rtl, &quick, true, reason, reason_bytes) ||
+		      prefixed("rtl with and without values", reason, reason_bytes));
 	}
 	program_run_free(&rtl);
 	program_run_free(&fast);

@@ -20,9 +20,9 @@ static inline struct tpu_instruction tpu_decode(const uint8_t bytes[TPU_INSTRUCT
 	sim_decode(&tpu_instructions, bytes, &instruction);
 	return instruction;
 }
-static inline bool tpu_instruction_ok(const struct tpu_instruction *instruction, char *reason, size_t n)
+static inline bool tpu_instruction_ok(const struct tpu_instruction *instruction, char *reason, size_t reason_bytes)
 {
-	return sim_instruction_ok(&tpu_instructions, 0, instruction, reason, n);
+	return sim_instruction_ok(&tpu_instructions, 0, instruction, reason, reason_bytes);
 }
 static inline int tpu_program_add(struct sim_program *program, struct tpu_instruction instruction, int line,
 				  struct npl_err *err)

@@ -53,7 +53,7 @@ static void put_interval(const struct sim_cycles *interval, char *text, size_t n
 }
 
 bool program_intervals_same(const struct program_intervals a[PROGRAM_STREAMS],
-			    const struct program_intervals b[PROGRAM_STREAMS], char *reason, size_t n)
+			    const struct program_intervals b[PROGRAM_STREAMS], char *reason, size_t reason_bytes)
 {
 	for (int k = 0; k < PROGRAM_STREAMS; k++)
 		for (int64_t i = 0; i < a[k].count || i < b[k].count; i++) {
@@ -66,7 +66,7 @@ bool program_intervals_same(const struct program_intervals a[PROGRAM_STREAMS],
 				put_interval(p, x, sizeof x);
 			if (i < b[k].count)
 				put_interval(q, y, sizeof y);
-			snprintf(reason, n, "interval %lld is '%s' and '%s'", (long long)i, x, y);
+			snprintf(reason, reason_bytes, "interval %lld is '%s' and '%s'", (long long)i, x, y);
 			return false;
 		}
 	return true;
@@ -96,7 +96,7 @@ static bool right_instruction(const struct sim_cycles *interval, const struct si
 }
 
 bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STREAMS], const struct sim_program *program,
-			      const struct tpu_outcome *outcome, char *reason, size_t n)
+			      const struct tpu_outcome *outcome, char *reason, size_t reason_bytes)
 {
 	const struct tpu_counters *k = &outcome->counters;
 	const uint64_t counted[TPU_CYCLE_CLASSES] = {k->array_active, k->weight_stall, k->weight_shift, k->non_matrix,
@@ -110,26 +110,26 @@ bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STRE
 				continue;
 			char text[80];
 			put_interval(interval, text, sizeof text);
-			snprintf(reason, n, "interval %lld, '%s', cannot be", (long long)i, text);
+			snprintf(reason, reason_bytes, "interval %lld, '%s', cannot be", (long long)i, text);
 			return false;
 		}
 	for (int s = 0; s < TPU_CYCLE_CLASSES; s++) {
 		all += s <= TPU_CYCLES_NON_MATRIX ? sum[s] : 0;
 		if (sum[s] == counted[s])
 			continue;
-		snprintf(reason, n, "intervals of '%s' add up to %llu cycles, expected %llu", names[s],
+		snprintf(reason, reason_bytes, "intervals of '%s' add up to %llu cycles, expected %llu", names[s],
 			 (unsigned long long)sum[s], (unsigned long long)counted[s]);
 		return false;
 	}
 	if (all == outcome->cycles)
 		return true;
-	snprintf(reason, n, "intervals share out %llu cycles, expected %llu", (unsigned long long)all,
+	snprintf(reason, reason_bytes, "intervals share out %llu cycles, expected %llu", (unsigned long long)all,
 		 (unsigned long long)outcome->cycles);
 	return false;
 }
 
 bool program_faults_add_up(const struct sim_faults *faults, const struct sim_program *program,
-			   const struct tpu_outcome *outcome, char *reason, size_t n)
+			   const struct tpu_outcome *outcome, char *reason, size_t reason_bytes)
 {
 	struct sim_faults sum = {0, 0};
 	for (int64_t i = 0; i < program->count; i++) {
@@ -138,13 +138,13 @@ bool program_faults_add_up(const struct sim_faults *faults, const struct sim_pro
 		sum.saturations += faults[i].saturations;
 		if (unit == TPU_ACTIVATION || faults[i].overflows + faults[i].saturations == 0)
 			continue;
-		snprintf(reason, n, "instruction %lld has %llu overflows and %llu saturations", (long long)i,
+		snprintf(reason, reason_bytes, "instruction %lld has %llu overflows and %llu saturations", (long long)i,
 			 (unsigned long long)faults[i].overflows, (unsigned long long)faults[i].saturations);
 		return false;
 	}
 	if (sum.overflows == outcome->overflows && sum.saturations == outcome->saturations)
 		return true;
-	snprintf(reason, n, "instructions have %llu of %llu overflows, %llu of %llu saturations",
+	snprintf(reason, reason_bytes, "instructions have %llu of %llu overflows, %llu of %llu saturations",
 		 (unsigned long long)sum.overflows, (unsigned long long)outcome->overflows,
 		 (unsigned long long)sum.saturations, (unsigned long long)outcome->saturations);
 	return false;

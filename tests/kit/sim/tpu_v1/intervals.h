@@ -22,14 +22,14 @@ bool program_intervals_add(struct program_intervals stream[PROGRAM_STREAMS], con
 void program_intervals_free(struct program_intervals stream[PROGRAM_STREAMS]);
 
 bool program_intervals_same(const struct program_intervals a[PROGRAM_STREAMS],
-			    const struct program_intervals b[PROGRAM_STREAMS], char *reason, size_t n);
+			    const struct program_intervals b[PROGRAM_STREAMS], char *reason, size_t reason_bytes);
 /* Whether they are as long as can be, in order, share out the cycles, are of instructions that there are, and add up to
  * the counters. */
 bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STREAMS], const struct sim_program *program,
-			      const struct tpu_outcome *outcome, char *reason, size_t n);
+			      const struct tpu_outcome *outcome, char *reason, size_t reason_bytes);
 /* Whether they are at instructions that can have them, and add up to those of the outcome. */
 bool program_faults_add_up(const struct sim_faults *faults, const struct sim_program *program,
-			   const struct tpu_outcome *outcome, char *reason, size_t n);
+			   const struct tpu_outcome *outcome, char *reason, size_t reason_bytes);
 
 /* "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 9-13": cycles from - to, instructions, stream
  * after stream. */

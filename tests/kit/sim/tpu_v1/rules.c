@@ -484,11 +484,12 @@ static bool all_rules(struct rules *r)
 	return issue_rule(r) && counter_rule(r) && all_intervals(r);
 }
 
-bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *reason, size_t n)
+bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *reason,
+			   size_t reason_bytes)
 {
 	size_t count = (size_t)c->program.count + 1, tiles = (size_t)run->events[TPU_TILE_PUSHED].count + 1;
 	size_t tables = (size_t)run->events[TPU_TABLE_LOADED].count + 1;
-	struct rules r = {.c = c, .run = run, .reason = reason, .n = n};
+	struct rules r = {.c = c, .run = run, .reason = reason, .n = reason_bytes};
 	bool ok = run->outcome.cycles < (uint64_t)1 << 32;
 	r.step = calloc(count, sizeof *r.step);
 	r.begun = calloc(count, sizeof *r.begun);
@@ -510,7 +511,8 @@ bool program_follows_rules(const struct program_case *c, const struct program_ru
 			r.cycle_of[t] = -1;
 		ok = all_rules(&r);
 	} else {
-		snprintf(reason, n, "out of memory for %llu cycles", (unsigned long long)run->outcome.cycles);
+		snprintf(reason, reason_bytes, "out of memory for %llu cycles",
+			 (unsigned long long)run->outcome.cycles);
 	}
 	for (int u = 0; u < TPU_UNITS; u++)
 		free(r.of_unit[u]);

@@ -246,24 +246,24 @@ static bool same_refusal(const struct program_run *a, const struct program_run *
 }
 
 static bool same_outcome(const struct tpu_outcome *a, const struct tpu_outcome *b, bool times_only, char *reason,
-			 size_t n)
+			 size_t reason_bytes)
 {
 	uint64_t x[TPU_COUNTERS], y[TPU_COUNTERS];
 	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &a->counters, x);
 	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &b->counters, y);
 	if (a->cycles != b->cycles) {
-		snprintf(reason, n, "%llu and %llu cycles", (unsigned long long)a->cycles,
+		snprintf(reason, reason_bytes, "%llu and %llu cycles", (unsigned long long)a->cycles,
 			 (unsigned long long)b->cycles);
 		return false;
 	}
 	for (int i = 0; i < TPU_COUNTERS; i++)
 		if (x[i] != y[i]) {
-			snprintf(reason, n, "%s is %llu and %llu", tpu_counter_defs[i].name, (unsigned long long)x[i],
-				 (unsigned long long)y[i]);
+			snprintf(reason, reason_bytes, "%s is %llu and %llu", tpu_counter_defs[i].name,
+				 (unsigned long long)x[i], (unsigned long long)y[i]);
 			return false;
 		}
 	if (!times_only && (a->overflows != b->overflows || a->saturations != b->saturations)) {
-		snprintf(reason, n, "%llu and %llu overflows, %llu and %llu saturations",
+		snprintf(reason, reason_bytes, "%llu and %llu overflows, %llu and %llu saturations",
 			 (unsigned long long)a->overflows, (unsigned long long)b->overflows,
 			 (unsigned long long)a->saturations, (unsigned long long)b->saturations);
 		return false;
@@ -271,14 +271,14 @@ static bool same_outcome(const struct tpu_outcome *a, const struct tpu_outcome *
 	return true;
 }
 
-static bool same_events(const struct program_run *a, const struct program_run *b, char *reason, size_t n)
+static bool same_events(const struct program_run *a, const struct program_run *b, char *reason, size_t reason_bytes)
 {
 	for (int kind = 0; kind < TPU_EVENTS; kind++)
 		for (int64_t i = 0; i < a->events[kind].count; i++) {
 			uint64_t x = a->events[kind].cycle[i], y = b->events[kind].cycle[i];
 			if (x != y) {
-				snprintf(reason, n, "'%s' of %lld at %lld and %lld", event_names[kind], (long long)i,
-					 (long long)x, (long long)y);
+				snprintf(reason, reason_bytes, "'%s' of %lld at %lld and %lld", event_names[kind],
+					 (long long)i, (long long)x, (long long)y);
 				return false;
 			}
 		}
@@ -286,65 +286,69 @@ static bool same_events(const struct program_run *a, const struct program_run *b
 }
 
 static bool same_bytes(const char *label, const uint8_t *a, const uint8_t *b, size_t count, int64_t row_bytes,
-		       char *reason, size_t n)
+		       char *reason, size_t reason_bytes)
 {
 	if (!memcmp(a, b, count))
 		return true;
 	size_t i = 0;
 	while (a[i] == b[i])
 		i++;
-	snprintf(reason, n, "%s: byte %zu (row %lld, lane %lld) is %u and %u", label, i,
+	snprintf(reason, reason_bytes, "%s: byte %zu (row %lld, lane %lld) is %u and %u", label, i,
 		 (long long)((int64_t)i / row_bytes), (long long)((int64_t)i % row_bytes), a[i], b[i]);
 	return false;
 }
 
 static bool same_retirement(const struct program_run *a, const struct program_run *b, bool times_only, char *reason,
-			    size_t n)
+			    size_t reason_bytes)
 {
 	for (int64_t i = 0; i < a->c->program.count; i++) {
 		int once = tpu_unit_of(tpu_code(&a->c->program)[i].opcode) < TPU_UNITS;
 		if (a->retired[i] != once || b->retired[i] != once) {
-			snprintf(reason, n, "instruction %lld retired %d and %d times, expected %d", (long long)i,
-				 a->retired[i], b->retired[i], once);
+			snprintf(reason, reason_bytes, "instruction %lld retired %d and %d times, expected %d",
+				 (long long)i, a->retired[i], b->retired[i], once);
 			return false;
 		}
 		if (!times_only && a->retired_hash[i] != b->retired_hash[i]) {
-			snprintf(reason, n, "what instruction %lld had written when it retired", (long long)i);
+			snprintf(reason, reason_bytes, "what instruction %lld had written when it retired",
+				 (long long)i);
 			return false;
 		}
 	}
 	return true;
 }
 
-static bool same_faults(const struct program_run *a, const struct program_run *b, char *reason, size_t n)
+static bool same_faults(const struct program_run *a, const struct program_run *b, char *reason, size_t reason_bytes)
 {
 	for (int64_t i = 0; i < a->c->program.count; i++) {
 		const struct sim_faults *x = a->faults + i, *y = b->faults + i;
 		if (x->overflows == y->overflows && x->saturations == y->saturations)
 			continue;
-		snprintf(reason, n, "instruction %lld has %llu and %llu overflows, %llu and %llu saturations",
-			 (long long)i, (unsigned long long)x->overflows, (unsigned long long)y->overflows,
+		snprintf(reason, reason_bytes,
+			 "instruction %lld has %llu and %llu overflows, %llu and %llu saturations", (long long)i,
+			 (unsigned long long)x->overflows, (unsigned long long)y->overflows,
 			 (unsigned long long)x->saturations, (unsigned long long)y->saturations);
 		return false;
 	}
 	return true;
 }
 
-static bool adds_up(const struct program_run *run, char *reason, size_t n)
+static bool adds_up(const struct program_run *run, char *reason, size_t reason_bytes)
 {
 	const struct sim_program *program = &run->c->program;
-	return program_intervals_add_up(run->intervals, program, &run->outcome, reason, n) &&
-	       program_faults_add_up(run->faults, program, &run->outcome, reason, n);
+	return program_intervals_add_up(run->intervals, program, &run->outcome, reason, reason_bytes) &&
+	       program_faults_add_up(run->faults, program, &run->outcome, reason, reason_bytes);
 }
 
-bool program_same(const struct program_run *a, const struct program_run *b, bool times_only, char *reason, size_t n)
+bool program_same(const struct program_run *a, const struct program_run *b, bool times_only, char *reason,
+		  size_t reason_bytes)
 {
 	if (a->rc != b->rc || (a->rc && !same_refusal(a, b))) {
-		snprintf(reason, n, "return codes %d (%.150s) and %d (%.150s)", a->rc, a->err.msg, b->rc, b->err.msg);
+		snprintf(reason, reason_bytes, "return codes %d (%.150s) and %d (%.150s)", a->rc, a->err.msg, b->rc,
+			 b->err.msg);
 		return false;
 	}
 	if (a->wrong[0] || b->wrong[0]) {
-		snprintf(reason, n, "%s; %s", a->wrong, b->wrong);
+		snprintf(reason, reason_bytes, "%s; %s", a->wrong, b->wrong);
 		return false;
 	}
 	if (a->rc)
@@ -352,11 +356,13 @@ bool program_same(const struct program_run *a, const struct program_run *b, bool
 	const struct program_case *c = a->c;
 	int64_t row_bytes = tpu_row_bytes(&c->config);
 	if (!times_only &&
-	    (!same_bytes("unified buffer", a->buffer, b->buffer, c->buffer_bytes, row_bytes, reason, n) ||
-	     !same_bytes("host memory", a->host, b->host, c->host_bytes, row_bytes, reason, n)))
+	    (!same_bytes("unified buffer", a->buffer, b->buffer, c->buffer_bytes, row_bytes, reason, reason_bytes) ||
+	     !same_bytes("host memory", a->host, b->host, c->host_bytes, row_bytes, reason, reason_bytes)))
 		return false;
-	return same_events(a, b, reason, n) && same_outcome(&a->outcome, &b->outcome, times_only, reason, n) &&
-	       same_retirement(a, b, times_only, reason, n) &&
-	       program_intervals_same(a->intervals, b->intervals, reason, n) &&
-	       (times_only || same_faults(a, b, reason, n)) && adds_up(a, reason, n) && adds_up(b, reason, n);
+	return same_events(a, b, reason, reason_bytes) &&
+	       same_outcome(&a->outcome, &b->outcome, times_only, reason, reason_bytes) &&
+	       same_retirement(a, b, times_only, reason, reason_bytes) &&
+	       program_intervals_same(a->intervals, b->intervals, reason, reason_bytes) &&
+	       (times_only || same_faults(a, b, reason, reason_bytes)) && adds_up(a, reason, reason_bytes) &&
+	       adds_up(b, reason, reason_bytes);
 }

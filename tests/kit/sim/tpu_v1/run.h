@@ -53,15 +53,17 @@ bool program_run(struct program_run *run, tpu_engine *engine, const struct progr
 void program_run_free(struct program_run *run);
 
 /* Whether two runs are the same; else the first difference in *reason. With `times_only`, except values. */
-bool program_same(const struct program_run *a, const struct program_run *b, bool times_only, char *reason, size_t n);
+bool program_same(const struct program_run *a, const struct program_run *b, bool times_only, char *reason,
+		  size_t reason_bytes);
 /* Whether a run that ended follows the document's rules of time and counting, taken one by one. */
-bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *reason, size_t n);
+bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *reason,
+			   size_t reason_bytes);
 
 /* The memories of a case, borrowed. */
 struct tpu_memory program_memory(const struct program_case *c);
 /* All of it: both engines, with values and without. False: they disagree, or break a rule; *reason says what.
  * `thorough`: also the rules and the runs without values. */
-bool program_agrees(const struct program_case *c, bool thorough, char *reason, size_t n);
+bool program_agrees(const struct program_case *c, bool thorough, char *reason, size_t reason_bytes);
 
 /* Takes instructions away as long as the rest is valid and still does not agree; at most so many trials. */
 void program_shrink(struct program_case *c, bool thorough, int trials);

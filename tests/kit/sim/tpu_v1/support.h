@@ -164,12 +164,12 @@ static inline struct test_conv test_random_conv(uint64_t *rng, int64_t most_chan
 }
 
 static inline bool test_supported(const struct tpu_config *config, const struct npl_layer *layer, char *reason,
-				  size_t n)
+				  size_t reason_bytes)
 {
 	void *state = NULL;
 	struct npl_err err = {0};
 	cr_assert_eq(npl_driver_systolic.open(config, &state, &err), 0, "%s", err.msg);
-	bool supported = npl_driver_systolic.supports(state, layer, reason, n);
+	bool supported = npl_driver_systolic.supports(state, layer, reason, reason_bytes);
 	npl_driver_systolic.close(state);
 	return supported;
 }

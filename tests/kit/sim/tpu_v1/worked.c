@@ -459,37 +459,39 @@ static struct tpu_config machine_of(const struct worked *w)
 	return m;
 }
 
-static bool differs(const char *label, int64_t index, uint64_t actual, uint64_t expected, char *reason, size_t n)
+static bool differs(const char *label, int64_t index, uint64_t actual, uint64_t expected, char *reason,
+		    size_t reason_bytes)
 {
 	if (actual == expected)
 		return false;
-	snprintf(reason, n, "%s %lld: %lld, expected %lld", label, (long long)index, (long long)actual,
+	snprintf(reason, reason_bytes, "%s %lld: %lld, expected %lld", label, (long long)index, (long long)actual,
 		 (long long)expected);
 	return true;
 }
 
-static bool text_differs(const char *label, const char *actual, const char *expected, char *reason, size_t n)
+static bool text_differs(const char *label, const char *actual, const char *expected, char *reason, size_t reason_bytes)
 {
 	if (!strcmp(actual, expected))
 		return false;
-	snprintf(reason, n, "%s are '%s', expected '%s'", label, actual, expected);
+	snprintf(reason, reason_bytes, "%s are '%s', expected '%s'", label, actual, expected);
 	return true;
 }
 
-static bool as_expected(const struct worked *w, const struct program_run *run, char *reason, size_t n)
+static bool as_expected(const struct worked *w, const struct program_run *run, char *reason, size_t reason_bytes)
 {
 	const struct tpu_counters *k = &run->outcome.counters;
 	uint64_t all = k->array_active + k->weight_stall + k->weight_shift + k->non_matrix;
 	if (run->rc) {
-		snprintf(reason, n, "%.200s", run->err.msg);
+		snprintf(reason, reason_bytes, "%.200s", run->err.msg);
 		return false;
 	}
 	if (run->wrong[0]) {
-		snprintf(reason, n, "%s", run->wrong);
+		snprintf(reason, reason_bytes, "%s", run->wrong);
 		return false;
 	}
 	for (const struct expected *e = w->event; e < w->event + 8 && (e->what || e->index || e->cycle); e++)
-		if (differs("event", e - w->event, run->events[e->what].cycle[e->index], e->cycle, reason, n))
+		if (differs("event", e - w->event, run->events[e->what].cycle[e->index], e->cycle, reason,
+			    reason_bytes))
 			return false;
 	for (const char *at = w->buffer; at && *at; at++) {
 		static const char digits[] = "0123456789abcdef";
@@ -497,28 +499,28 @@ static bool as_expected(const struct worked *w, const struct program_run *run, c
 		if (byte == 6 || byte & 1)
 			continue;
 		uint64_t value = (uint64_t)((strchr(digits, at[0]) - digits) * 16 + (strchr(digits, at[1]) - digits));
-		if (differs("byte of row", (int64_t)row, run->buffer[3 * row + byte / 2], value, reason, n))
+		if (differs("byte of row", (int64_t)row, run->buffer[3 * row + byte / 2], value, reason, reason_bytes))
 			return false;
 	}
 	char message[800];
 	program_intervals_text(run->intervals, message, sizeof message);
-	if (text_differs("intervals", message, w->intervals, reason, n))
+	if (text_differs("intervals", message, w->intervals, reason, reason_bytes))
 		return false;
 	program_faults_text(run->faults, run->c->program.count, message, sizeof message);
-	if (text_differs("faults", message, w->faults ? w->faults : "", reason, n))
+	if (text_differs("faults", message, w->faults ? w->faults : "", reason, reason_bytes))
 		return false;
-	return !(differs("cycles", 0, run->outcome.cycles, w->cycles, reason, n) ||
-		 differs("sum of the four counters", 0, all, w->cycles, reason, n) ||
-		 differs("array_active", 0, k->array_active, w->array_active, reason, n) ||
-		 differs("weight_stall", 0, k->weight_stall, w->weight_stall, reason, n) ||
-		 differs("weight_shift", 0, k->weight_shift, w->weight_shift, reason, n) ||
-		 differs("input_stall", 0, k->input_stall, w->input_stall, reason, n) ||
-		 differs("raw_stall", 0, k->raw_stall, w->raw_stall, reason, n) ||
-		 differs("output_stall", 0, k->output_stall, w->output_stall, reason, n) ||
-		 differs("sync_pause", 0, k->sync_pause, w->sync_pause, reason, n));
+	return !(differs("cycles", 0, run->outcome.cycles, w->cycles, reason, reason_bytes) ||
+		 differs("sum of the four counters", 0, all, w->cycles, reason, reason_bytes) ||
+		 differs("array_active", 0, k->array_active, w->array_active, reason, reason_bytes) ||
+		 differs("weight_stall", 0, k->weight_stall, w->weight_stall, reason, reason_bytes) ||
+		 differs("weight_shift", 0, k->weight_shift, w->weight_shift, reason, reason_bytes) ||
+		 differs("input_stall", 0, k->input_stall, w->input_stall, reason, reason_bytes) ||
+		 differs("raw_stall", 0, k->raw_stall, w->raw_stall, reason, reason_bytes) ||
+		 differs("output_stall", 0, k->output_stall, w->output_stall, reason, reason_bytes) ||
+		 differs("sync_pause", 0, k->sync_pause, w->sync_pause, reason, reason_bytes));
 }
 
-bool program_works(int index, tpu_engine *engine, const char **name, char *reason, size_t n)
+bool program_works(int index, tpu_engine *engine, const char **name, char *reason, size_t reason_bytes)
 {
 	const struct worked *w = cases + index;
 	uint8_t buffer[24 * 3] = {0}, host[64] = {0}, weights[64 * 3] = {0};
@@ -544,8 +546,8 @@ bool program_works(int index, tpu_engine *engine, const char **name, char *reaso
 	bool ok = !tpu_assemble(w->name, w->text, strlen(w->text), &c.program, &err) &&
 		  !tpu_program_check(&c.config, &c.program, &memory, w->name, &err);
 	if (!ok)
-		snprintf(reason, n, "%.200s", err.msg);
-	ok = ok && program_run(&run, engine, &c, false) && as_expected(w, &run, reason, n);
+		snprintf(reason, reason_bytes, "%.200s", err.msg);
+	ok = ok && program_run(&run, engine, &c, false) && as_expected(w, &run, reason, reason_bytes);
 	program_run_free(&run);
 	sim_program_free(&c.program);
 	return ok;

@@ -8,6 +8,6 @@
 
 enum { WORKED_CASES = 17 };
 /* Whether an engine does case `index` as worked out; *name is the case's, *reason what differs. */
-bool program_works(int index, tpu_engine *engine, const char **name, char *reason, size_t n);
+bool program_works(int index, tpu_engine *engine, const char **name, char *reason, size_t reason_bytes);
 
 #endif
