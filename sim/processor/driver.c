@@ -21,23 +21,17 @@ struct processor {
 	struct npl_link_model link;
 };
 
-/* Makes the row of a part of the time of an operator. */
-#define PART(i, name_, kind_, bound_, help_)                                                                           \
-	[i] = {.name = name_,                                                                                          \
-	       .unit = NPL_COUNTER_TIME,                                                                               \
-	       .help = help_,                                                                                          \
-	       .offset = (i) * sizeof(uint64_t),                                                                       \
-	       .partition = 1,                                                                                         \
-	       .kind = kind_,                                                                                          \
-	       .bound = bound_}
 static const struct npl_counter_def counter_defs[NPL_PROCESSOR_PARTS] = {
-	PART(NPL_PROCESSOR_ARITHMETIC, "arithmetic_ps", NPL_COUNTER_WORK, "arithmetic",
-	     "operations at the rates of their classes"),
-	PART(NPL_PROCESSOR_CACHE, "cache_ps", NPL_COUNTER_WAITING, "caches",
-	     "traffic with the caches that hold the operands"),
-	PART(NPL_PROCESSOR_MEMORY, "memory_ps", NPL_COUNTER_MEMORY, "memory", "traffic with main memory"),
-	PART(NPL_PROCESSOR_START, "start_ps", NPL_COUNTER_WAITING, "start",
-	     "starting the operator and waking the cores"),
+#define PROCESSOR_COUNTER(part, name_, help_, kind_, bound_)                                                           \
+	{.name = #name_,                                                                                               \
+	 .unit = NPL_COUNTER_TIME,                                                                                     \
+	 .help = help_,                                                                                                \
+	 .offset = NPL_PROCESSOR_##part * sizeof(uint64_t),                                                            \
+	 .partition = 1,                                                                                               \
+	 .kind = kind_,                                                                                                \
+	 .bound = bound_},
+#include "counters.def"
+#undef PROCESSOR_COUNTER
 };
 
 static const char *const element_name[] = {[NPL_PROCESSOR_TF32] = "tf32", [NPL_PROCESSOR_F16] = "float16"};

@@ -91,12 +91,11 @@ void npl_processor_add_activation(struct npl_processor_counts *counts, enum npl_
 /* Counts the work of converting a tensor into another of as many values in another number format. */
 struct npl_processor_counts npl_processor_conversion(const struct npl_tensor *from, const struct npl_tensor *to);
 
-/* The parts of an operator's time. Where arithmetic and traffic overlap, the time of the longer one counts. */
+/* The parts of an operator's time. */
 enum npl_processor_part {
-	NPL_PROCESSOR_ARITHMETIC,
-	NPL_PROCESSOR_CACHE,
-	NPL_PROCESSOR_MEMORY,
-	NPL_PROCESSOR_START,
+#define PROCESSOR_COUNTER(part, ...) NPL_PROCESSOR_##part,
+#include "counters.def"
+#undef PROCESSOR_COUNTER
 	NPL_PROCESSOR_PARTS
 };
 struct npl_processor_time {
