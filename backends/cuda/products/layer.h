@@ -165,9 +165,10 @@ int cu_dnn_layer_set_algorithm(struct cu_layer *layer, const struct cu_dnn_found
 /* Says whether cuDNN adds the bias in the same call with this algorithm. */
 bool cu_dnn_layer_fuses_bias(const struct cu_layer *layer, int algorithm);
 
-/* conv_search.c: measures cuDNN's algorithms, each with cuDNN's epilogue and with our own, and sets the fastest. It uses
- * the device's memory of values and its workspace, whatever they contain. A choice is kept for all convolutions with the
- * same parameters. If nothing can be measured, or the convolution is too small for it, the heuristic's choice stays. */
+/* conv_search.c: measures cuDNN's algorithms, each with cuDNN's epilogue and with our own, and sets the fastest. It
+ * uses the device's memory of values and its workspace, whatever they contain. A choice is kept for all convolutions
+ * with the same parameters. If nothing can be measured, or the convolution is too small for it, the heuristic's choice
+ * stays. */
 void cu_dnn_layer_search(struct cu_device *device, struct cu_layer *layer);
 /* Returns the bytes of the device's memory of values that a search needs; 0: there is no search for this layer. */
 size_t cu_dnn_search_bytes(const struct cu_layer *layer);
