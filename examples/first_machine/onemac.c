@@ -49,13 +49,12 @@ static void onemac_describe(const void *state, struct npl_device_info *info)
 	info->n_counters = sizeof counters / sizeof *counters;
 }
 
-static bool onemac_supports(const void *state, const struct npl_layer *layer, char *reason, size_t reason_bytes)
+static bool onemac_supports(const void *state, const struct npl_layer *layer, char *reason, size_t bytes)
 {
 	(void)state;
 	if (layer->op != NPL_OP_GEMM)
-		return npl_refuse(reason, reason_bytes, "it multiplies matrices, and has no %s",
-				  npl_op_defs[layer->op].name);
-	return npl_integer_layer_ok(layer, reason, reason_bytes);
+		return npl_refuse(reason, bytes, "it multiplies matrices, and has no %s", npl_op_defs[layer->op].name);
+	return npl_integer_layer_ok(layer, reason, bytes);
 }
 
 static int onemac_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
