@@ -72,7 +72,8 @@ static int load(const char *name, int64_t batch, struct network *n, struct npl_e
 /* Times of n runs: of the whole, and of each row (row after row, MOST_RUNS of each). */
 struct times {
 	int n, on_host;
-	double apart; /* the greatest difference between the first and the last run's outputs, over the greatest value */
+	/* the greatest difference between the outputs of the first and the last run, over the greatest value */
+	double apart;
 	double device[MOST_RUNS], link[MOST_RUNS], wall[MOST_RUNS], host[MOST_RUNS];
 	double *row;
 };
@@ -229,8 +230,8 @@ static int bench_network(const char *precision, struct network *n, const struct 
 	else
 		printf("%d layers |\n", times->on_host);
 	if (!isnan(options->pytorch_ms) && !strcmp(precision, "f16") && !strcmp(n->name, "resnet50"))
-		printf("| %s | %s, PyTorch | %lld | %.4f | %.0f | | | | | the device takes %.2f times its time (at most "
-		       "2) |\n",
+		printf("| %s | %s, PyTorch | %lld | %.4f | %.0f | | | | | the device takes %.2f times its time (at "
+		       "most 2) |\n",
 		       n->name, precision, (long long)options->batch, options->pytorch_ms,
 		       batch * 1e3 / options->pytorch_ms, compute * 1e3 / options->pytorch_ms);
 	fflush(stdout);
@@ -282,9 +283,10 @@ int bench_networks(const struct bench_options *options)
 	for (int i = 0; i < options->networks.n; i++) {
 		printf("\n#### %s\n\n\"GPU\": from the first layer's begin to the last one's end, values on the GPU, "
 		       "medians of batches; \"link\": the copies of inputs and outputs, in float32; \"wall\": with "
-		       "what the processor does; \"apart\": the greatest difference between a run whose layers are launched "
-		       "one by one and one launched as a graph, over the greatest value; \"on the host\": layers that the GPU does not run, and what a "
-		       "modelled host would take for them and for conversions.\n\n| network | precision | batch | GPU "
+		       "the work of the processor; \"apart\": the greatest difference of the outputs between a run "
+		       "that launches layers one by one and a run of the graph, over the greatest value; \"on the "
+		       "host\": layers that the GPU does not run, and what a modelled host would take for them and "
+		       "for conversions.\n\n| network | precision | batch | GPU "
 		       "ms | images/s | link ms | images/s with it | wall ms | apart | on the host |\n"
 		       "|---|---|---|---|---|---|---|---|---|---|\n",
 		       options->networks.item[i]);

@@ -66,8 +66,8 @@ int sim_constant_number(const struct sim_program *program, const char *name); /*
 /* Assembles a text into a program that it fills. NPL_EINPUT with "SOURCE:LINE: what is wrong and what was expected". */
 int sim_assemble(const struct sim_instruction_set *set, const char *source, const char *text, size_t n,
 		 struct sim_program *program, struct npl_err *err);
-/* Gets the machine that the text's first statement, `.machine NAME`, names, and the statement's line; empty: the text has
- * no such statement. */
+/* Gets the machine that the text's first statement, `.machine NAME`, names, and the statement's line; empty: the text
+ * has no such statement. */
 int sim_text_machine(const char *source, const char *text, size_t n, char *machine, size_t capacity, int *line,
 		     struct npl_err *err);
 

@@ -15,8 +15,8 @@
 
 #include "library.h"
 
-/* CUresult, CUdevice, CUdevice_attribute and CUstreamCaptureMode are ints, addresses in the GPU's memory have 64 bits, and all other types
- * are pointers to structures that only the driver knows. */
+/* CUresult, CUdevice, CUdevice_attribute and CUstreamCaptureMode are ints, addresses in the GPU's memory have 64 bits,
+ * and all other types are pointers to structures that only the driver knows. */
 #define CU_RESULT       int
 #define CU_DEVICE       int
 #define CU_ATTRIBUTE    int

@@ -2,8 +2,8 @@
  *
  * Chooses a convolution's algorithm by measurement (layer.h, conv_search.h). Each is measured as the layer calls it,
  * with bias and activation, from a CUDA graph. cudnnFindConvolutionForwardAlgorithmEx does neither: a call costs the
- * processor up to 0.3 ms, ten times what the GPU needs, and that is what it would compare. On an H200 its choices made a
- * 1x1 convolution of ResNet-50 fourteen times slower than the best. */
+ * processor up to 0.3 ms, ten times what the GPU needs, and that is what it would compare. On an H200 its choices made
+ * a 1x1 convolution of ResNet-50 fourteen times slower than the best. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
