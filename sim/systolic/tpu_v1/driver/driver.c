@@ -106,6 +106,7 @@ static bool tpu_supports(const void *state, const struct npl_layer *layer, char 
 		return false;
 	npl_one_layer_group_init(&request, layer);
 	request.group.timing_only = true;
+	request.group.n_outputs = 1; /* the caller refuses a layer whose further results are read */
 	if (tpu_layer_group_open(&machine, &request.group, &group, &info, &err))
 		return npl_refuse(reason, reason_bytes, "%s", err.msg);
 	tpu_layer_group_close(group);
