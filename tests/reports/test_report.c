@@ -182,10 +182,12 @@ Test(report, control_characters_become_question_marks)
 }
 
 /* A table for whose rows there was no memory says so when it is closed. */
-Test(report, a_table_without_memory_for_a_row_fails, .disabled = TEST_SANITIZED)
+Test(report, a_table_without_memory_for_a_row_fails)
 {
 	struct npl_table table;
 	const char *const row[] = {"NAME", "N"};
+	if (TEST_SANITIZED)
+		cr_skip("the sanitizer ends a program that asks for so much memory");
 	npl_table_open(&table, "lr", row);
 	npl_table_row(&table, row);
 	cr_assert_eq(npl_table_close(&table), 0);
