@@ -5,8 +5,9 @@
 #
 #     scripts/lint.sh [format] [includes] [paths] [text] [shell] [headers] [cppcheck] [gcc] [symbols] [tidy] [analyse]
 #
-# ANALYSE=changed has clang's analyzer look at the files that are not as they were when they were clean (scripts/analysed.txt, which every
-# clean run writes), and at a tenth of the others: another tenth with each commit. LINT_BUILD names the flavour
+# ANALYSE=changed has cppcheck, clang-tidy and clang's analyzer look at the files that are not as they were when they were clean
+# (scripts/analysed.txt, which every clean run of all steps writes) and at a part of the others, another part with each commit: a third
+# for the first two, a tenth for the analyzer. LINT_BUILD names the flavour
 # whose objects gcc makes, `lint-gcc`.
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -77,7 +78,7 @@ cppcheck_all()
 		--suppressions-list=scripts/cppcheck-suppressions.txt --std=c11 -D_GNU_SOURCE -D__x86_64__ -D'TestSuite(...)=' \
 		-D'json_object_foreach(o,key,value)=while((value=json_object_get(o,(key=""))))' \
 		-D'json_array_foreach(a,i,value)=while((value=json_array_get(a,(i=0))))' \
-		-Iinclude -I. core sim backends frontend validate reports cli tests bench
+		-Iinclude -I. --file-list=<(chosen 3)
 }
 
 # With the optimiser on, as some warnings need it.
@@ -99,7 +100,7 @@ export warnings
 
 tidy()
 {
-	printf '%s\n' "${sources[@]}" | xargs -P "$jobs" -I FILE bash -c 'tidy_one FILE'
+	chosen 3 | xargs -P "$jobs" -I FILE bash -c 'tidy_one FILE'
 }
 
 # Nine tenths of clang-tidy's time.
@@ -114,40 +115,37 @@ analyse_one()
 }
 export -f analyse_one
 
-# Not the tests: the analyzer does not see that cr_assert ends one, and the sanitizers watch them as they run.
-analysable()
-{
-	printf '%s\n' "${sources[@]}" | grep -v '^tests/'
-}
-
 # The code of a file, whatever its comments and lines: what the analyzer sees of it.
 hash_one()
 {
-	printf '%s  %s\n' "$(gcc -std=c17 -w -fpreprocessed -dD -E -P "$1" | tr -d '[:space:]' | sha256sum | cut -d' ' -f1)" "$1"
+	printf '%s  %s\n' "$(gcc -std=c17 -w -fpreprocessed -dD -E -P "$1" 2> /dev/null | tr -d '[:space:]' | sha256sum | cut -d' ' -f1)" "$1"
 }
 export -f hash_one
 
 hashes()
 {
-	analysable | xargs -P "$jobs" -I FILE bash -c 'hash_one FILE' | LC_ALL=C sort -k 2
+	printf '%s\n' "${sources[@]}" | xargs -P "$jobs" -I FILE bash -c 'hash_one FILE' | LC_ALL=C sort -k 2
 }
 
-changed_or_due()
+# All files; with ANALYSE=changed those that changed and one in N of the others.
+chosen()
 {
-	hashes | awk -v turn="$(git rev-list --count HEAD 2> /dev/null || echo 0)" '
+	if [ "${ANALYSE:-}" != changed ]; then
+		printf '%s\n' "${sources[@]}"
+		return
+	fi
+	hashes | awk -v turn="$(git rev-list --count HEAD 2> /dev/null || echo 0)" -v part="$1" '
 		NR == FNR { same[$0] = 1; next }
 		!($0 in same) { changed++; print $2; next }
-		(++others + turn) % 10 == 0 { tenth++; print $2 }
-		END { printf "lint: %d files changed since all were analysed, %d of the other %d\n", changed, tenth, others > "/dev/stderr" }
+		(++others + turn) % part == 0 { due++; print $2 }
+		END { printf "lint: %d files changed since all were clean, %d of the other %d\n", changed, due, others > "/dev/stderr" }
 	' scripts/analysed.txt -
 }
 
+# Not the tests: the analyzer does not see that cr_assert ends one, and the sanitizers watch them as they run.
 analyse()
 {
-	local choose=analysable
-	[ "${ANALYSE:-}" != changed ] || choose=changed_or_due
-	$choose | xargs -P "$jobs" -I FILE bash -c 'analyse_one FILE' || return
-	hashes > scripts/analysed.txt
+	chosen 10 | grep -v '^tests/' | xargs -P "$jobs" -I FILE bash -c 'analyse_one FILE'
 }
 
 failed=()
@@ -180,6 +178,7 @@ run()
 	esac
 }
 
+all_steps=$((!$#))
 [ $# -gt 0 ] || set -- format includes paths text shell headers cppcheck gcc symbols tidy analyse
 for name; do
 	run "$name"
@@ -188,4 +187,5 @@ if [ ${#failed[@]} -gt 0 ]; then
 	echo "lint: failed: $(printf '%s; ' "${failed[@]}")"
 	exit 1
 fi
+((!all_steps)) || hashes > scripts/analysed.txt
 echo "lint: clean"
