@@ -6,6 +6,7 @@
  * one clear error, leaves nothing behind, and the next run works. */
 #include <stdlib.h>
 
+#include "npulab/single_layer.h"
 #include "tests/kit/cuda/fake_device.h"
 #include "tests/kit/recurrent_net.h"
 
@@ -207,6 +208,28 @@ Test(cuda_layer_group, works_without_pinned_memory)
 	npl_device_close(cuda);
 	cuda_fake_check("without pinned memory");
 	free_net(&net);
+}
+
+/* In float16 the first run compiles the conversions of operands and result, within the time of their transfers. */
+Test(cuda_layer_group, the_link_of_a_single_layer_is_without_what_its_first_run_compiles)
+{
+	const struct npl_layer_spec spec = {.op = NPL_OP_GEMM,
+					    .x = npl_shape_of(2, 8, 16),
+					    .outputs = 4,
+					    .attrs.gemm = {.alpha = 1, .beta = 1, .trans_b = true},
+					    .attrs.opset = 13};
+	const struct npl_compare_options options = {.device_names = (const char *const[]){"cuda"},
+						    .n_devices = 1,
+						    .set = (const char *const[]){"cuda.precision=f16"},
+						    .n_sets = 1};
+	struct npl_comparison c;
+	struct npl_err err = {0};
+	cu_fake.compile_seconds = 0.04;
+	cr_assert_eq(npl_single_layer(&spec, &options, &c, NULL, &err), 0, "%s", err.msg);
+	cr_assert(c.device[0].run.link_seconds > 0 && c.device[0].run.link_seconds < 1e-3, "%g s",
+		  c.device[0].run.link_seconds);
+	npl_comparison_free(&c);
+	cuda_fake_close();
 }
 
 static void free_outputs(const struct net *net, struct npl_tensor *out)

@@ -39,6 +39,7 @@ struct cu_fake {
 	int fastest_algorithm;     /* of cuDNN: 0 for the implicit GEMM, 1 for the precomputed; after a reset 1 */
 	double slower;             /* how many times as long the other algorithm takes; after a reset 2 */
 	double macs_per_second;    /* of products; after a reset 1e12 */
+	double compile_seconds;    /* the GPU waits so long for each kernel that is compiled; after a reset 0 */
 	bool no_capture;           /* cuBLASLt and cuDNN refuse calls that are captured */
 	bool no_values;            /* products and convolutions compute nothing, for tests of time alone */
 	long fail_at;              /* the call with this number, from 1, fails; 0: none does */

@@ -277,6 +277,7 @@ CU_RESULT fake_cuModuleLoadData(CU_MODULE *module, const void *image)
 	int code = load(module, image);
 	if (!code)
 		cu_fake_live("modules", 1);
+	cu_fake_seconds(cu_fake.compile_seconds);
 	return code;
 }
 
