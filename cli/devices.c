@@ -14,7 +14,7 @@
 #include "npulab/progress.h"
 #include "npulab/report.h"
 #include "options.h"
-#include "reports/json.h"
+#include "reports/settings_json.h"
 #include "reports/table.h"
 #include "waiting.h"
 
@@ -152,10 +152,7 @@ static void put_parameters(struct npl_json *json, const struct npl_device *devic
 	for (int i = 0; i < n; i++) {
 		npl_json_open(json, NULL, '{');
 		npl_json_string(json, "key", value[i].key);
-		if (value[i].is_number)
-			npl_json_number(json, "value", value[i].value);
-		else
-			npl_json_string(json, "value", value[i].value);
+		npl_json_setting(json, "value", &value[i]);
 		npl_json_string(json, "unit", *value[i].unit ? value[i].unit : NULL);
 		npl_json_string(json, "source", npl_source_name(value[i].source));
 		npl_json_close(json, '}');

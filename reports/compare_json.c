@@ -8,19 +8,8 @@
 #include <string.h>
 
 #include "columns.h"
+#include "settings_json.h"
 #include "unavailable.h"
-
-/* Writes the parameters in force as one flat object of dotted keys. */
-static void put_settings(struct npl_json *json, const struct npl_device_report *r)
-{
-	npl_json_open(json, "settings", '{');
-	for (int i = 0; i < r->n_settings; i++)
-		if (r->setting[i].is_number)
-			npl_json_number(json, r->setting[i].key, r->setting[i].value);
-		else
-			npl_json_string(json, r->setting[i].key, r->setting[i].value);
-	npl_json_close(json, '}');
-}
 
 /* Writes the devices that a placement ran on. */
 static void put_used_devices(struct npl_json *json, const struct npl_device_report *r)
@@ -38,7 +27,7 @@ static void put_used_devices(struct npl_json *json, const struct npl_device_repo
 		npl_json_text(json, "machine_sha256", part->machine_sha256);
 		npl_json_text(json, "detail", part->info.detail);
 		npl_json_texts(json, "notes", part->note, part->n_notes);
-		put_settings(json, part);
+		npl_json_settings(json, part->setting, part->n_settings);
 		npl_json_close(json, '}');
 	}
 	npl_json_close(json, ']');
@@ -82,7 +71,7 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	npl_json_text(json, "machine_sha256", r->machine_sha256);
 	npl_json_text(json, "detail", r->info.detail);
 	npl_json_texts(json, "notes", r->note, r->n_notes);
-	put_settings(json, r);
+	npl_json_settings(json, r->setting, r->n_settings);
 	if (r->is_placement)
 		put_used_devices(json, r);
 	npl_json_text(json, "output_sha256", r->output_sha256);
@@ -116,7 +105,7 @@ static void put_host(struct npl_json *json, const struct npl_comparison *c)
 	npl_json_string(json, "name", c->host.name);
 	npl_json_text(json, "machine_sha256", c->host.machine_sha256);
 	npl_json_text(json, "detail", c->host.info.detail);
-	put_settings(json, &c->host);
+	npl_json_settings(json, c->host.setting, c->host.n_settings);
 	npl_json_close(json, '}');
 }
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "core/base/refuse.h"
-#include "json.h"
 #include "npulab/report.h"
 #include "npulab/sha256.h"
+#include "settings_json.h"
 
 static void put_traffic(struct npl_json *json, const struct npl_traffic_report *r)
 {
@@ -112,17 +112,6 @@ static void put_energy(struct npl_json *json, const struct npl_traffic_report *r
 	npl_json_double(json, "pj_per_bit", figures->pj_per_bit);
 }
 
-static void put_settings(struct npl_json *json, const struct npl_param_value *value, int n)
-{
-	npl_json_open(json, "settings", '{');
-	for (int i = 0; i < n; i++)
-		if (value[i].is_number)
-			npl_json_number(json, value[i].key, value[i].value);
-		else
-			npl_json_string(json, value[i].key, value[i].value);
-	npl_json_close(json, '}');
-}
-
 int npl_dram_json(FILE *out, const struct npl_traffic_report *r, struct npl_err *err)
 {
 	const struct npl_traffic_result *result = r->result;
@@ -152,7 +141,7 @@ int npl_dram_json(FILE *out, const struct npl_traffic_report *r, struct npl_err 
 	put_latency(&json, "write_latency_cycles", &result->write_latency);
 	put_counters(&json, r);
 	put_energy(&json, r, &figures);
-	put_settings(&json, value, n);
+	npl_json_settings(&json, value, n);
 	npl_json_close(&json, '}');
 	fputc('\n', out);
 	npl_arena_free(&arena);

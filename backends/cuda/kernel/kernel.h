@@ -126,6 +126,12 @@ int cu_kernel_integer_conv(struct cu_kernels *kernels, const struct cu_value *x,
 			   enum npl_activation fused, const struct npl_tensor *out, uint64_t y, void *stream,
 			   struct npl_err *err);
 
+/* Runs a whole depthwise convolution of floats, y = fused(x * weights + bias). x and y have channels last and one type,
+ * and as many channels; weights (taps, channels) and bias (channels) have that type too. bias 0: there is none. */
+int cu_kernel_depthwise(struct cu_kernels *kernels, const struct cu_value *x, const struct npl_window *kernel,
+			uint64_t weights, uint64_t bias, enum npl_activation fused, const struct cu_value *y,
+			void *stream, struct npl_err *err);
+
 /* Packs 8-bit matrices for an integer product. x is (matrices, filled_rows, columns) or, if turned, (matrices, columns,
  * filled_rows). z is (matrices, rows, ld); elements that x does not have are 0. `flip` is as in struct cu_patches.
  * `sums` is the address for int32 sums (matrices, rows) of each row's elements as signed numbers; 0: they are not

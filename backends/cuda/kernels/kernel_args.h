@@ -208,6 +208,15 @@ struct cu_integer_conv_args {
 	struct cu_finish finish;
 };
 
+/* The arguments of depthwise.cu. Spatial sizes are in the order height, width, depth. */
+struct cu_depthwise_args {
+	cu_address x, w, bias, z;        /* bias 0: there is none */
+	long long count, image;          /* packs of z; packs of an image of x */
+	struct cu_divisor packs, out[3]; /* packs: of a position */
+	long long in[3];
+	int stride[3], dilation[3], begin[3];
+};
+
 /* The arguments of integer_pack.cu. sums 0: no sums are wanted. */
 struct cu_integer_pack_args {
 	cu_address x, z, sums;

@@ -149,6 +149,8 @@ int cu_layer_run(struct cu_layer *layer, const struct cu_value *in, struct cu_va
 		return cu_conv_run(layer, in, out, scratch, err);
 	case CU_METHOD_GROUPS:
 		return cu_groups_run(layer, in, out, err);
+	case CU_METHOD_DEPTHWISE:
+		return cu_depthwise_run(layer, in, out, err);
 	case CU_METHOD_DNN:
 		return cu_dnn_layer_run(layer, in, out, err);
 	case CU_METHOD_RECURRENT:

@@ -147,6 +147,12 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 	if (precision != CU_INT8 && c->columns) { /* cuDNN reads weights as the model has them */
 		if (cu_weights_plan(layer, resident, c->filters, c->columns, c->columns, c->filters, err))
 			return err->code;
+		if (cu_layout_wanted(layer) && resident[1] && cu_is_depthwise(layer)) {
+			layer->method = CU_METHOD_DEPTHWISE;
+			layer->channels_last = true;
+			layer->workspace_bytes = 0;
+			return 0;
+		}
 		struct npl_err failure;
 		for (int last = cu_layout_wanted(layer); last >= 0 && layer->device->dnn.handle; last--) {
 			layer->channels_last = last;

@@ -18,6 +18,7 @@ enum cu_method {
 	CU_METHOD_STACK_INTEGERS, /* MatMul of two computed 8-bit tensors */
 	CU_METHOD_PATCHES,        /* Conv: patches times kernels */
 	CU_METHOD_GROUPS,         /* Conv of integers in many groups: a kernel */
+	CU_METHOD_DEPTHWISE,      /* Conv of 16-bit floats with a filter per channel, channels last: a kernel */
 	CU_METHOD_DNN,            /* Conv by cuDNN */
 	CU_METHOD_RECURRENT       /* RNN, GRU, LSTM: products, and a kernel for each step */
 };
@@ -148,6 +149,10 @@ int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_val
 		struct npl_err *err);
 /* Runs a layer by CU_METHOD_GROUPS. */
 int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
+/* depthwise.c: cu_is_depthwise says whether a convolution of floats has one filter for each channel and our own kernel
+ * can run it. cu_depthwise_run runs a layer by CU_METHOD_DEPTHWISE. */
+bool cu_is_depthwise(const struct cu_layer *layer);
+int cu_depthwise_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err);
 /* Adds the bias and applies the fused activation to y (..., channels, inner), if there are such. */
 int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *y, int64_t channels,
 		    int64_t inner, struct npl_err *err);

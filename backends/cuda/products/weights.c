@@ -107,7 +107,12 @@ static int fill_floats(const struct cu_layer *layer, char *image, struct npl_err
 	if (!plain)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for weights");
 	memcpy(plain, image, bytes);
-	cu_layout_turn(&matrix->shape, unit, true, plain, image);
+	struct npl_shape shape = matrix->shape;
+	if (layer->method == CU_METHOD_DEPTHWISE) { /* one channel of each filter: the filters are the channels */
+		shape.dim[1] = shape.dim[0];
+		shape.dim[0] = 1;
+	}
+	cu_layout_turn(&shape, unit, true, plain, image);
 	free(plain);
 	return 0;
 }

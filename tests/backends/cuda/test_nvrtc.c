@@ -329,6 +329,8 @@ static const char *const units[][2] = {
 	{"gather_tuples.cu", "UNIT=u16 INDEX=i64"},
 	{"im2col.cu", "X=u8 N=16"},
 	{"im2col.cu", "X=u32 N=1 WIDE=1"},
+	{"depthwise.cu", "X=f16 N=8 KERNEL_HEIGHT=3 KERNEL_WIDTH=3 KERNEL_DEPTH=1 FUSED=fused_relu6"},
+	{"depthwise.cu", "X=bf16 N=1 KERNEL_HEIGHT=1 KERNEL_WIDTH=5 KERNEL_DEPTH=1 WIDE=1"},
 	{"integer_conv.cu", "PARTS=1 Z=u8 FINISH=finish_function"},
 	{"integer_conv.cu", "PARTS=2 Z=i32 RAW=1 WIDE=1"},
 	{"integer_convert.cu", "X=u8 Z=i8 N=16 FINISH=finish_function"},

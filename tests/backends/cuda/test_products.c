@@ -284,6 +284,53 @@ static void random_conv(struct cu_device *device, int round)
 	free_layer(&f);
 }
 
+/* A depthwise convolution of two dimensions, of channels that are a whole number of packs of 8, 4, 2 or 1. */
+static void random_depthwise(struct cu_device *device, int round)
+{
+	struct float_layer f = {0};
+	const int64_t channels = range(8, 26);
+	struct npl_shape x = npl_shape_of(4, range(1, 3), channels, range(1, 9), range(1, 9));
+	struct npl_window *window = &f.attrs.conv.window;
+	char subject[60];
+	*window = (struct npl_window){.rank = 2};
+	f.attrs.conv.groups = channels;
+	for (int d = 0; d < NPL_VOLUME; d++)
+		window->kernel[d] = window->stride[d] = window->dilation[d] = 1;
+	for (int i = 0; i < 2; i++) {
+		const int d = npl_window_index(2, i);
+		window->kernel[d] = range(1, 4);
+		window->stride[d] = range(1, 3);
+		window->dilation[d] = range(1, 2);
+		window->pad_begin[d] = range(0, 3);
+		window->pad_end[d] = range(0, 3);
+	}
+	add_input(&f, x);
+	add_input(&f, npl_shape_of(4, channels, 1, window->kernel[npl_window_index(2, 0)],
+				   window->kernel[npl_window_index(2, 1)]));
+	if (range(0, 1))
+		add_input(&f, npl_shape_of(1, channels));
+	if (finish(&f, NPL_OP_CONV)) {
+		f.layer.fused = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
+		snprintf(subject, sizeof subject, "round %d: %lld channels", round, (long long)channels);
+		check_floats(device, &f, subject);
+	}
+	free_layer(&f);
+}
+
+Test(cuda_products, depthwise_convolutions_of_halves_equal_the_reference_without_cudnn_or_cublas)
+{
+	rng = 0xc0da000c;
+	for (int p = CU_F16; p <= CU_BF16; p++) {
+		struct cu_device *device = open_device((enum cu_precision)p);
+		for (int round = 0; round < 80; round++) {
+			cu_fake.convolutions = cu_fake.products = 0;
+			random_depthwise(device, round);
+			cr_assert_eq(cu_fake.convolutions + cu_fake.products, 0, "round %d", round);
+		}
+		cu_close(device);
+	}
+}
+
 static void random_products(enum cu_precision precision, uint64_t seed)
 {
 	struct cu_device *device = open_device(precision);
