@@ -132,7 +132,8 @@ static int gemm_run(struct npl_int8_job *job, int step, int64_t task, struct npl
 	return rc;
 }
 
-const struct npl_int8_method npl_int8_gemm_method = {
+/* One product of the operands as they are stored. */
+static const struct npl_int8_method gemm_method = {
 	.open = gemm_open,
 	.steps = one_step,
 	.tasks = gemm_tasks,
@@ -251,7 +252,7 @@ static int open_without_memory(const struct npl_layer *layer, const struct npl_t
 	set_sizes(job);
 	if (needs_counting(job, order))
 		job->order = *order;
-	job->method = layer->op == NPL_OP_GEMM   ? &npl_int8_gemm_method
+	job->method = layer->op == NPL_OP_GEMM   ? &gemm_method
 		      : npl_int8_windows_ok(job) ? &npl_int8_windows_method
 						 : &npl_int8_patches_method;
 	int rc = out->dtype == NPL_I32 ? 0 : set_scales(job, err);

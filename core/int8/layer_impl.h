@@ -56,7 +56,6 @@ struct npl_int8_method {
 		   struct npl_err *err);
 };
 
-extern const struct npl_int8_method npl_int8_gemm_method; /* one product of the operands as they are stored */
 extern const struct npl_int8_method
 	npl_int8_patches_method; /* Conv: pixels as they are stored, or gathered; any kernel */
 extern const struct npl_int8_method npl_int8_windows_method; /* Conv: a kernel reads windows in the image */

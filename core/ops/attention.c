@@ -13,8 +13,19 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "attention.h"
 #include "cast.h"
+#include "ops.h"
+
+enum { OP_MASK, OP_PAST_KEY, OP_PAST_VALUE }; /* indices of attention.in */
+
+/* The sizes of an Attention, from the shapes of its inputs. */
+struct attention {
+	int64_t batch, q_heads, kv_heads;
+	int64_t rows, length, past; /* positions of q, of k, and of the past before k */
+	int64_t size, k_size, v_size;
+	double scale;
+	const struct npl_tensor *in[3]; /* optional inputs, NULL: absent */
+};
 
 OP_ATTRS(op_attention_attrs)
 {
@@ -53,8 +64,8 @@ static int read_heads(const struct npl_shape *x, const char *tensor_name, int64_
 	return 0;
 }
 
-static int past_shape(const struct op_attention *a, const struct npl_tensor *past, const char *tensor_name,
-		      int64_t size, int64_t *length, struct npl_err *err)
+static int past_shape(const struct attention *a, const struct npl_tensor *past, const char *tensor_name, int64_t size,
+		      int64_t *length, struct npl_err *err)
 {
 	const struct npl_shape *x = &past->shape;
 	if (x->rank != 4 || x->dim[0] != a->batch || x->dim[1] != a->kv_heads || x->dim[3] != size)
@@ -65,7 +76,7 @@ static int past_shape(const struct op_attention *a, const struct npl_tensor *pas
 }
 
 /* Checks the mask, which must broadcast to batch x heads x rows x all positions. */
-static int check_mask(const struct op_attention *a, const struct npl_tensor *mask, enum npl_dtype dtype,
+static int check_mask(const struct attention *a, const struct npl_tensor *mask, enum npl_dtype dtype,
 		      struct npl_err *err)
 {
 	struct npl_shape scores = npl_shape_of(4, a->batch, a->q_heads, a->rows, a->past + a->length), broadcast;
@@ -78,12 +89,13 @@ static int check_mask(const struct op_attention *a, const struct npl_tensor *mas
 	return 0;
 }
 
-int op_attention_read(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in,
-		      struct op_attention *a, struct npl_err *err)
+/* Reads the sizes. Returns NPL_EINPUT when the shapes of the inputs do not fit each other. */
+static int read_sizes(const struct npl_attrs *attrs, const struct npl_tensor *const *in, int n_in, struct attention *a,
+		      struct npl_err *err)
 {
 	const struct npl_shape *q = &in[0]->shape, *k = &in[1]->shape, *v = &in[2]->shape;
 	int64_t v_heads = 0, v_length = 0, value_length = 0;
-	*a = (struct op_attention){.batch = q->dim[0]};
+	*a = (struct attention){.batch = q->dim[0]};
 	for (int i = 0; i < 3; i++)
 		a->in[i] = n_in > 3 + i ? in[3 + i] : NULL;
 	if ((q->rank != 3 && q->rank != 4) || k->rank != q->rank || v->rank != q->rank)
@@ -113,7 +125,7 @@ int op_attention_read(const struct npl_attrs *attrs, const struct npl_tensor *co
 
 OP_SHAPE(op_attention_shape)
 {
-	struct op_attention a;
+	struct attention a;
 	if (op_inputs(in, n_in, 3, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	for (int k = 0; k < n_in; k++) {
@@ -123,7 +135,7 @@ OP_SHAPE(op_attention_shape)
 			return npl_fail(err, NPL_EINPUT, "input %d is %s, expected floats of one type", k,
 					npl_dtype_name(in[k]->dtype));
 	}
-	if (op_attention_read(attrs, in, n_in, &a, err))
+	if (read_sizes(attrs, in, n_in, &a, err))
 		return NPL_EINPUT;
 	attrs->attention.q_heads = a.q_heads;
 	attrs->attention.kv_heads = a.kv_heads;
@@ -143,14 +155,14 @@ OP_SHAPE(op_attention_shape)
 
 OP_MACS(op_attention_macs)
 {
-	struct op_attention a;
-	if (op_attention_read(attrs, in, n_in, &a, NULL))
+	struct attention a;
+	if (read_sizes(attrs, in, n_in, &a, NULL))
 		return 0;
 	return (uint64_t)(a.batch * a.q_heads * a.rows * (a.past + a.length)) * (uint64_t)(a.size + a.v_size);
 }
 
 /* Returns element e of position i of head h of k or v; the past comes first. */
-static double key_at(const struct op_attention *a, const struct npl_tensor *x, const struct npl_tensor *past, int64_t b,
+static double key_at(const struct attention *a, const struct npl_tensor *x, const struct npl_tensor *past, int64_t b,
 		     int64_t h, int64_t i, int64_t e, int64_t size)
 {
 	if (i < a->past)
@@ -161,7 +173,7 @@ static double key_at(const struct op_attention *a, const struct npl_tensor *x, c
 }
 
 /* Returns the number that the masks add to a score: 0, the mask's number, or -infinity. */
-static double mask_term(const struct op_attention *a, bool causal, int64_t b, int64_t h, int64_t row, int64_t i)
+static double mask_term(const struct attention *a, bool causal, int64_t b, int64_t h, int64_t row, int64_t i)
 {
 	const struct npl_tensor *mask = a->in[OP_MASK];
 	if (causal && i > row + a->past)
@@ -179,7 +191,7 @@ static double mask_term(const struct op_attention *a, bool causal, int64_t b, in
 }
 
 /* Computes one row of scores in the four stages that qk_matmul_output_mode names; `score` ends as the weights of v. */
-static void weigh_scores(const struct npl_attention_attrs *options, const struct op_attention *a, const double *scores,
+static void weigh_scores(const struct npl_attention_attrs *options, const struct attention *a, const double *scores,
 			 int64_t b, int64_t h, int64_t row, double *score, const struct npl_tensor *score_output)
 {
 	const int64_t all = a->past + a->length, first = ((b * a->q_heads + h) * a->rows + row) * all;
@@ -208,7 +220,7 @@ static void weigh_scores(const struct npl_attention_attrs *options, const struct
 	}
 }
 
-static void store_present(const struct op_attention *a, const struct npl_tensor *x, const struct npl_tensor *past,
+static void store_present(const struct attention *a, const struct npl_tensor *x, const struct npl_tensor *past,
 			  int64_t size, const struct npl_tensor *out)
 {
 	const int64_t all = a->past + a->length;
@@ -221,8 +233,8 @@ static void store_present(const struct op_attention *a, const struct npl_tensor 
 
 OP_RUN(op_attention_run)
 {
-	struct op_attention a;
-	if (op_attention_read(attrs, in, n_in, &a, err))
+	struct attention a;
+	if (read_sizes(attrs, in, n_in, &a, err))
 		return err ? err->code : NPL_EINPUT;
 	const int64_t all = a.past + a.length, group = a.q_heads / a.kv_heads;
 	const bool is_rank_3 = in[0]->shape.rank == 3;

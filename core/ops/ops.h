@@ -146,8 +146,6 @@ int op_window_kernel(struct npl_window *window, const struct npl_shape *x, const
 /* Does the same, replaces auto_pad by pads, and gives the spatial output sizes. */
 int op_window_complete(struct npl_window *window, const struct npl_shape *x, const struct npl_shape *w,
 		       int64_t output[NPL_VOLUME], struct npl_err *err);
-/* Sets the dimensions beyond the window's rank so that they change nothing. */
-void op_window_flatten(struct npl_window *window, int rank);
 /* Returns the window as kernels over three dimensions see it: a window of rank 1 or 2, perhaps made by hand, gets a
  * depth of 1. */
 struct npl_window op_window_volume(const struct npl_window *window);

@@ -56,7 +56,7 @@ int op_cell_constants(enum npl_cell_function function)
 	return functions[function].constants;
 }
 
-double op_cell_activate(const struct npl_cell_activation *activation, double x)
+static double activate_cell(const struct npl_cell_activation *activation, double x)
 {
 	double alpha = (double)activation->alpha, beta = (double)activation->beta;
 	switch (activation->function) {
@@ -94,10 +94,10 @@ static double activate(const struct recurrent_run *run, int slot, double x)
 	double clip = (double)run->options->clip;
 	if (run->options->clips)
 		x = x < -clip ? -clip : x > clip ? clip : x;
-	return op_cell_activate(&run->activation[slot], x);
+	return activate_cell(&run->activation[slot], x);
 }
 
-/* Does the same to n arguments in place; each result is that of op_cell_activate, bit for bit. */
+/* Does the same to n arguments in place; each result is that of activate_cell, bit for bit. */
 static void activate_many(const struct recurrent_run *run, int slot, double *x, int64_t n)
 {
 	const enum npl_cell_function function = run->activation[slot].function;

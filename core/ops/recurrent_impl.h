@@ -36,7 +36,6 @@ int64_t op_cell_gates(enum npl_op op);
 bool op_cell_find(const char *name, struct npl_cell_activation *activation);
 /* Returns how many constants a function has: 0, 1 (alpha) or 2. */
 int op_cell_constants(enum npl_cell_function function);
-double op_cell_activate(const struct npl_cell_activation *activation, double x);
 
 int op_cell_step(struct recurrent_run *run, struct npl_err *err);
 

@@ -166,7 +166,8 @@ static int check_numbers(const struct npl_window *window, struct npl_err *err)
 	return 0;
 }
 
-void op_window_flatten(struct npl_window *window, int rank)
+/* Sets the dimensions beyond the window's rank so that they change nothing. */
+static void flatten(struct npl_window *window, int rank)
 {
 	for (int d = 0; d < NPL_VOLUME; d++) {
 		if (d == NPL_DEPTH ? rank == NPL_VOLUME : d >= NPL_SPATIAL - rank)
@@ -179,7 +180,7 @@ void op_window_flatten(struct npl_window *window, int rank)
 struct npl_window op_window_volume(const struct npl_window *window)
 {
 	struct npl_window volume = *window;
-	op_window_flatten(&volume, window->rank == NPL_VOLUME ? NPL_VOLUME : NPL_SPATIAL);
+	flatten(&volume, window->rank == NPL_VOLUME ? NPL_VOLUME : NPL_SPATIAL);
 	return volume;
 }
 
@@ -196,7 +197,7 @@ int op_window_kernel(struct npl_window *window, const struct npl_shape *x, const
 		return npl_fail(err, NPL_EINPUT, "the window has %d spatial dimensions, the input %s has %d",
 				window->rank, OP_TEXT(x), rank);
 	window->rank = rank;
-	op_window_flatten(window, rank);
+	flatten(window, rank);
 	for (int i = 0; w && i < rank; i++) {
 		int64_t *kernel = &window->kernel[npl_window_index(rank, i)];
 		if (*kernel && *kernel != w->dim[2 + i])

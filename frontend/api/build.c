@@ -54,7 +54,8 @@ static int settle(struct npl_build *build, int rc)
 	return rc;
 }
 
-int build_check_type(const char *subject, enum npl_dtype dtype, const struct npl_shape *shape, struct npl_err *err)
+/* Returns NPL_EINPUT when no tensor can have this type and shape. */
+static int check_type(const char *subject, enum npl_dtype dtype, const struct npl_shape *shape, struct npl_err *err)
 {
 	char text[192];
 	if ((unsigned)dtype >= NPL_DTYPES)
@@ -77,7 +78,7 @@ static int add_input(struct npl_build *build, const char *name, enum npl_dtype d
 		name_copy = graph_free_name(b, name_copy);
 	if (!name_copy)
 		return npl_no_memory(&build->last);
-	if (build_check_type(name_copy, dtype, shape, &build->last))
+	if (check_type(name_copy, dtype, shape, &build->last))
 		return build->last.code;
 	return graph_append_shaped(b, name_copy, dtype, shape);
 }
@@ -99,7 +100,7 @@ int build_known(struct npl_build *build, const struct npl_value *value)
 
 int build_check_tensor(const char *subject, const struct npl_tensor *tensor, enum npl_keep keep, struct npl_err *err)
 {
-	if (build_check_type(subject, tensor->dtype, &tensor->shape, err))
+	if (check_type(subject, tensor->dtype, &tensor->shape, err))
 		return err->code;
 	if (npl_tensor_bytes(tensor) && !tensor->data)
 		return npl_fail(err, NPL_EINPUT, "%s: it has no elements", subject);

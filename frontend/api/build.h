@@ -21,9 +21,8 @@ int build_known(struct npl_build *build, const struct npl_value *value);
 /* Does what npl_build_ops does, but an error does not stay: it goes to build->last alone. */
 int build_ops(struct npl_build *build, const char *op, struct npl_build_in in, struct npl_attr_list attrs,
 	      int n_results, int *result);
-/* build_check_type returns NPL_EINPUT when no tensor can have this type and shape. build_check_tensor also refuses a
- * tensor whose elements are absent or, with NPL_BORROW, not aligned. */
-int build_check_type(const char *subject, enum npl_dtype dtype, const struct npl_shape *shape, struct npl_err *err);
+/* Returns NPL_EINPUT when no tensor can have this type and shape, or its elements are absent or, with NPL_BORROW, not
+ * aligned. */
 int build_check_tensor(const char *subject, const struct npl_tensor *tensor, enum npl_keep keep, struct npl_err *err);
 
 #endif

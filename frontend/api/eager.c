@@ -60,7 +60,8 @@ static void give_ref(struct npl_eager_value *value)
 		free_value(value);
 }
 
-int eager_append(struct eager_values *list, struct npl_eager_value *value, struct npl_err *err)
+/* Takes a reference to the value. */
+static int append(struct eager_values *list, struct npl_eager_value *value, struct npl_err *err)
 {
 	struct npl_eager_value **grown = npl_grow(list->value, list->n, &list->capacity, sizeof *grown);
 	if (!grown)
@@ -230,7 +231,7 @@ static int add_to_pending(struct npl_eager *ctx, struct npl_eager_value *value, 
 		return npl_fail(err, NPL_EUSAGE, "an argument is another context's");
 	if (value->network != ctx->network) {
 		described.name = value->name ? value->name : "constant";
-		if (eager_append(described.constant ? &ctx->constants : &ctx->inputs, value, err))
+		if (append(described.constant ? &ctx->constants : &ctx->inputs, value, err))
 			return err->code;
 		int v = described.constant ? build_known(ctx->pending, &described)
 					   : npl_build_input(ctx->pending, NULL, described.dtype, described.shape);
@@ -347,7 +348,7 @@ static int collect_outputs(struct npl_eager *ctx, struct eager_job *job, struct 
 			continue;
 		}
 		job->output[job->outputs.n] = value->index;
-		if (eager_append(&job->outputs, value, err))
+		if (append(&job->outputs, value, err))
 			return err->code;
 	}
 	return 0;

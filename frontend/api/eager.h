@@ -71,7 +71,6 @@ struct npl_eager {
 };
 
 /* Functions of eager.c. */
-int eager_append(struct eager_values *list, struct npl_eager_value *value, struct npl_err *err); /* takes a ref */
 void eager_drop(struct eager_values *list); /* gives all refs back; the list is empty */
 /* Waits until a PROMISED value is made and copies its elements into a new tensor. Returns 0 or the value's error, if it
  * FAILED. */

@@ -6,11 +6,6 @@
 
 #include "npulab/graph.h"
 
-/* Fills in[] (node->n_in entries) with the tensors a node reads: live[] for computed values, storage[] (node->n_in
- * entries, not owning) for constants, NULL for absent ones. */
-int npl_node_inputs(struct npl_graph *graph, const struct npl_node *node, const struct npl_tensor *live,
-		    struct npl_tensor *storage, const struct npl_tensor **in, struct npl_err *err);
-
 /* Returns NPL_EINPUT when the user's tensors do not fit the graph's inputs. */
 int npl_check_inputs(const struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_err *err);
 
@@ -24,9 +19,5 @@ int npl_index_limits(const struct npl_graph *graph, int64_t *below, struct npl_e
 /* Fills an allocated tensor with the random values that model.h describes for inputs without files; below is from
  * npl_index_limits. */
 void npl_random_sample(struct npl_tensor *t, int64_t below, struct npl_random *random);
-
-/* Moves value v into output, or copies it where it is not owned. */
-int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output,
-		    struct npl_err *err);
 
 #endif

@@ -23,7 +23,8 @@ enum {
 	FUNCTION_OVERLOAD = 13
 };
 
-int onnx_function_blame(const struct onnx_reader *reader, const struct onnx_function *f)
+/* Puts "function 'NAME' of the domain 'DOMAIN'" before the message; returns the code. */
+static int blame(const struct onnx_reader *reader, const struct onnx_function *f)
 {
 	return npl_prefix(reader->err, "function '%s' of the domain '%s'", f->name, f->domain);
 }
@@ -65,7 +66,7 @@ int onnx_functions_add(const struct onnx_reader *reader, struct onnx_functions *
 		return npl_no_memory(reader->err);
 	if (graph_names_find(&functions->table, key) >= 0) {
 		npl_fail(reader->err, NPL_EINPUT, "the model defines it twice");
-		return onnx_function_blame(reader, &f);
+		return blame(reader, &f);
 	}
 	struct onnx_function *grown = npl_grow(functions->function, functions->n, &functions->capacity,
 					       sizeof *functions->function);
@@ -273,7 +274,7 @@ static int read_calls(const struct onnx_reader *reader, struct onnx_functions *f
 		if (f->becomes > GRAPH_MAX_NODES) { /* the sum of two such is far from 2^64 */
 			npl_fail(reader->err, NPL_EINPUT,
 				 "with the functions that it calls it becomes more than %d nodes", GRAPH_MAX_NODES);
-			return onnx_function_blame(reader, f);
+			return blame(reader, f);
 		}
 		if (node->calls && node->calls->depth + 1 > f->depth)
 			f->depth = node->calls->depth + 1;
@@ -292,13 +293,13 @@ static int read_body(const struct onnx_reader *reader, struct onnx_function *f)
 	if (!rc)
 		rc = link_values(reader, f, &numbers);
 	graph_names_free(&numbers);
-	return rc ? onnx_function_blame(reader, f) : 0;
+	return rc ? blame(reader, f) : 0;
 }
 
 static int too_deep(const struct onnx_reader *reader, const struct onnx_function *f)
 {
 	npl_fail(reader->err, NPL_EINPUT, "functions call each other more than %d deep", ONNX_MAX_CALL_DEPTH);
-	return onnx_function_blame(reader, f);
+	return blame(reader, f);
 }
 
 int onnx_function_read(const struct onnx_reader *reader, struct onnx_functions *functions, struct onnx_function *f)
@@ -307,7 +308,7 @@ int onnx_function_read(const struct onnx_reader *reader, struct onnx_functions *
 		return 0;
 	if (f->state == ONNX_BODY_OPEN) {
 		npl_fail(reader->err, NPL_EINPUT, "it calls itself");
-		return onnx_function_blame(reader, f);
+		return blame(reader, f);
 	}
 	if (functions->n_open >= ONNX_MAX_CALL_DEPTH)
 		return too_deep(reader, f);

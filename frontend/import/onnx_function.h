@@ -71,8 +71,6 @@ struct onnx_function *onnx_functions_find(const struct onnx_reader *reader, cons
 					  const struct onnx_node *node, int *rc);
 /* Reads the body, and those of the functions that it calls, unless that has been done. */
 int onnx_function_read(const struct onnx_reader *reader, struct onnx_functions *functions, struct onnx_function *f);
-/* Puts "function 'NAME' of the domain 'DOMAIN'" before the message; returns the code. */
-int onnx_function_blame(const struct onnx_reader *reader, const struct onnx_function *f);
 
 /* onnx_graph.c: adds a node that is an operator. */
 int onnx_add_node(struct graph_builder *b, const struct onnx_node *node);

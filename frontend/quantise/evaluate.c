@@ -66,8 +66,10 @@ static void watch_peaks(struct npl_range *range, const struct npl_node *node, co
 
 /* Fills in[] with the tensors that a node reads; NULL for an absent input. storage[] holds constants, whose data is
  * made on the way. Returns 0 or err->code. */
-int npl_node_inputs(struct npl_graph *graph, const struct npl_node *node, const struct npl_tensor *live,
-		    struct npl_tensor *storage, const struct npl_tensor **in, struct npl_err *err)
+/* Fills in[] (node->n_in entries) with the tensors a node reads: live[] for computed values, storage[] (node->n_in
+ * entries, not owning) for constants, NULL for absent ones. */
+static int node_inputs(struct npl_graph *graph, const struct npl_node *node, const struct npl_tensor *live,
+		       struct npl_tensor *storage, const struct npl_tensor **in, struct npl_err *err)
 {
 	for (int i = 0; i < node->n_in; i++) {
 		int v = node->in[i];
@@ -115,7 +117,7 @@ static int run_node(struct npl_graph *graph, const struct npl_node *node, struct
 	struct npl_tensor out[NPL_MAX_OUTPUTS] = {{0}};
 	struct npl_tensor *storage = calloc((size_t)node->n_in + 1, sizeof *storage);
 	const struct npl_tensor **in = calloc((size_t)node->n_in + 1, sizeof *in);
-	int rc = storage && in ? npl_node_inputs(graph, node, live, storage, in, err)
+	int rc = storage && in ? node_inputs(graph, node, live, storage, in, err)
 			       : npl_fail(err, NPL_ENOMEM, "node '%s': out of memory", node->name);
 	for (int i = 0; i < node->n_out && !rc; i++) {
 		if (node->out[i] < 0)
@@ -185,6 +187,27 @@ static int run_nodes(struct npl_graph *graph, struct npl_tensor *live, const str
 	return rc;
 }
 
+/* Moves value v into output, or copies it where it is not owned. */
+static int take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output,
+		       struct npl_err *err)
+{
+	struct npl_value *value = &graph->value[v];
+	*output = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
+	if (live[v].owned) {
+		*output = live[v];
+		live[v].owned = false;
+		return 0;
+	}
+	const void *data = value->constant ? npl_value_data(graph, value, err) : live[v].data;
+	if (!data)
+		return value->constant ? err->code
+				       : npl_fail(err, NPL_EINTERNAL, "output '%s' was never made", value->name);
+	if (npl_tensor_alloc(output, err))
+		return err->code;
+	memcpy(output->data, data, npl_tensor_bytes(output));
+	return 0;
+}
+
 static int evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struct npl_tensor *outputs,
 		    struct npl_tensor *live, const struct npl_value_observer *observer, struct npl_err *err)
 {
@@ -198,7 +221,7 @@ static int evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, st
 	if (!rc)
 		rc = run_nodes(graph, live, observer, err);
 	for (int i = 0; i < graph->n_outputs && !rc; i++)
-		rc = npl_take_output(graph, graph->output[i], live, &outputs[i], err);
+		rc = take_output(graph, graph->output[i], live, &outputs[i], err);
 	for (int v = 0; v < graph->n_values; v++)
 		npl_tensor_free(&live[v]);
 	free(live);
@@ -218,24 +241,4 @@ int npl_evaluate(struct npl_graph *graph, const struct npl_tensor *inputs, struc
 		 struct npl_range *ranges, struct npl_err *err)
 {
 	return npl_evaluate_observed(graph, inputs, outputs, ranges, NULL, err);
-}
-
-int npl_take_output(struct npl_graph *graph, int v, struct npl_tensor *live, struct npl_tensor *output,
-		    struct npl_err *err)
-{
-	struct npl_value *value = &graph->value[v];
-	*output = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
-	if (live[v].owned) {
-		*output = live[v];
-		live[v].owned = false;
-		return 0;
-	}
-	const void *data = value->constant ? npl_value_data(graph, value, err) : live[v].data;
-	if (!data)
-		return value->constant ? err->code
-				       : npl_fail(err, NPL_EINTERNAL, "output '%s' was never made", value->name);
-	if (npl_tensor_alloc(output, err))
-		return err->code;
-	memcpy(output->data, data, npl_tensor_bytes(output));
-	return 0;
 }

@@ -348,7 +348,9 @@ void npl_value_store_put(struct npl_value_store *store, int v, enum npl_format f
 	adopt(store, copy_of(store, v, format), tensor, npl_value_store_memory(store->session, device), making_task);
 }
 
-void npl_value_store_view(struct npl_value_store *store, int in, int out)
+/* Makes value `out` an alias of value `in` with another shape: from now on the two share all copies, formats and
+ * memories. Later calls for the same pair do nothing. */
+static void make_alias(struct npl_value_store *store, int in, int out)
 {
 	if (store->root[out] != out)
 		return;
@@ -361,13 +363,13 @@ int npl_value_store_view_node(struct npl_value_store *store, const struct npl_no
 {
 	const struct npl_session *s = store->session;
 	if (npl_op_defs[node->op].flags & NPL_OP_IS_VIEW)
-		npl_value_store_view(store, node->in[0], node->out[0]);
+		make_alias(store, node->in[0], node->out[0]);
 	if (node->op != NPL_OP_QUANTIZELINEAR)
 		return 0;
 	const int root = store->root[node->in[0]];
 	const int integers = s->model.value[root].integers;
 	if (integers != node->out[0]) /* a further QuantizeLinear makes the same integers */
-		npl_value_store_view(store, integers, node->out[0]);
+		make_alias(store, integers, node->out[0]);
 	if (!settle || copy_of(store, root, NPL_FORMAT_INT8)->exists)
 		return 0;
 	return make_copy(store, root, NPL_FORMAT_INT8, row, err);

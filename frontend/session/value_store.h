@@ -53,9 +53,6 @@ int npl_value_store_get(struct npl_value_store *store, int v, enum npl_format fo
 void npl_value_store_put(struct npl_value_store *store, int v, enum npl_format format, int device,
 			 struct npl_tensor *tensor, int making_task);
 
-/* Makes value `out` an alias of value `in` with another shape: from now on the two share all copies, formats and
- * memories. Later calls for the same pair do nothing. */
-void npl_value_store_view(struct npl_value_store *store, int in, int out);
 /* Enters a node that the plan calls a view. The result of a QuantizeLinear becomes the integers of its input; with
  * settle, these exist afterwards. Returns 0 or err->code. */
 int npl_value_store_view_node(struct npl_value_store *store, const struct npl_node *node, bool settle,

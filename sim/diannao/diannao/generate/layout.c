@@ -102,7 +102,8 @@ bool dn_part_is_first(const struct dn_part *part)
 	return !part->ky && !part->kx && !part->row;
 }
 
-int64_t dn_part_offset(const struct dn_layout_map *map, const struct dn_part *part)
+/* Returns the rows of the window before the part. */
+static int64_t part_offset(const struct dn_layout_map *map, const struct dn_part *part)
 {
 	return (part->ky * map->layer->window.kernel[1] + part->kx) * map->in_rows + part->row;
 }
@@ -115,7 +116,7 @@ uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64
 		const bool first = dn_part_is_first(part);
 		int64_t at_once = map->tiles->groups, in_tile = group % at_once, tile = group - in_tile;
 		int64_t tile_size = npl_min_i64(at_once, map->groups - tile);
-		int64_t rows_before = first ? 0 : dn_part_offset(map, part) + map->bias_rows;
+		int64_t rows_before = first ? 0 : part_offset(map, part) + map->bias_rows;
 		int64_t rows = dn_part_rows(part) + (first ? map->bias_rows : 0);
 		row += tile * map->kernel_rows + tile_size * rows_before + in_tile * rows;
 	} else {

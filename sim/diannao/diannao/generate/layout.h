@@ -50,7 +50,6 @@ uint64_t dn_synapses_at(const struct dn_layout_map *map, int64_t position, int64
 struct dn_range dn_rows_read(const struct dn_layout_map *map, int64_t group, int64_t group_end);
 int64_t dn_rows_before(const struct dn_layout_map *map, int64_t group);
 bool dn_part_is_first(const struct dn_part *part);
-int64_t dn_part_offset(const struct dn_layout_map *map, const struct dn_part *part); /* rows of the window before it */
 
 /* These move values. `bytes` is memory from address 0 to map->end, zeroed before operands are put there. */
 void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *model_layer, uint8_t *bytes);

@@ -57,7 +57,8 @@ static int64_t tiles_popped(const struct tpu_fast_schedule *s)
 	return popped;
 }
 
-void tpu_fast_tell(const struct tpu_fast_schedule *s, const struct sim_observer *observer)
+/* Tells the observer all events. */
+static void tell_events(const struct tpu_fast_schedule *s, const struct sim_observer *observer)
 {
 	const struct tpu_fast_tile *tile = s->tile;
 	struct stream streams[] = {
@@ -121,7 +122,7 @@ static int run(struct tpu_fast_cache *cache, const struct tpu_execution *executi
 	cache->weights_open = true;
 	int rc = tpu_fast_schedule(&schedule, execution, cache->weights, outcome, err);
 	if (!rc && execution->observer && execution->observer->on_event)
-		tpu_fast_tell(&schedule, execution->observer);
+		tell_events(&schedule, execution->observer);
 	tpu_fast_schedule_close(&schedule);
 	return rc ? rc : tpu_fast_values(&cache->machine, execution, outcome, err);
 }

@@ -122,8 +122,6 @@ struct tpu_fast_schedule {
 int tpu_fast_schedule(struct tpu_fast_schedule *schedule, const struct tpu_execution *execution,
 		      struct npl_memory *weights, struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_schedule_close(struct tpu_fast_schedule *schedule);
-/* Tells the observer all events. */
-void tpu_fast_tell(const struct tpu_fast_schedule *schedule, const struct sim_observer *observer);
 
 /* These resolve the jobs that can be resolved now. They say whether there was one, or a transfer. */
 bool tpu_fast_advance(struct tpu_fast_schedule *schedule, enum tpu_unit unit);
