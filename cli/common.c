@@ -10,40 +10,6 @@
 #include "core/files/words.h"
 #include "npulab/progress.h"
 
-void cli_common_options(struct cli_common *c, struct cli_option *table)
-{
-	const struct cli_option shared[CLI_COMMON_OPTIONS] = {
-		CLI_INPUT_OPTION(&c->input),
-		{"labels", CLI_TEXT, &c->labels, 0, 0, "FILE", "the samples' classes (.npy)"},
-		CLI_BATCH_OPTION(&c->batch),
-		CLI_DIM_OPTION(&c->dim),
-		{"layers", CLI_FLAG, &c->layers, 0, 0, NULL,
-		 "tables of the layers too: time, use, bytes, energy, what holds each up"},
-		{"match", CLI_LIST_OF_TEXT, &c->match, 0, 0, "PATTERN",
-		 "only layers of this operator (Conv*) or name (/EXPRESSION/), in tables and CSV"},
-		{"sort", CLI_TEXT, &c->sort, 0, 0, "KEY",
-		 "layers by order, time, cycles, idle (cycles without work), macs, bytes or energy: the most on any "
-		 "device"},
-		{"top", CLI_INT, &c->top, 1, 1 << 24, "N", "only the first N layers (by time, unless --sort)"},
-		CLI_SET_OPTION(&c->set),
-		CLI_HOST_OPTION(&c->host),
-		{"calibrate", CLI_TEXT, &c->calibrate, 0, 0, "METHOD",
-		 "ranges for 8 bits: minmax (default), percentile[=99.99], mse"},
-		{"scale-q6.10", CLI_TEXT, &c->q16_scale, 0, 0, "on|off",
-		 "a power of two for each tensor (default on); off: 2^-10 for all"},
-		{"timing-only", CLI_FLAG, &c->timing_only, 0, 0, NULL, "cycles and energy without values: much faster"},
-		CLI_NO_ACCURACY_OPTION(&c->no_accuracy),
-		CLI_SEED_OPTION(&c->seed),
-		CLI_ENGINE_OPTION(&c->engine),
-		CLI_THREADS_OPTION(&c->threads),
-		CLI_MEMORY_OPTION(&c->max_memory),
-		CLI_JSON_OPTION(&c->json),
-		CLI_CSV_OPTION(&c->csv),
-		CLI_QUIET_OPTION(&c->quiet, ", no warnings"),
-		{0}};
-	memcpy(table, shared, sizeof shared);
-}
-
 int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, struct npl_layer_choice_options *choice,
 		    struct npl_err *err)
 {
@@ -211,7 +177,7 @@ int cli_split_devices(const char *text, struct npl_arena *arena, const char ***n
 					"--devices %s: an empty name, expected names separated by commas", text);
 		for (int i = 0; i < *n; i++)
 			if (!strcmp((*names)[i], name))
-				return npl_fail(err, NPL_EUSAGE, "--devices %s: '%s' is there twice", text, name);
+				return npl_fail(err, NPL_EUSAGE, "--devices %s: '%s' is given twice", text, name);
 		(*names)[(*n)++] = name;
 		cursor += length;
 		if (!*cursor)

@@ -18,11 +18,6 @@ struct cli_common {
 	bool no_accuracy, timing_only, layers, quiet;
 };
 
-/* Fills `table`, which has room for CLI_COMMON_OPTIONS entries, with the options that compare and run share, and ends
- * it. */
-#define CLI_COMMON_OPTIONS 22
-void cli_common_options(struct cli_common *common, struct cli_option *table);
-
 /* Reads the choice of layers by --match, --sort and --top; each implies --layers. Returns NPL_EUSAGE for a bad one. */
 int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, struct npl_layer_choice_options *choice,
 		    struct npl_err *err);

@@ -254,7 +254,7 @@ static int list_devices(const char *only_name, const struct npl_device_options *
 		rc = cli_table_printed(print_parameters(rows[0].device), rc, err);
 		rc = cli_table_printed(print_notes(rows[0].device), rc, err);
 	} else if (tables) {
-		puts("\nMemories to put behind a machine: npulab dram --list");
+		puts("\nMemories that a machine can have: npulab dram --list");
 	}
 	for (int i = 0; rows && i < n; i++)
 		npl_device_close(rows[i].device);

@@ -11,6 +11,7 @@
 #include "npulab/progress.h"
 #include "npulab/report.h"
 #include "reports/table.h"
+#include "sim/memory/dram.h"
 
 enum { DEFAULT_COUNT = 100000 };
 #define DEFAULT_PRESET "ddr3-2133"
@@ -130,7 +131,9 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 
 static int check_usage(const struct dram_options *o, struct npl_err *err)
 {
-	if (o->list && (o->trace || o->pattern || o->yaml || o->json))
+	const bool sets_memory = o->preset || o->channels != NOT_GIVEN || o->mapping;
+	if (o->list &&
+	    (o->trace || o->pattern || o->yaml || o->json || sets_memory || o->inject || o->every_cycle))
 		return npl_fail(err, NPL_EUSAGE, "dram: --list goes alone");
 	if (o->yaml && (o->trace || o->pattern || o->json))
 		return npl_fail(err, NPL_EUSAGE, "dram: --yaml goes with --preset, --channels and --mapping alone");
@@ -157,7 +160,7 @@ static int open_memory(const struct dram_options *o, struct npl_memory **memory,
 
 static int dram_main(int argc, char **argv, struct npl_err *err)
 {
-	struct dram_options o = {.preset = DEFAULT_PRESET, .count = NOT_GIVEN, .channels = NOT_GIVEN};
+	struct dram_options o = {.count = NOT_GIVEN, .channels = NOT_GIVEN};
 	struct npl_memory *memory = NULL;
 	bool help_printed;
 	int n_words;
@@ -165,7 +168,7 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 		{"pattern", CLI_TEXT, &o.pattern, 0, 0, "NAME", "requests of a pattern instead (--list has them)"},
 		{"n", CLI_INT, &o.count, 1, NPL_TRAFFIC_MAX_COUNT, "N", "so many (default 100000)"},
 		{"preset", CLI_TEXT, &o.preset, 0, 0, "NAME", "the memory, or its file (default " DEFAULT_PRESET ")"},
-		{"channels", CLI_INT, &o.channels, 1, 1 << 20, "N", "instead of the memory's own"},
+		{"channels", CLI_INT, &o.channels, 1, DRAM_MAX_CHANNELS, "N", "instead of the memory's own"},
 		{"mapping", CLI_TEXT, &o.mapping, 0, 0, "FIELDS",
 		 "of addresses, highest first, as row:bank:column:channel"},
 		{"inject", CLI_INT, &o.inject, 1, NPL_TRAFFIC_MAX_RATE, "N",
@@ -186,6 +189,7 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 	if (o.list)
 		return list_memories(err);
 	o.count = o.count == NOT_GIVEN ? DEFAULT_COUNT : o.count;
+	o.preset = o.preset ? o.preset : DEFAULT_PRESET;
 	int rc = open_memory(&o, &memory, err);
 	if (!rc)
 		rc = o.yaml ? print_yaml(memory, err) : run_traffic(&o, memory, err);

@@ -146,6 +146,10 @@ static int run_layer(const char *kind, struct layer_options *o, struct npl_err *
 		if (!rc)
 			rc = cli_dump_write(&dump, compare_options.device_names[0], comparison.device[0].name,
 					    &o->common, err);
+		/* --output is of the last device's result, and of no other's where that one cannot start. */
+		const struct npl_unavailables *missing = &comparison.unavailable;
+		if (missing->n && missing->device[missing->n - 1].entries_before == comparison.n_devices)
+			o->common.output = NULL;
 		if (!rc)
 			rc = cli_report(&comparison, &context, &output, &o->common, err);
 		if (!rc)
@@ -179,7 +183,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"dilation", CLI_TEXT, &o.layer.dilation, 0, 0, "HxW", "default 1"},
 		{"groups", CLI_INT, &o.layer.groups, 1, 1 << 24, "G", "conv: groups (default 1)"},
 		{"private", CLI_FLAG, &o.layer.private_kernels, 0, 0, NULL,
-		 "conv: filters of its own for every position; only diannao and reference"},
+		 "conv: filters of its own for every position, on devices that have such"},
 		{"type", CLI_TEXT, &o.layer.pool, 0, 0, "T", "pool: max or average (default max)"},
 		CLI_DEVICES_OPTION(&o.common.devices, CLI_DEVICES),
 		{"precision", CLI_TEXT, &o.precision, 0, 0, "P", precision_help},

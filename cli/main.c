@@ -82,6 +82,8 @@ int main(int argc, char **argv)
 		print_usage(stdout);
 	else if (!strcmp(argv[1], "help"))
 		code = help(argc - 1, argv + 1, &err);
+	else if (!strcmp(argv[1], "--version") && argc > 2)
+		code = npl_fail(&err, NPL_EUSAGE, "--version: '%s' after it, expected nothing", argv[2]);
 	else if (!strcmp(argv[1], "--version"))
 		printf("npulab %s (%s)\n", npl_version(), npl_commit());
 	else

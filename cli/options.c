@@ -79,7 +79,7 @@ static int refuse_bytes(const char *label, const char *value, struct npl_err *er
 		snprintf(with, sizeof with, "; the nearest is '%.*s%s'", digits, value, nearest);
 	return npl_fail(err, NPL_EUSAGE,
 			"%s must be a whole number of bytes from 1 on, alone or with K, M, G, T (powers of 1000) or "
-			"Ki, Mi, Gi, Ti (powers of 1024) behind it, got '%s'%s",
+			"Ki, Mi, Gi, Ti (powers of 1024) after it, got '%s'%s",
 			label, value, with);
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * npulab run: runs one network once, every layer on one device or on the devices that placement rules name. */
-#include "common.h"
-#include "dump_program.h"
+#include "comparison.h"
 
 #include <stdlib.h>
 
@@ -16,78 +15,51 @@ struct target {
 	bool log;
 };
 
-static int read_placement(const struct target *target, struct cli_inputs *inputs, struct npl_placement *placement,
-			  struct npl_err *err)
+/* Makes the device, or the devices that the rules name, those of the comparison. */
+static int set_devices(const struct target *target, struct cli_comparison *comparison, struct npl_placement *placement,
+		       struct npl_err *err)
 {
-	int rc = 0;
-	if (target->rules)
-		rc = npl_placement_parse(inputs->graph, target->rules, &inputs->arena, placement, err);
-	else if (target->file)
-		rc = npl_placement_load(inputs->graph, target->file, &inputs->arena, placement, err);
-	return rc;
+	const struct npl_graph *graph = comparison->inputs.graph;
+	struct npl_arena *arena = &comparison->inputs.arena;
+	if (target->rules && npl_placement_parse(graph, target->rules, arena, placement, err))
+		return err->code;
+	if (target->file && npl_placement_load(graph, target->file, arena, placement, err))
+		return err->code;
+	comparison->options.device_names = target->device ? &target->device : placement->names;
+	comparison->options.n_devices = target->device ? 1 : placement->n_names;
+	comparison->options.named_at = placement->named_at;
+	comparison->options.place = placement->device;
+	comparison->options.placed_by = placement->rule;
+	return 0;
 }
 
 static int run_model(const char *model, const struct target *target, struct cli_common *common, struct npl_err *err)
 {
-	struct cli_inputs inputs;
-	struct npl_comparison comparison;
+	struct cli_comparison comparison = {.common = common};
 	struct npl_placement placement = {0};
 	struct npl_tensor *outputs = NULL;
-	struct cli_dump dump = {0};
 	if (target->dump && !target->device)
 		return npl_fail(err, NPL_EUSAGE, "run: --dump-program is of one device, expected --device");
-	if (cli_check_reports(common, err) || cli_dump_open(&dump, target->dump, target->device, err) ||
-	    cli_inputs_load(model, common, &inputs, err))
-		return err->code;
-	struct npl_layer_choice_options choose;
-	struct npl_layer_choice choice = {0};
-	int rc = cli_read_choice(common, inputs.graph, &choose, err);
+	int rc = cli_comparison_open(&comparison, model, target->dump, target->device, err);
+	const int n_outputs = rc ? 0 : comparison.inputs.graph->n_outputs;
 	if (!rc)
-		rc = read_placement(target, &inputs, &placement, err);
+		rc = set_devices(target, &comparison, &placement, err);
 	if (!rc && common->output) {
-		outputs = calloc((size_t)inputs.graph->n_outputs + 1, sizeof *outputs);
+		outputs = comparison.options.outputs = calloc((size_t)n_outputs + 1, sizeof *outputs);
 		rc = outputs ? 0 : npl_no_memory(err);
 	}
-	struct npl_compare_options compare_options;
 	if (!rc)
-		rc = cli_compare_options(common, &inputs.arena, &compare_options, err);
-	if (!rc) {
-		compare_options.device_names = target->device ? &target->device : placement.names;
-		compare_options.n_devices = target->device ? 1 : placement.n_names;
-		compare_options.named_at = placement.named_at;
-		compare_options.place = placement.device;
-		compare_options.placed_by = placement.rule;
-		compare_options.outputs = outputs;
-		compare_options.programs = target->dump ? &dump.sink : NULL;
-		rc = npl_compare(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL,
-				 &compare_options, &comparison, err);
-	}
-	cli_waiting_end();
-	if (!rc) {
-		struct npl_report_context context = {.model_name = inputs.files.name,
-						     .description = inputs.files.description,
-						     .layers = common->layers,
-						     .choice = &choice};
-		if (target->log)
-			rc = cli_table_printed(npl_report_placement(stderr, &comparison), rc, err);
-		if (!rc)
-			rc = npl_layer_choice_make(&comparison, &choose, &choice, err);
-		if (!rc)
-			rc = cli_dump_write(&dump, target->device, comparison.device[0].name, common, err);
-		if (!rc)
-			rc = cli_report(&comparison, &context, outputs, common, err);
-		if (!rc && !common->quiet) {
-			cli_warn(inputs.graph->name, inputs.graph->warning, inputs.graph->n_warnings);
-			cli_warn(NULL, placement.warning, placement.n_warnings);
-		}
-		npl_layer_choice_free(&choice);
-		npl_comparison_free(&comparison);
-	}
-	for (int i = 0; outputs && i < inputs.graph->n_outputs; i++)
+		rc = cli_comparison_run(&comparison, err);
+	if (!rc && target->log)
+		rc = cli_table_printed(npl_report_placement(stderr, &comparison.result), rc, err);
+	if (!rc)
+		rc = cli_comparison_report(&comparison, outputs, err);
+	if (!rc && !common->quiet)
+		cli_warn(NULL, placement.warning, placement.n_warnings);
+	for (int i = 0; outputs && i < n_outputs; i++)
 		npl_tensor_free(&outputs[i]);
 	free(outputs);
-	cli_dump_close(&dump);
-	cli_inputs_free(&inputs);
+	cli_comparison_close(&comparison);
 	return rc;
 }
 
@@ -98,7 +70,7 @@ static int run_main(int argc, char **argv, struct npl_err *err)
 	const char *model = NULL;
 	bool help_printed;
 	int n_words;
-	struct cli_option options[7 + CLI_COMMON_OPTIONS] = {
+	const struct cli_option options[] = {
 		{"device", CLI_TEXT, &target.device, 0, 0, "D", "the device for every layer"},
 		{"place", CLI_TEXT, &target.rules, 0, 0, "RULES",
 		 "'Conv*=tpu_v1,/fc1/=diannao,*=cpu': first match wins, the rest runs on the host"},
@@ -109,8 +81,9 @@ static int run_main(int argc, char **argv, struct npl_err *err)
 		 "where and when each layer ran and why, on standard error"},
 		{"timeline", CLI_OUTPUT, &common.timeline, 0, 0, "FILE",
 		 "the first batch as trace events, for Perfetto or chrome://tracing"},
-		CLI_DUMP_OPTION(&target.dump)};
-	cli_common_options(&common, options + 7);
+		CLI_DUMP_OPTION(&target.dump),
+#include "comparison_options.def"
+		{0}};
 	if (cli_parse(&cli_run, options, argc, argv, &model, 1, &n_words, &help_printed, err) || help_printed)
 		return help_printed ? 0 : err->code;
 	if (!model || !target.device + !target.rules + !target.file != 2)

@@ -15,9 +15,9 @@ struct npl_device {
 	bool ships; /* the machine is a file of the machines folder */
 	/* That file without --set, or the shipped file that the machine was copied from; name NULL: there is none. */
 	struct npl_description shipped;
-	const char *note[5];
-	const char *
-		resized_note; /* the note about other sizes than the shipped machine's, for reports alone; NULL: none */
+	const char *note[5]; /* complete_parameters adds one of each kind at most */
+	/* The note about other sizes than the shipped machine's, for reports alone; NULL: none. */
+	const char *resized_note;
 	int n_notes;
 	struct npl_device_info info;
 	struct npl_arena arena;

@@ -511,7 +511,7 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 	if (npl_op_check_attrs(layer->op, layer->attrs, &err))
 		return npl_refuse(reason, reason_bytes, "%s", err.msg);
 	if (layer->fused > NPL_ACT_RELU && !(device->info.activations >> layer->fused & 1u))
-		return npl_refuse(reason, reason_bytes, "it does not apply %s to a result on its way",
+		return npl_refuse(reason, reason_bytes, "it does not apply %s while it writes a result",
 				  npl_activation_name(layer->fused));
 	if (layer->op == NPL_OP_CONV && layer->attrs->conv.private_kernels &&
 	    !(device->info.capabilities & NPL_PRIVATE_KERNELS))

@@ -32,13 +32,13 @@ static bool product_ok(const struct npl_layer *layer, char *reason, size_t reaso
 	bool raw = y->dtype == NPL_I32;
 	if (!w || !is_integer(w) || w->quant.zero_point < integer_min(w->dtype) ||
 	    w->quant.zero_point > integer_max(w->dtype))
-		return npl_refuse(reason, reason_bytes, "its weights are no integers of 8 or 16 bits");
+		return npl_refuse(reason, reason_bytes, "its weights are not integers of 8 or 16 bits");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))
 		return npl_refuse(reason, reason_bytes, "its bias is not one 32-bit integer per output channel");
 	if (!raw && !is_activation(y))
-		return npl_refuse(reason, reason_bytes, "its output is no quantised tensor");
+		return npl_refuse(reason, reason_bytes, "its output is not a quantised tensor");
 	if (raw && layer->fused > NPL_ACT_RELU)
-		return npl_refuse(reason, reason_bytes, "raw sums pass no function");
+		return npl_refuse(reason, reason_bytes, "no activation follows raw sums");
 	return true;
 }
 
@@ -48,7 +48,7 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t re
 	const struct npl_window *window = npl_op_window(layer->op, layer->attrs);
 	if (!x || !is_integer(x) || x->quant.zero_point < integer_min(x->dtype) ||
 	    x->quant.zero_point > integer_max(x->dtype))
-		return npl_refuse(reason, reason_bytes, "its input is no integer tensor of 8 or 16 bits");
+		return npl_refuse(reason, reason_bytes, "its input is not an integer tensor of 8 or 16 bits");
 	if (window && window->rank > NPL_SPATIAL)
 		return npl_refuse(reason, reason_bytes, "in integers there are windows of one or two dimensions alone");
 	switch (layer->op) {
@@ -59,17 +59,17 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t re
 		if (layer->n_in != 2 || !layer->in[1] || !is_activation(x) || !is_activation(layer->in[1]))
 			return npl_refuse(reason, reason_bytes, "it does not multiply two quantised tensors");
 		return is_activation(layer->out) ||
-		       npl_refuse(reason, reason_bytes, "its output is no quantised tensor");
+		       npl_refuse(reason, reason_bytes, "its output is not a quantised tensor");
 	case NPL_OP_ADD:
 	case NPL_OP_MUL:
 	case NPL_OP_CONCAT:
 		for (int i = 0; i < layer->n_in; i++)
 			if (!layer->in[i] || !is_activation(layer->in[i]))
-				return npl_refuse(reason, reason_bytes, "an input is no quantised tensor");
+				return npl_refuse(reason, reason_bytes, "an input is not a quantised tensor");
 		if (layer->op != NPL_OP_CONCAT && layer->n_in != 2)
 			return npl_refuse(reason, reason_bytes, "it has not two inputs");
 		return is_activation(layer->out) ||
-		       npl_refuse(reason, reason_bytes, "its output is no quantised tensor");
+		       npl_refuse(reason, reason_bytes, "its output is not a quantised tensor");
 	case NPL_OP_SIGMOID:
 	case NPL_OP_TANH:
 		return (is_activation(x) && is_activation(layer->out)) ||

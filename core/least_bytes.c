@@ -96,6 +96,7 @@ struct member {
 	int index;      /* index in the group */
 	int pass;       /* pass that makes its results; NO_PASS: it only moves elements */
 	int first_pass; /* pass that reads its inputs */
+	int earlier;    /* index of the last member before this one that has the same first_pass; -1: none */
 	int origin;     /* the pass that made its results; NO_PASS: they were given */
 	/* The pass that reads each result; NO_PASS: none, MANY_PASSES: several, or the result is an output. */
 	int readers[NPL_MAX_OUTPUTS];
@@ -105,6 +106,7 @@ struct members {
 	int n;
 	struct member *member;           /* members in the order of the group */
 	const struct member **by_result; /* members in the order of their results' addresses */
+	int *last_of_pass;               /* the last member with each first_pass, while members are filled in */
 };
 
 static int compare_results(const void *a, const void *b)
@@ -177,9 +179,8 @@ static void find_readers(struct members *m, const struct npl_layer_group *group)
 /* Says whether an earlier layer of the pass reads the tensor as well. */
 static bool is_read_before(const struct members *m, const struct member *member, const struct npl_tensor *tensor)
 {
-	for (int i = 0; i < member->index; i++)
-		if (m->member[i].first_pass == member->first_pass &&
-		    reads(m->member[i].layer, tensor, m->member[i].layer->n_in))
+	for (int i = member->earlier; i >= 0; i = m->member[i].earlier)
+		if (reads(m->member[i].layer, tensor, m->member[i].layer->n_in))
 			return true;
 	return false;
 }
@@ -214,6 +215,8 @@ static int named_pass(const int *pass, int i, int n)
 static void fill_members(struct members *m, const struct npl_layer_group *group,
 			 const struct npl_layer_group_info *group_info)
 {
+	for (int i = 0; i < m->n; i++)
+		m->last_of_pass[i] = -1;
 	for (int i = 0; i < m->n; i++) {
 		const struct npl_layer *layer = group->layer[i];
 		const bool is_move = only_moves(layer);
@@ -225,6 +228,10 @@ static void fill_members(struct members *m, const struct npl_layer_group *group,
 											  ? group_info->first_pass
 											  : group_info->pass,
 										  i, m->n)};
+		int *last = is_move ? NULL : &m->last_of_pass[m->member[i].first_pass];
+		m->member[i].earlier = last ? *last : -1;
+		if (last)
+			*last = i;
 		for (int k = 0; k < NPL_MAX_OUTPUTS; k++)
 			m->member[i].readers[k] = NO_PASS;
 		m->by_result[i] = &m->member[i];
@@ -243,7 +250,8 @@ int npl_least_bytes_of_group(const struct npl_device_info *info, const struct np
 		return 0;
 	m.member = calloc((size_t)m.n, sizeof *m.member);
 	m.by_result = calloc((size_t)m.n, sizeof *m.by_result);
-	const bool allocated = m.member && m.by_result;
+	m.last_of_pass = calloc((size_t)m.n, sizeof *m.last_of_pass);
+	const bool allocated = m.member && m.by_result && m.last_of_pass;
 	if (allocated) {
 		fill_members(&m, group, group_info);
 		find_origins(&m);
@@ -254,5 +262,6 @@ int npl_least_bytes_of_group(const struct npl_device_info *info, const struct np
 			count_member(info, &m, &m.member[i], least);
 	free(m.member);
 	free(m.by_result);
+	free(m.last_of_pass);
 	return allocated ? 0 : npl_no_memory(err);
 }

@@ -67,7 +67,7 @@ static int refuse_number(const struct npl_param *param, const char *value, const
 			param->type == NPL_PARAM_INT ? "a whole number" : "a number",
 			npl_double_text(param->min, low, sizeof low), npl_double_text(param->max, high, sizeof high),
 			*param->unit ? " " : "", param->unit, has_units ? " (or with one of " : "",
-			has_units ? units : "", has_units ? " behind it)" : "", value);
+			has_units ? units : "", has_units ? " after it)" : "", value);
 }
 
 static int parse_number(const struct npl_param *param, const char *text, void *field, const char *location, int code,
@@ -269,6 +269,11 @@ int npl_description_load(const char *path, const char *key, struct npl_arena *ar
 	for (int i = 0; i < n; i++) {
 		if (!strcmp(list[i].key, "name"))
 			take_heading(&list[i], &machine->name, &machine->line.name);
+		else if (machine->driver_or_model && !strcmp(key, "driver") &&
+			 (!strcmp(list[i].key, "driver") || !strcmp(list[i].key, "model")))
+			return npl_fail(err, NPL_EINPUT,
+					"%s:%d: `%s:` after `%s:`, expected one of the two: they name the driver", path,
+					list[i].line, list[i].key, machine->former_key ? "model" : "driver");
 		else if (names_driver(machine, list[i].key))
 			take_heading(&list[i], &machine->driver_or_model, &machine->line.driver_or_model);
 		else if (!strcmp(list[i].key, "description"))

@@ -8,8 +8,8 @@
 #include <stdio.h>
 
 #include "core/computer/clock.h"
+#include "float_layer.h"
 #include "integer.h"
-#include "measured.h"
 #include "npulab/driver.h"
 #include "param_rows.h"
 

@@ -11,20 +11,20 @@
 void npl_column_value_json(struct npl_json *json, const char *key, const struct npl_column_value *v)
 {
 	switch (v->kind) {
-	case A_REAL:
-	case A_RATIO:
+	case VALUE_REAL:
+	case VALUE_RATIO:
 		npl_json_double(json, key, v->real);
 		break;
-	case A_COUNT:
+	case VALUE_COUNT:
 		npl_json_u64(json, key, v->count);
 		break;
-	case A_NUMBER:
-		npl_json_i64(json, key, v->number);
+	case VALUE_INTEGER:
+		npl_json_i64(json, key, v->integer);
 		break;
-	case A_TEXT:
+	case VALUE_TEXT:
 		npl_json_string(json, key, v->text);
 		break;
-	case A_BOOLEAN:
+	case VALUE_BOOLEAN:
 		npl_json_bool(json, key, v->boolean);
 		break;
 	default:
@@ -34,14 +34,14 @@ void npl_column_value_json(struct npl_json *json, const char *key, const struct 
 
 void npl_column_value_csv(FILE *out, const struct npl_column_value *v)
 {
-	if (v->kind == A_RATIO && isinf(v->real))
+	if (v->kind == VALUE_RATIO && isinf(v->real))
 		fputs(v->real > 0 ? "inf" : "-inf", out);
-	else if (v->kind == A_REAL || v->kind == A_RATIO)
+	else if (v->kind == VALUE_REAL || v->kind == VALUE_RATIO)
 		npl_csv_put_double(out, v->real);
-	else if (v->kind == A_COUNT)
+	else if (v->kind == VALUE_COUNT)
 		fprintf(out, "%" PRIu64, v->count);
-	else if (v->kind == A_NUMBER)
-		fprintf(out, "%" PRId64, v->number);
-	else if (v->kind == A_TEXT)
+	else if (v->kind == VALUE_INTEGER)
+		fprintf(out, "%" PRId64, v->integer);
+	else if (v->kind == VALUE_TEXT)
 		npl_csv_put_text(out, v->text);
 }

@@ -15,26 +15,36 @@ struct npl_layer_entry;
 
 /* A value as the tables of columns give it. A ratio may be infinite, which only CSV shows. */
 struct npl_column_value {
-	enum { ABSENT, A_REAL, A_RATIO, A_COUNT, A_NUMBER, A_TEXT, A_BOOLEAN, AN_ENTRY, A_LAYER } kind;
+	enum {
+		VALUE_ABSENT,
+		VALUE_REAL,
+		VALUE_RATIO,
+		VALUE_COUNT,
+		VALUE_INTEGER,
+		VALUE_TEXT,
+		VALUE_BOOLEAN,
+		VALUE_OF_ENTRY,
+		VALUE_OF_LAYER
+	} kind;
 	union {
 		double real;
 		uint64_t count;
-		int64_t number;
+		int64_t integer;
 		const char *text;
 		bool boolean;
 		void (*of_entry)(struct npl_json *json, const struct npl_entry *entry);
 		void (*of_layer)(struct npl_json *json, const struct npl_layer_entry *layer);
 	};
 };
-#define REAL(x)          ((struct npl_column_value){.kind = A_REAL, .real = (x)})
-#define RATIO(x)         ((struct npl_column_value){.kind = A_RATIO, .real = (x)})
-#define COUNT(n)         ((struct npl_column_value){.kind = A_COUNT, .count = (n)})
-#define NUMBER(n)        ((struct npl_column_value){.kind = A_NUMBER, .number = (n)})
-#define TEXT(s)          ((struct npl_column_value){.kind = A_TEXT, .text = (s)})
-#define BOOLEAN(b)       ((struct npl_column_value){.kind = A_BOOLEAN, .boolean = (b)})
-#define NESTED(f)        ((struct npl_column_value){.kind = AN_ENTRY, .of_entry = (f)})
-#define LAYER_NESTED(f)  ((struct npl_column_value){.kind = A_LAYER, .of_layer = (f)})
-#define KNOWN(known, of) ((known) ? (of) : (struct npl_column_value){.kind = ABSENT})
+#define REAL(x)          ((struct npl_column_value){.kind = VALUE_REAL, .real = (x)})
+#define RATIO(x)         ((struct npl_column_value){.kind = VALUE_RATIO, .real = (x)})
+#define COUNT(n)         ((struct npl_column_value){.kind = VALUE_COUNT, .count = (n)})
+#define INTEGER(n)       ((struct npl_column_value){.kind = VALUE_INTEGER, .integer = (n)})
+#define TEXT(s)          ((struct npl_column_value){.kind = VALUE_TEXT, .text = (s)})
+#define BOOLEAN(b)       ((struct npl_column_value){.kind = VALUE_BOOLEAN, .boolean = (b)})
+#define NESTED(f)        ((struct npl_column_value){.kind = VALUE_OF_ENTRY, .of_entry = (f)})
+#define LAYER_NESTED(f)  ((struct npl_column_value){.kind = VALUE_OF_LAYER, .of_layer = (f)})
+#define KNOWN(known, of) ((known) ? (of) : (struct npl_column_value){.kind = VALUE_ABSENT})
 
 /* Returns the text; NULL where it is empty. */
 static inline const char *filled(const char *text)

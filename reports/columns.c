@@ -221,7 +221,7 @@ void npl_columns_row(struct npl_table *table, enum npl_column_group group, struc
 		if (!is_shown(column, group, e->context->single_layer))
 			continue;
 		const struct npl_column_value value = column->value(e);
-		cells[n] = value.kind == ABSENT
+		cells[n] = value.kind == VALUE_ABSENT
 				   ? "-"
 				   : column->show(text[n], e, &value, column->unit, is_model[column->mark]);
 		n++;
@@ -235,7 +235,7 @@ void npl_columns_json(struct npl_json *json, enum npl_column_group group, struct
 		if (columns[i].group != group || !columns[i].key)
 			continue;
 		const struct npl_column_value value = columns[i].value(e);
-		if (value.kind == AN_ENTRY)
+		if (value.kind == VALUE_OF_ENTRY)
 			value.of_entry(json, e);
 		else
 			npl_column_value_json(json, columns[i].key, &value);
@@ -248,7 +248,7 @@ void npl_layer_columns_json(struct npl_json *json, struct npl_layer_entry *l)
 		if (!layer_columns[i].key)
 			continue;
 		const struct npl_column_value value = layer_columns[i].value(l);
-		if (value.kind == A_LAYER)
+		if (value.kind == VALUE_OF_LAYER)
 			value.of_layer(json, l);
 		else
 			npl_column_value_json(json, layer_columns[i].key, &value);

@@ -24,7 +24,7 @@
 
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
-#include "core/measured.h"
+#include "core/float_layer.h"
 #include "core/param_rows.h"
 #include "npulab/driver.h"
 #include "npulab/thread.h"

@@ -4,28 +4,18 @@
  * operator's own kernel on a shorter tensor, so the bits are those of the whole. */
 #include <stdatomic.h>
 
-#include "core/measured.h"
+#include "core/float_layer.h"
 #include "core/op_functions.h"
 #include "cpu.h"
 
 /* The least bytes of an operand's piece. Waking threads for shorter ones costs more time than it saves. */
 #define PIECE_BYTES 65536
 
-/* Says whether the operator's kernel computes out[i] from the i-th elements of its inputs alone. */
-static bool is_elementwise(enum npl_op op)
-{
-	static const enum npl_op one_of[] = {NPL_OP_RELU, NPL_OP_SIGMOID, NPL_OP_CLIP, NPL_OP_ADD,
-					     NPL_OP_SUM,  NPL_OP_POW,     NPL_OP_CAST, NPL_OP_WHERE};
-	for (size_t i = 0; i < sizeof one_of / sizeof *one_of; i++)
-		if (npl_op_share_kernel(op, one_of[i]))
-			return true;
-	return false;
-}
-
 bool cpu_is_by_element(const struct npl_layer *layer)
 {
 	bool has_full_input = false;
-	if (!is_elementwise(layer->op) || layer->n_further || layer->n_in < 1 || !layer->in[0] ||
+	if (!(npl_op_defs[layer->op].flags & NPL_OP_BY_ELEMENT) || layer->n_further || layer->n_in < 1 ||
+	    !layer->in[0] ||
 	    (npl_op_defs[layer->op].family == NPL_FAMILY_BINARY && layer->attrs->binary.legacy_broadcast))
 		return false;
 	for (int i = 0; i < layer->n_in; i++) {

@@ -17,9 +17,9 @@
 #include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
+#include "core/float_layer.h"
 #include "core/int8/layer.h"
 #include "core/integer.h"
-#include "core/measured.h"
 #include "core/op_functions.h"
 #include "cpu.h"
 

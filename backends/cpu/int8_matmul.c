@@ -109,7 +109,7 @@ int cpu_int8_matmul(struct cpu_state *cpu, const struct npl_layer *layer, const 
 		return err->code;
 	job.scale = npl_int8_scale(layer->in[0]->quant.scale, layer->in[1]->quant.scale, out->quant.scale);
 	if (!isfinite(job.scale))
-		return npl_fail(err, NPL_EINPUT, "its results are scaled by %g * %g / %g, which is no finite number",
+		return npl_fail(err, NPL_EINPUT, "its results are scaled by %g * %g / %g, which is not a finite number",
 				(double)layer->in[0]->quant.scale, (double)layer->in[1]->quant.scale,
 				(double)out->quant.scale);
 	return multiply(cpu, &job, result, err);

@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 
 #include "core/computer/clock.h"
+#include "core/float_layer.h"
 #include "core/integer.h"
-#include "core/measured.h"
 #include "cpu.h"
 
 #define BYTES 256

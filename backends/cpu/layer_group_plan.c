@@ -6,7 +6,7 @@
 
 #include "core/base/dtype.h"
 #include "core/base/grow.h"
-#include "core/measured.h"
+#include "core/float_layer.h"
 #include "layer_group.h"
 #include "npulab/arena.h"
 #include "widened.h"

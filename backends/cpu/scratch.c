@@ -2,7 +2,7 @@
  *
  * The workspace of a single layer, kept from one layer to the next. */
 #include "core/computer/clock.h"
-#include "core/measured.h"
+#include "core/float_layer.h"
 #include "cpu.h"
 #include "layer_group.h"
 #include "room.h"

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 #include "core/computer/clock.h"
-#include "core/measured.h"
+#include "core/float_layer.h"
 #include "core/op_functions.h"
 #include "core/ops/reduce.h"
 #include "cpu.h"

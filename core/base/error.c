@@ -5,18 +5,61 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "printable.h"
+
+/* Copies a text into a message. A text that is too long loses its middle, so that its end stays: the reason, and what
+ * was expected, come after the name of a file or a node. */
+static void fit(char *msg, size_t capacity, const char *text, size_t length)
+{
+	static const char gap[] = " ... ";
+	if (length < capacity) {
+		memcpy(msg, text, length + 1);
+		return;
+	}
+	size_t head = capacity / 3, tail = capacity - 1 - head - (sizeof gap - 1);
+	while (head && ((unsigned char)text[head] & 0xc0) == 0x80) /* inside a UTF-8 sequence */
+		head--;
+	while (tail && ((unsigned char)text[length - tail] & 0xc0) == 0x80)
+		tail--;
+	memcpy(msg, text, head);
+	memcpy(msg + head, gap, sizeof gap - 1);
+	memcpy(msg + head + sizeof gap - 1, text + length - tail, tail + 1);
+}
+
+/* Fills the message with the format's text, and ": " and `rest` after it unless rest is NULL. */
+static void fill(struct npl_err *err, const char *rest, const char *format, va_list args)
+{
+	va_list again;
+	va_copy(again, args);
+	const int n = vsnprintf(NULL, 0, format, args);
+	const size_t head = n < 0 ? 0 : (size_t)n, length = head + (rest ? 2 + strlen(rest) : 0);
+	char *text = malloc(length + 1);
+	if (text) {
+		vsnprintf(text, head + 1, format, again);
+		if (rest)
+			snprintf(text + head, length + 1 - head, ": %s", rest);
+		fit(err->msg, sizeof err->msg, text, length);
+		free(text);
+	} else { /* without memory the end of a long message is lost */
+		vsnprintf(err->msg, sizeof err->msg, format, again);
+		const size_t used = strlen(err->msg);
+		if (rest)
+			snprintf(err->msg + used, sizeof err->msg - used, ": %s", rest);
+	}
+	va_end(again);
+	npl_make_printable(err->msg);
+}
 
 int npl_fail(struct npl_err *err, int code, const char *format, ...)
 {
 	if (err) {
 		va_list args;
 		va_start(args, format);
-		vsnprintf(err->msg, sizeof err->msg, format, args);
+		fill(err, NULL, format, args);
 		va_end(args);
-		npl_make_printable(err->msg);
 		err->code = code;
 	}
 	return code;
@@ -26,16 +69,12 @@ int npl_prefix(struct npl_err *err, const char *format, ...)
 {
 	if (!err)
 		return NPL_EINTERNAL;
-	char prefixed[2 * sizeof err->msg + 2];
+	char rest[sizeof err->msg];
 	va_list args;
+	memcpy(rest, err->msg, sizeof rest);
 	va_start(args, format);
-	int n = vsnprintf(prefixed, sizeof err->msg, format, args);
+	fill(err, rest, format, args);
 	va_end(args);
-	size_t used = n < 0 ? 0 : (size_t)n < sizeof err->msg ? (size_t)n : sizeof err->msg - 1;
-	snprintf(prefixed + used, sizeof prefixed - used, ": %s", err->msg);
-	prefixed[sizeof err->msg - 1] = '\0';
-	memcpy(err->msg, prefixed, sizeof err->msg);
-	npl_make_printable(err->msg);
 	return err->code;
 }
 

@@ -151,7 +151,7 @@ int op_attr_type(struct npl_attr_list *list, const char *name, enum npl_dtype *t
 		return 0;
 	const struct npl_element_type *known = attr->i < 0 ? NULL : npl_element_type((uint64_t)attr->i);
 	if (!known)
-		return npl_fail(err, NPL_EINPUT, "attribute %s is %lld, which is no element type that npulab knows",
+		return npl_fail(err, NPL_EINPUT, "attribute %s is %lld, which is not an element type that npulab knows",
 				name, (long long)attr->i);
 	*type = known->dtype;
 	if (*type == NPL_DTYPES)

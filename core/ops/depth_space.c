@@ -12,7 +12,7 @@ OP_ATTRS(op_depthspace_attrs)
 	if (op_attr_int(list, "blocksize", 0, &out->depth_space.block, err))
 		return NPL_EINPUT;
 	if (out->depth_space.block < 1 || out->depth_space.block > INT32_MAX)
-		return npl_fail(err, NPL_EINPUT, "the attribute blocksize is %lld, expected at least 1",
+		return npl_fail(err, NPL_EINPUT, "the attribute blocksize is %lld, expected 1 to 2147483647",
 				(long long)out->depth_space.block);
 	if (out->op == NPL_OP_SPACETODEPTH || op_before(out, 11))
 		return 0;

@@ -51,7 +51,7 @@ static int nd_shape(const struct npl_attrs *attrs, const struct npl_shape *x, co
 	for (int d = 0; fits && d < batch; d++)
 		fits = indices->dim[d] == x->dim[d];
 	if (!fits)
-		return npl_fail(err, NPL_EINPUT, "indices of %s are no tuples over %s after %lld batch dimensions",
+		return npl_fail(err, NPL_EINPUT, "indices of %s are not tuples over %s after %lld batch dimensions",
 				OP_TEXT(indices), OP_TEXT(x), (long long)batch);
 	int slice = x->rank - (int)(batch + tuple);
 	*y = *indices;

@@ -50,8 +50,8 @@ OP_SHAPE(op_reshape_shape)
 		}
 		zero |= attrs->reshape.shape[i] == 0;
 		if (y.dim[i] < -1 || (y.dim[i] == -1 && inferred >= 0))
-			return npl_fail(err, NPL_EINPUT, "%s is no shape: at most one -1, no other negative dimension",
-					text);
+			return npl_fail(err, NPL_EINPUT,
+					"%s is not a shape: at most one -1, no other negative dimension", text);
 		if (y.dim[i] == -1) {
 			inferred = i;
 			y.dim[i] = 1;

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Resize and Upsample (opset 7 and 9; 6 with its own attributes): every output position has a position in the input,
- * dimension by dimension, where the nearest element is taken or 2 or 4 neighbours are weighed. Positions are in double.
+ * Resize and Upsample (opset 7 and 9; 6 with its own attributes). Along each dimension an output position has a position
+ * in the input. The result is the nearest element there, or a weighted sum of 2 or 4 neighbours. Positions are computed
+ * in double. Elements of any type are taken by the nearest position; only floats are weighted.
  *
- * Before opset 11 positions are i / scale, and Resize-10 takes the next element where it makes smaller, the one before
- * where it makes larger. Where scales are given, the length that align_corners and its kind divide by is the input's
- * times the scale, not cut to an integer: so have ONNX's own cases it, though its text can be read fallback. Elements
- * of any type to the nearest; weighed only floats.
+ * Before opset 11 a position is i / scale. Resize of opset 10 rounds positions up when it shrinks a dimension, and down
+ * when it enlarges one. If scales are given, the length by which align_corners and similar transformations divide is
+ * the input's length times the scale, not cut to an integer. ONNX's own cases do it so, though the standard's text can
+ * be read differently.
  *
- * Opset 18 brought axes (the dimensions that the other inputs are about), sizes that keep the aspect ratio, and
- * antialias: where a dimension is made smaller the filter is stretched by 1 / scale, so that every element counts.
- * Opset 19 brought half_pixel_symmetric, half_pixel about the middle of the input. */
+ * Opset 18 added three things: axes, the dimensions that the other inputs are about; sizes that keep the aspect ratio;
+ * and antialias, which stretches the filter by 1 / scale along a dimension that shrinks, so that every element counts.
+ * Opset 19 added half_pixel_symmetric, which is half_pixel about the middle of the input. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,9 +240,12 @@ static int read_inputs(struct npl_attrs *attrs, const struct npl_tensor *const *
 		return npl_fail(err, NPL_EINPUT, "expected either scales or sizes");
 	if (r->policy != NPL_RESIZE_STRETCH && !sizes)
 		return npl_fail(err, NPL_EINPUT, "keep_aspect_ratio_policy is about sizes, and there are scales");
-	if (r->transform == NPL_RESIZE_TF_CROP_AND_RESIZE &&
-	    (read_floats(in, n_in, 1, "roi", 2 * n, roi, &has_roi, err) || !has_roi))
-		return err && err->code ? NPL_EINPUT : npl_fail(err, NPL_EINPUT, "the roi is missing");
+	if (r->transform == NPL_RESIZE_TF_CROP_AND_RESIZE) {
+		if (read_floats(in, n_in, 1, "roi", 2 * n, roi, &has_roi, err))
+			return NPL_EINPUT;
+		if (!has_roi)
+			return npl_fail(err, NPL_EINPUT, "the roi is missing");
+	}
 	for (int d = 0; d < x->rank; d++) {
 		r->from[d] = 0;
 		r->to[d] = 1;

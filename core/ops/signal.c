@@ -103,7 +103,7 @@ OP_SHAPE(op_dft_shape)
 	if (optional_number(in, n_in, 1, "dft_length", x->dim[attrs->signal.axis], &attrs->signal.length, err))
 		return NPL_EINPUT;
 	if (attrs->signal.length < 1 || attrs->signal.length > (int64_t)1 << 30)
-		return npl_fail(err, NPL_EINPUT, "a transform of %lld points cannot be",
+		return npl_fail(err, NPL_EINPUT, "a transform of %lld points, expected 1 to 2^30",
 				(long long)attrs->signal.length);
 	out->dtype = in[0]->dtype;
 	out->shape = *x;
@@ -217,7 +217,7 @@ OP_SHAPE(op_cosinewindow_shape)
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err) || optional_number(in, n_in, 0, "size", 0, &size, err))
 		return NPL_EINPUT;
 	if (size < 0)
-		return npl_fail(err, NPL_EINPUT, "a window of %lld elements cannot be", (long long)size);
+		return npl_fail(err, NPL_EINPUT, "a window of %lld elements, expected 0 or more", (long long)size);
 	out->dtype = attrs->signal.dtype;
 	out->shape = npl_shape_of(1, size);
 	return op_output_fits(&out->shape, 1, err);

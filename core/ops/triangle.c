@@ -19,7 +19,7 @@ OP_SHAPE(op_trilu_shape)
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (in[0]->shape.rank < 2)
-		return npl_fail(err, NPL_EINPUT, "the input %s is no matrix", OP_TEXT(&in[0]->shape));
+		return npl_fail(err, NPL_EINPUT, "the input %s is not a matrix", OP_TEXT(&in[0]->shape));
 	if (n_in > 1 && in[1] && (in[1]->dtype != NPL_I64 || npl_tensor_count(in[1]) != 1))
 		return npl_fail(err, NPL_EINPUT, "k is %s %s, expected one int64", npl_dtype_name(in[1]->dtype),
 				OP_TEXT(&in[1]->shape));
@@ -62,7 +62,7 @@ OP_SHAPE(op_eyelike_shape)
 	if (op_inputs(in, n_in, 1, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	if (in[0]->shape.rank != 2)
-		return npl_fail(err, NPL_EINPUT, "the input %s is no matrix", OP_TEXT(&in[0]->shape));
+		return npl_fail(err, NPL_EINPUT, "the input %s is not a matrix", OP_TEXT(&in[0]->shape));
 	out->dtype = attrs->eye_like.dtype == NPL_DTYPES ? in[0]->dtype : attrs->eye_like.dtype;
 	out->shape = in[0]->shape;
 	return 0;

@@ -217,7 +217,7 @@ static int check_value(struct npl_build *build, const char *subject, int value)
 		return value;
 	}
 	if (value < 0 || value >= build->b.n_values)
-		return npl_fail(&build->last, NPL_EINPUT, "%s: %d is no value of this network", subject, value);
+		return npl_fail(&build->last, NPL_EINPUT, "%s: %d is not a value of this network", subject, value);
 	return 0;
 }
 
@@ -292,7 +292,7 @@ int npl_build_shape(const struct npl_build *build, int value, enum npl_dtype *dt
 	if (value < 0 || value >= build->b.n_values) {
 		if (value < 0 && build->first.code)
 			return npl_fail(err, build->first.code, "%s", build->first.msg);
-		return npl_fail(err, NPL_EINPUT, "%d is no value of this network", value);
+		return npl_fail(err, NPL_EINPUT, "%d is not a value of this network", value);
 	}
 	if (dtype)
 		*dtype = build->b.value[value].dtype;

@@ -106,7 +106,7 @@ int npl_trace_end(struct npl_eager *ctx, struct npl_args outputs, struct npl_gra
 	for (int i = 0; i < outputs.n && !rc; i++) {
 		const struct npl_eager_value *value = outputs.value[i];
 		if (!value || value->ctx != ctx || value->recording != ctx->recording)
-			rc = npl_fail(err, NPL_EUSAGE, "output %d is no part of what was recorded", i);
+			rc = npl_fail(err, NPL_EUSAGE, "output %d is not part of what was recorded", i);
 		else
 			output[i] = value->recorded;
 	}

@@ -55,15 +55,25 @@ static int check_engine(const struct npl_compare_options *options, struct npl_de
 struct opening {
 	const struct npl_compare_options *options;
 	struct npl_arena arena;
-	bool *setting_used; /* per setting of the options: whether a device has its name */
-	const char **label; /* per device: the name of its instance */
-	bool unknown;       /* the device tried last failed by its name: no driver or machine file has it */
+	enum { UNUSED, OVERRIDDEN, IN_FORCE } * setting_use; /* per setting of the options, by find_sets */
+	const char **label;                                  /* per device: the name of its instance */
+	bool unknown; /* the device tried last failed by its name: no driver or machine file has it */
 };
 
 /* Returns where a file names the device, "FILE:LINE"; NULL: no file does. */
 static const char *named_at(const struct npl_compare_options *options, int d)
 {
 	return options->named_at ? options->named_at[d] : NULL;
+}
+
+/* Says whether an instance sets the key of "KEY=VALUE" itself. */
+static bool sets_key_of(const struct instance *instance, const char *set)
+{
+	const size_t length = strcspn(set, "=");
+	for (int i = 0; i < instance->n_sets; i++)
+		if (!strncmp(instance->set[i], set, length) && instance->set[i][length] == '=')
+			return true;
+	return false;
 }
 
 /* Finds the settings of a device: those of the options for its name, then its own. */
@@ -76,9 +86,11 @@ static int find_sets(struct opening *o, int d, const char *label, const struct i
 	const char **sets = npl_arena_array(&o->arena, max_sets, sizeof *sets);
 	const char **typed = npl_arena_array(&o->arena, max_sets, sizeof *typed);
 	int n = sets ? npl_device_sets(label, options->set, options->n_sets, sets) : 0;
-	for (int i = 0; i < options->n_sets; i++)
-		o->setting_used[i] = o->setting_used[i] ||
-				     npl_device_sets(label, &options->set[i], 1, &(const char *){NULL});
+	for (int i = 0; i < options->n_sets; i++) {
+		const char *set;
+		if (npl_device_sets(label, &options->set[i], 1, &set) && o->setting_use[i] != IN_FORCE)
+			o->setting_use[i] = sets_key_of(instance, set) ? OVERRIDDEN : IN_FORCE;
+	}
 	bool ok = sets && typed;
 	for (int i = 0; i < instance->n_sets && ok; i++) {
 		typed[n] = npl_arena_printf(&o->arena, "%s%s%s@%s", location ? location : "", location ? ": " : "",
@@ -258,15 +270,19 @@ int npl_devices_open(const struct npl_compare_options *options, struct npl_devic
 		     struct npl_unavailables *unavailable, struct npl_err *err)
 {
 	struct opening o = {.options = options};
-	o.setting_used = npl_arena_array(&o.arena, (size_t)options->n_sets + 1, sizeof *o.setting_used);
+	o.setting_use = npl_arena_array(&o.arena, (size_t)options->n_sets + 1, sizeof *o.setting_use);
 	o.label = npl_arena_array(&o.arena, (size_t)options->n_devices + 1, sizeof *o.label);
-	int rc = o.setting_used && o.label ? open_all(&o, device, unavailable, err) : npl_no_memory(err);
+	int rc = o.setting_use && o.label ? open_all(&o, device, unavailable, err) : npl_no_memory(err);
 	if (!rc)
 		rc = check_distinct_labels(&o, err);
 	if (!rc)
 		rc = check_engine(options, device, err);
 	for (int i = 0; i < options->n_sets && !rc; i++)
-		if (!o.setting_used[i] && !is_of_host(options, options->set[i]))
+		if (o.setting_use[i] == OVERRIDDEN)
+			rc = npl_fail(err, NPL_EUSAGE,
+				      "--set %s has no effect: each device of this name has its own value of the key",
+				      options->set[i]);
+		else if (o.setting_use[i] == UNUSED && !is_of_host(options, options->set[i]))
 			rc = refuse_set(&o, options->set[i], err);
 	npl_arena_free(&o.arena);
 	return rc;

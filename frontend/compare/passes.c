@@ -24,6 +24,10 @@ static const struct npl_repeats_rule measured_passes = {
 static const struct npl_repeats_rule simulated_passes = {
 	.least_runs = 1, .most_runs = 50, .enough_seconds = 0.1, .long_seconds = 0.1};
 
+/* A simulation that takes longer than this runs once: its user would wait as long again for figures that are the same.
+ */
+#define LONG_SIMULATION_SECONDS 10
+
 static const struct npl_repeats_rule one_further_pass = {.least_runs = 1, .most_runs = 1};
 
 /* The rows of passes are kept until it is known which pass is the median one: of most networks all passes, of a network
@@ -239,7 +243,9 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *outputs, struc
 		npl_energy_measurement_open(&measurement, p->device, p->n_devices, &report->energy);
 	int rc = record ? one_pass(p, name, 1, outputs, &report->run, err) : npl_no_memory(err);
 	npl_session_hash(p->session, false);
-	if (!rc)
+	if (!rc && !measured && report->run.wall_seconds > LONG_SIMULATION_SECONDS)
+		record->wall[record->n++] = report->run.wall_seconds;
+	else if (!rc)
 		rc = measured ? run_measured(p, name, &report->run, &measurement, record, &report->load, err)
 			      : run_timed(p, name, false, &report->run, record, err);
 	if (!rc) {

@@ -339,8 +339,13 @@ static int shape_layer(const struct npl_layer_spec *spec, struct npl_node *node,
 	node->op = spec->op;
 	node->attrs = spec->attrs;
 	*y = (struct npl_tensor){.name = "y"};
-	if (npl_shape_count(&x.shape) < 1 || (w->rank && npl_shape_count(w) < 1))
-		return npl_fail(err, NPL_EUSAGE, "layer: the operands are empty or too large");
+	for (int k = 0; k < n_in; k++) {
+		char text[192];
+		if (npl_shape_count(&in[k]->shape) < 1)
+			return npl_fail(err, NPL_EUSAGE, "layer: the %s are %s, expected 1 to %lld elements",
+					k ? "weights" : "inputs", npl_shape_text(&in[k]->shape, text, sizeof text),
+					(long long)NPL_MAX_ELEMENTS);
+	}
 	if (npl_op_shape(node->op, &node->attrs, in, n_in, y, 1, err))
 		return err->code = NPL_EUSAGE; /* the shapes came from the command line */
 	node->macs = npl_op_macs(spec->op, &node->attrs, in, n_in, y);

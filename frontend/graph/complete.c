@@ -19,7 +19,7 @@ static int link_nodes(struct graph_builder *b)
 			node->in[k] = *node->in_name[k] ? graph_names_find(&b->values, node->in_name[k]) : -1;
 			if (node->in[k] < 0 && *node->in_name[k]) {
 				npl_fail(b->err, NPL_EINPUT,
-					 "its input '%s' is no input, initialiser or output of a node",
+					 "its input '%s' is not an input, initialiser or output of a node",
 					 node->in_name[k]);
 				return graph_blame(b, node);
 			}

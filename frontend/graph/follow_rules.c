@@ -370,25 +370,9 @@ static bool (*const rule_of[NPL_OPS])(const struct rule_context *context) = {
 	[NPL_OP_ROTARYEMBEDDING] = rotary,
 };
 
-/* Says whether the operator's results are made element by element. The prefix of its functions tells. */
-static bool is_elementwise(enum npl_op op)
-{
-	static const char *const prefix_of[NPL_OPS] = {
-#define NPL_OP(id, onnx_name, versions, min_in, max_in, outputs, prefix, family, flags, cost) [NPL_OP_##id] = #prefix,
-#include "npulab/ops.def"
-#undef NPL_OP
-	};
-	static const char *const prefixes[] = {"op_relu",     "op_unary", "op_binary", "op_prelu",
-					       "op_variadic", "op_power", "op_where"};
-	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-		if (!strcmp(prefix_of[op], prefixes[i]))
-			return true;
-	return false;
-}
-
 bool follow_has_rule(enum npl_op op)
 {
-	return rule_of[op] || is_elementwise(op);
+	return rule_of[op] || npl_op_defs[op].flags & NPL_OP_BY_ELEMENT;
 }
 
 bool follow_node(struct follow *f, const struct npl_node *node, const char **reason)
@@ -396,5 +380,5 @@ bool follow_node(struct follow *f, const struct npl_node *node, const char **rea
 	const struct rule_context context = {f, node, reason};
 	if (rule_of[node->op])
 		return rule_of[node->op](&context);
-	return is_elementwise(node->op) && broadcast(&context);
+	return (npl_op_defs[node->op].flags & NPL_OP_BY_ELEMENT) && broadcast(&context);
 }

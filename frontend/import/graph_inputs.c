@@ -166,6 +166,9 @@ static int take_options(struct dims *d)
 		if (option->value < 0)
 			return npl_fail(d->b->err, NPL_EUSAGE, "the dimension '%s' cannot be %lld", option->name,
 					(long long)option->value);
+		if (k == d->batch && !option->value)
+			return npl_fail(d->b->err, NPL_EUSAGE, "the batch, '%s', is given as 0, expected 1 or more",
+					option->name);
 		if (k == d->batch && options->batch > 0 && options->batch != option->value)
 			return npl_fail(d->b->err, NPL_EUSAGE, "the batch, '%s', is given as %lld and as %lld",
 					option->name, (long long)options->batch, (long long)option->value);

@@ -48,8 +48,8 @@ struct reader {
 static int no_number(const struct reader *r)
 {
 	if (r->type->dtype == NPL_F32)
-		return npl_words_complain(&r->words, "'%s' is no number, expected one of float32", r->words.word);
-	return npl_words_complain(&r->words, "'%s' is no whole number, expected one from %lld to %lld (%s)",
+		return npl_words_complain(&r->words, "'%s' is not a number, expected one of float32", r->words.word);
+	return npl_words_complain(&r->words, "'%s' is not a whole number, expected one from %lld to %lld (%s)",
 				  r->words.word, (long long)r->type->low, (long long)r->type->high, name_of(r->type));
 }
 
@@ -119,7 +119,7 @@ static int take_directive(struct reader *r, int64_t numbers)
 					    ".int32", ".float32", ".row",   ".at"};
 	const bool row = !strcmp(r->words.word, ".row"), at = !strcmp(r->words.word, ".at");
 	if ((row || at) && numbers)
-		return npl_words_complain(&r->words, "%s behind a number, expected it at the beginning of the line",
+		return npl_words_complain(&r->words, "%s after a number, expected it at the beginning of the line",
 					  r->words.word);
 	if (row || at)
 		return take_count(r, row ? ".row" : ".at", row ? 1 : r->n, row ? &r->row : &r->n);

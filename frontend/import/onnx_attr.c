@@ -9,7 +9,7 @@
 
 #include "core/base/refuse.h"
 
-#define MAX_LIST 1000000 /* the most entries of a list; the */
+#define MAX_LIST 1000000 /* the most entries of a list */
 
 enum {
 	A_NAME = 1,

@@ -215,7 +215,8 @@ static int use_raw(const struct onnx_reader *reader, struct onnx_span raw, int64
 	if (tensor->dtype == NPL_BOOL)
 		for (size_t i = 0; i < bytes; i++)
 			if (raw.at[i] > 1)
-				return npl_fail(reader->err, NPL_EINPUT, "element %zu, %d, is no bool", i, raw.at[i]);
+				return npl_fail(reader->err, NPL_EINPUT, "element %zu, %d, is not a bool", i,
+						raw.at[i]);
 	if ((uintptr_t)raw.at % size == 0) {
 		tensor->data = (void *)raw.at; /* read-only, as every constant is */
 		return 0;

@@ -50,7 +50,7 @@ int npl_tensor_load_npy_memory(const void *data, size_t bytes, struct npl_tensor
 	if (header.dtype == NPL_BOOL)
 		for (int64_t i = 0; i < count; i++)
 			if (elements[i] > 1)
-				return npl_fail(err, NPL_EINPUT, "element %lld, %d, is no bool", (long long)i,
+				return npl_fail(err, NPL_EINPUT, "element %lld, %d, is not a bool", (long long)i,
 						elements[i]);
 	return copy_tensor(&header, elements, tensor, err);
 }

@@ -151,7 +151,7 @@ static int choose_kind(struct topology_table *t)
 	if (!line || numbers >= TOPOLOGY_GEMM_COLUMNS - 1)
 		return 0;
 	return npl_fail(t->err, NPL_EINPUT,
-			"%s:%d: %d number%s behind the name, expected seven of a convolution (height and width of the "
+			"%s:%d: %d number%s after the name, expected seven of a convolution (height and width of the "
 			"input, of the filter, channels, filters, stride) or three of a product (M, N, K)",
 			t->csv.path, line, numbers, npl_plural(numbers));
 }

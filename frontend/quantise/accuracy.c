@@ -37,7 +37,7 @@ int npl_labels_check(const struct npl_graph *graph, const struct npl_samples *sa
 	const struct npl_value *value = &graph->value[graph->output[0]];
 	int64_t classes = classes_of(&(struct npl_tensor){.dtype = value->dtype, .shape = value->shape}, graph->batch);
 	if (!classes)
-		return npl_fail(err, NPL_EINPUT, "labels are given, but output '%s' is no list of classes",
+		return npl_fail(err, NPL_EINPUT, "labels are given, but output '%s' is not a list of classes",
 				value->name);
 	for (int64_t i = 0; i < samples->count; i++) {
 		int64_t label = ((const int64_t *)samples->labels.data)[i];

@@ -240,7 +240,7 @@ static int read_line(const struct reader *r, char *line, int *rules, struct npl_
 	if (cut_rule(r, &text, &rule, err))
 		return err->code;
 	if (*text)
-		return BAD(r, "'%s' behind the rule: expected one rule a line", text);
+		return BAD(r, "'%s' after the rule, expected one rule a line", text);
 	++*rules;
 	return apply(r, &rule, err);
 }

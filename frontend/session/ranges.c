@@ -118,7 +118,8 @@ float npl_session_least_factor(const struct npl_session *s, int v)
 	return range_at(s, NPL_FORMAT_F32, v).least_factor;
 }
 
-static bool is_elementwise(enum npl_op op)
+/* Says whether a constant input counts for the range that the inputs share. */
+static bool shares_range_of_constants(enum npl_op op)
 {
 	return op == NPL_OP_ADD || op == NPL_OP_MUL || op == NPL_OP_SUM || op == NPL_OP_CONCAT;
 }
@@ -168,7 +169,7 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const
 		s->sharing[v] = -1;
 	}
 	for (int i = 0; i < graph->n_nodes && ranges && !s->timing_only; i++)
-		for (int k = 0; k < graph->node[i].n_in && is_elementwise(graph->node[i].op); k++) {
+		for (int k = 0; k < graph->node[i].n_in && shares_range_of_constants(graph->node[i].op); k++) {
 			int v = graph->node[i].in[k];
 			if (v >= 0 && graph->value[v].constant && graph->value[v].dtype == NPL_F32 &&
 			    find_constant(s, v, err))

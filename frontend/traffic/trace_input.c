@@ -109,7 +109,7 @@ static bool next_member(struct trace_input *in, const char **problem)
 	if (in->end == in->begin)
 		return false;
 	if (padded || !has_gzip_magic(in) || inflateReset(&in->zip) != Z_OK) {
-		*problem = "what follows the gzip data is no gzip data";
+		*problem = "what follows the gzip data is not gzip data";
 		return false;
 	}
 	return in->in_member = true;

@@ -3,7 +3,7 @@
  * How npulab reports failure. A function that can fail for a user's reason returns 0 or one of the negative codes
  * below, or NULL where it returns a pointer, and fills the caller's struct npl_err with one clear sentence that says
  * where, what was wrong and what was expected. Builders and eager contexts (build.h, eager.h) keep their first error
- * instead. Nothing is allocated, nothing is global, nothing is printed. A message names an option as the command line
+ * instead. Nothing stays allocated, nothing is global, nothing is printed. A message names an option as the command line
  * does: `--timing-only` is the member timing_only of the call's options.
  *
  *     struct npl_err err;
@@ -33,7 +33,7 @@ enum npl_code {
 
 struct npl_err {
 	int code;      /* one of enum npl_code */
-	char msg[512]; /* one line, no newline; truncated if longer */
+	char msg[512]; /* one line, no newline; a longer one loses its middle */
 };
 
 /* Fills err and returns code, so that `return npl_fail(...)` reads well. Only here may err be NULL. User data in the

@@ -101,7 +101,9 @@ enum npl_op_flags {
 	 * dimensions (NonZero). */
 	NPL_OP_READS_ALL = 1 << 7,
 	/* Results after the first are float32 where the inputs are 16-bit floats. */
-	NPL_OP_FLOAT_STATISTICS = 1 << 8
+	NPL_OP_FLOAT_STATISTICS = 1 << 8,
+	/* Each element of the result follows from the elements of the inputs at its position, after broadcasting. */
+	NPL_OP_BY_ELEMENT = 1 << 9
 };
 
 /* One operator, from its row of ops.def. */

@@ -240,7 +240,7 @@ static int take_keyed(struct assembler *a, const struct sim_slot *slot, const vo
 		return refuse_line(a, "%s: '%s=', expected %s", slot->name, a->words.word,
 				   list_fields(a, slot, out, list, sizeof list));
 	if (*words->word[i])
-		return refuse_line(a, "%s: %s= is there twice, expected %s", slot->name, key,
+		return refuse_line(a, "%s: %s= is given twice, expected %s", slot->name, key,
 				   list_fields(a, slot, out, list, sizeof list));
 	int rc = npl_words_next(&a->words); /* the '=' */
 	if (!rc)
@@ -271,7 +271,7 @@ static int take_positioned(struct assembler *a, const struct sim_slot *slot, con
 		return a->words.err->code;
 	if (is_word(a))
 		return 0;
-	return refuse_line(a, "%s: no %s behind ',', expected %s", slot->name,
+	return refuse_line(a, "%s: no %s after ',', expected %s", slot->name,
 			   i + 1 < slot->n_fields ? slot->field[i + 1].name : "value",
 			   list_fields(a, slot, out, list, sizeof list));
 }

@@ -120,7 +120,7 @@ int npl_link_model_of(const struct npl_link_config *config, const char *prefix, 
 				    struct npl_err *) = {plain, pcie, hypertransport};
 	*model = (struct npl_link_model){.latency_seconds = config->latency_seconds};
 	if (config->kind < 0 || config->kind >= (int)(sizeof kinds / sizeof *kinds))
-		return npl_fail(err, NPL_EUSAGE, "%s.kind is %d, which is no kind of link", prefix, config->kind);
+		return npl_fail(err, NPL_EUSAGE, "%s.kind is %d, which is not a kind of link", prefix, config->kind);
 	if (config->limit_bytes_per_second < 0 || !(config->latency_seconds >= 0))
 		return npl_fail(err, NPL_EUSAGE,
 				"%s.limit_bytes_per_second is %" PRId64

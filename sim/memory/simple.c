@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Memories without an inside, on the clock of the machine that asks. `ideal` answers at the boundary at which it is
- * asked. `fixed` moves one request after the other at a bandwidth: each begins at the end of the one before, to an
- * exact fraction of a cycle (with whole_cycles at the end of that cycle), and is answered a latency later, rounded up
- * to a cycle. */
+ * Memories without banks or rows, on the clock of the machine that asks. `ideal` answers at the boundary at which it is
+ * asked. `fixed` moves one request after the other at a bandwidth. Each begins at the end of the one before, to an
+ * exact fraction of a cycle; with whole_cycles, at the end of that cycle. It is answered a latency later, rounded up to
+ * a cycle. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -40,7 +40,8 @@ static const struct npl_param ideal_params[] = {{0}};
 static const struct npl_param fixed_params[] = {
 	NUMBER("bytes_per_second", INT, bytes_per_second, NULL, 1000, 1e15, "bytes/s", "of all requests together"),
 	NUMBER("latency_seconds", DOUBLE, latency_seconds, "0", 0, 1, "s", "from the last byte moved to the answer"),
-	CHOICE("whole_cycles", whole_cycles, "no", "whether the port is taken for whole cycles of who asks", "no yes"),
+	CHOICE("whole_cycles", whole_cycles, "no",
+	       "whether a request takes the port for whole cycles of the machine's clock", "no yes"),
 	NUMBER("access_bytes", INT, access_bytes, "0", 0, 1 << 20, "bytes",
 	       "that every request moves, aligned; 0: what it asks for"),
 	NUMBER("capacity_bytes", INT, capacity_bytes, "0", 0, 1e15, "bytes", "0: no limit"),

@@ -9,7 +9,7 @@
 
 #include "core/base/refuse.h"
 #include "core/device_inside.h"
-#include "core/measured.h"
+#include "core/float_layer.h"
 #include "npulab/driver.h"
 #include "processor_model.h"
 #include "values.h"

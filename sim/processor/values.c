@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/base/half.h"
-#include "core/measured.h"
+#include "core/float_layer.h"
 
 /* Returns the nearest number with 10 fraction bits, half to even; infinities and NaNs do not change. */
 static float to_tf32(float x)

@@ -335,7 +335,7 @@ static const struct cli_refusal wrong_programs[] = {
 	 "reads.s:2: read_host_memory: reads bytes 17 to 32 of host memory, which has 16",
 	 {"exec", "@/reads.s", "--machine", MACHINE, "--host-memory", "@/sixteen.npy", "--output", "@/y.npy"}},
 	{3,
-	 "reads.s:2: read_host_memory: reads bytes 17 to 32 of host memory, which has 0",
+	 "reads.s:2: read_host_memory: reads bytes 17 to 32 of host memory, which has 0 (--host-memory)",
 	 {"exec", "@/reads.s", "--machine", MACHINE}},
 	{3, "line 4: read_weights waits", {"exec", "@/stuck.s", "--machine", MACHINE, "--timing-only"}},
 	{3,

@@ -303,6 +303,12 @@ Test(cli_bad_machine, wrong_placement_rules_are_refused)
 
 /* Files and settings that contradict each other or the machine, and what is said of each. */
 static const struct cli_refusal contradictions[] = {
+	{3,
+	 "both.yaml:2: `driver:` after `model:`, expected one of the two: they name the driver",
+	 {"compare", "digits", "--devices", "@/both.yaml", "--timing-only"}},
+	{2,
+	 "--set tpu_v1.array.rows=16 has no effect: each device of this name has its own value of the key",
+	 {"compare", "digits", "--devices", "tpu_v1@array.rows=8", "--set", "tpu_v1.array.rows=16", "--timing-only"}},
 	{3, "small.yaml:3: unified_buffer.bytes is 100, expected two rows of 256", MACHINE("@/small.yaml")},
 	{3, "wide.yaml:3: unified_buffer.bytes is 1000, expected two rows of 600", {"devices", "@/wide.yaml"}},
 	{2,
@@ -373,6 +379,7 @@ Test(cli_bad_machine, contradictions_are_refused_where_the_user_made_them)
 	cli_write_text(folder, "name.yaml", "driver: systolic\n\nname: two words\n");
 	cli_write_text(folder, "driver.yaml", "name: x\ndriver: abacus\n");
 	cli_write_text(folder, "clock.yaml", "model: dram\n");
+	cli_write_text(folder, "both.yaml", "model: systolic\ndriver: systolic\n");
 	snprintf(text, sizeof text, "driver: diannao\nname: d\n\nmemory: {preset: %s/clock.yaml}\n", folder);
 	cli_write_text(folder, "preset.yaml", text);
 	CLI_CHECK(folder, contradictions);

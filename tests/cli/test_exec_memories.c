@@ -236,17 +236,17 @@ static const struct cli_refusal wrong_options[] = {
 static const struct {
 	const char *text, *expected;
 } wrong_texts[] = {
-	{"1 2\n3 x4\n", "m:2: 'x4' is no whole number, expected one from -128 to 255 (a byte)"},
+	{"1 2\n3 x4\n", "m:2: 'x4' is not a whole number, expected one from -128 to 255 (a byte)"},
 	{"1 2\n\n# two\n3 256\n", "m:4: 256 is out of range, expected -128 to 255 (a byte)"},
 	{".int8 128\n", "m:1: 128 is out of range, expected -128 to 127 (int8)"},
 	{".int32 4294967296\n", "m:1: 4294967296 is out of range"},
-	{"1 2.5\n", "m:1: '2.5' is no whole number"},
+	{"1 2.5\n", "m:1: '2.5' is not a whole number"},
 	{".float32 1e39\n", "m:1: 1e39 is out of range"},
-	{".float32 nan\n", "m:1: 'nan' is no number"},
+	{".float32 nan\n", "m:1: 'nan' is not a number"},
 	{"1 2 3\n4 5\n", "m:2: 2 numbers, expected 3 as in line 1"},
 	{".row 2\n1 2 3\n", "m:2: a row of 3 bytes, expected at most the 2 of .row"},
 	{"1 2 3\n.at 2\n", "m:2: .at '2', expected a number of bytes from 3"},
-	{"1 .at 2\n", "m:1: .at behind a number"},
+	{"1 .at 2\n", "m:1: .at after a number"},
 	{".row\n1\n", "m:1: .row '', expected a number of bytes from 1"},
 	{".int9 1\n", "m:1: there is no '.int9'; the nearest is '.int"},
 	{"# nothing\n", "m: no numbers, expected rows of them"},

@@ -232,7 +232,7 @@ Test(instances, wrong_instances_are_refused)
 		{2, "tpu_v1@no_such=1", "no_such"},
 		{2, "tpu_v1@array.rows=", "array.rows"},
 		{2, "tpu_v1@array.rows=8@", "array.rows"},
-		{2, "tpu_v1@array.rows=8,tpu_v1@array.rows=8", "is there twice"},
+		{2, "tpu_v1@array.rows=8,tpu_v1@array.rows=8", "is given twice"},
 		{2, "tpu_v1@array.rows=8@clock_hz=1GHz@array.rows=4", "array.rows is given twice, as '8' and as '4'"},
 		{2, "tpu@array.rows=8", "there is no device 'tpu'"},
 	};

@@ -143,7 +143,7 @@ Test(cli_names, two_devices_of_one_name)
 		 {"layer", "gemm", "-m", "2", "-n", "2", "-k", "2", "--devices", "diannao,tpu_v1,@/copy.yaml"}},
 		{2, both, {"run", "digits", "--place", "Conv=tpu_v1,*=@/copy.yaml"}},
 		{2, both, {"compare", "digits", "--devices", "tpu_v1,@/copy.yaml", "--set", "tpu_v1.array.rows=8"}},
-		{2, "'tpu_v1' is there twice", {"compare", "digits", "--devices", "tpu_v1,tpu_v1"}},
+		{2, "'tpu_v1' is given twice", {"compare", "digits", "--devices", "tpu_v1,tpu_v1"}},
 	};
 	CLI_CHECK(folder, cases);
 	cli_remove_folder(folder);

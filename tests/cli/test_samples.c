@@ -148,8 +148,10 @@ Test(cli_samples, an_empty_batch_is_refused)
 	onnx_put_output(&g, "y");
 	cli_write_model(folder, "none.onnx", &g);
 	const struct cli_refusal cases[] = {
-		{3, "input 'x' has no samples", {"run", "@/none.onnx", "--device", "cpu", "--dim", "N=0"}},
-		{3, "input 'x' has no samples", {"compare", "@/none.onnx", "--devices", "tpu_v1,cpu", "--dim", "N=0"}},
+		{2,
+		 "the batch, 'N', is given as 0, expected 1 or more",
+		 {"run", "@/none.onnx", "--device", "cpu", "--dim", "N=0"}},
+		{2, "the batch, 'N', is given as 0", {"compare", "digits", "--devices", "tpu_v1", "--dim", "N=0"}},
 		{2,
 		 "--device is given twice, as 'cpu' and as 'tpu_v1'",
 		 {"run", "digits", "--device", "cpu", "--device", "tpu_v1"}},
@@ -269,7 +271,7 @@ Test(cli_samples, wrong_labels_are_refused_and_hints_given)
 		 "the label of sample 4 is 10, expected a class from 0 to 9",
 		 {"compare", "digits", "--devices", "tpu_v1", "--input", "@/five8x8.npy", "--labels", "@/ten.npy"}},
 		{3,
-		 "is no list of classes",
+		 "is not a list of classes",
 		 {"compare", "@/turn.onnx", "--devices", "cpu", "--input", "@/five.npy", "--labels", "@/ten.npy",
 		  "--batch", "5"}},
 		{2, "write /fc1/", {"run", "digits", "--place", "fc1=diannao,*=reference"}},

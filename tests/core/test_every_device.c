@@ -191,7 +191,8 @@ static void run_case(struct subject *s, struct device_case *c, uint64_t seed)
 	}
 }
 
-/* A reason is a text of its own: printable, more than a word, not cut off, and the same in less room. */
+/* A reason is a text of its own: printable, more than a word, not cut off, and the same in less room. Who wants none is
+ * refused too. */
 static void check_reason(const struct subject *s, const struct npl_layer *layer, const char *reason,
 			 size_t reason_bytes)
 {
@@ -205,6 +206,7 @@ static void check_reason(const struct subject *s, const struct npl_layer *layer,
 		cr_assert(isprint((unsigned char)*at), "%s: '%s'", s->name, reason);
 	cr_assert_not(npl_device_supports(s->engine[0], layer, little, 12), "%s", s->name);
 	cr_assert(little[12] == '#' && !strncmp(little, reason, 10), "%s: '%s', '%s'", s->name, reason, little);
+	cr_assert_not(npl_device_supports(s->engine[0], layer, NULL, 0), "%s, asked without a reason", s->name);
 }
 
 /* Returns whether the device takes the case. It may be asked before there are values. */

@@ -449,13 +449,13 @@ Test(integer, layers_without_a_rule_say_why)
 		cr_assert(!npl_integer_layer_ok(&t.layer, reason, sizeof reason), #change);                            \
 		cr_assert(strstr(reason, word), #change ": '%s'", reason);                                             \
 	} while (0)
-	REFUSED(t.x.dtype = NPL_F32, "its input is no integer");
-	REFUSED(t.x.quant.zero_point = 256, "its input is no integer");
-	REFUSED(t.w.dtype = NPL_I32, "its weights are no integers");
-	REFUSED(t.layer.n_in = 1, "its weights are no integers");
-	REFUSED(t.y.quant.scale = 0, "its output is no quantised tensor");
-	REFUSED(t.y.dtype = NPL_I16; t.y.quant.zero_point = 1, "its output is no quantised tensor");
-	REFUSED(t.y.dtype = NPL_I32; t.layer.fused = NPL_ACT_TANH, "raw sums pass no function");
+	REFUSED(t.x.dtype = NPL_F32, "its input is not an integer");
+	REFUSED(t.x.quant.zero_point = 256, "its input is not an integer");
+	REFUSED(t.w.dtype = NPL_I32, "its weights are not integers");
+	REFUSED(t.layer.n_in = 1, "its weights are not integers");
+	REFUSED(t.y.quant.scale = 0, "its output is not a quantised tensor");
+	REFUSED(t.y.dtype = NPL_I16; t.y.quant.zero_point = 1, "its output is not a quantised tensor");
+	REFUSED(t.y.dtype = NPL_I32; t.layer.fused = NPL_ACT_TANH, "no activation follows raw sums");
 	REFUSED(t.layer.n_in = 3; t.layer.in[2] = &t.x, "its bias is not one 32-bit integer");
 	REFUSED(t.layer.op = NPL_OP_ADD; t.layer.n_in = 1, "it has not two inputs");
 	REFUSED(t.layer.op = NPL_OP_RELU, "input and output differ");

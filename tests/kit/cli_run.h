@@ -35,13 +35,11 @@
 
 #define CLI_PATH      512
 #define CLI_SECONDS   300 /* far more than any call takes, also under the sanitizers */
-#define CLI_SLOWER    20  /* an emulated processor than this one, at most */
+#define CLI_SLOWER    20  /* an emulated processor is at most so many times slower than this one */
 #define CLI_ARGUMENTS 40
 
 #define MNIST  "../shared/models/mnist-8"
 #define RESNET "../shared/models/light/light_resnet50.onnx"
-
-/* Limits on memory make no sense where the sanitizer's own take terabytes of address space. */
 
 /* The command that programs are started through, "": none. */
 static inline const char *cli_runner(void)
@@ -50,7 +48,8 @@ static inline const char *cli_runner(void)
 	return runner ? runner : "";
 }
 
-/* Whether a child may be given a limit on its address space: qemu's user mode ignores it. */
+/* Says whether a child's address space cannot be limited: a sanitizer takes terabytes of it, and qemu's user mode
+ * ignores the limit. */
 static inline bool cli_no_limits(void)
 {
 	return TEST_SANITIZED || *cli_runner();

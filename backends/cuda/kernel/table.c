@@ -155,7 +155,8 @@ bool cu_kernel_supports(const struct npl_layer *layer, enum cu_precision precisi
 	if (is_quantised(layer))
 		return cu_integer_supports(layer, reason, reason_bytes);
 	if (precision == CU_INT8)
-		return npl_refuse(reason, reason_bytes, "its input is no quantised tensor, and the precision is int8");
+		return npl_refuse(reason, reason_bytes,
+				  "its input is not a quantised tensor, and the precision is int8");
 	for (int k = 0; k < npl_op_defs[layer->op].min_in; k++)
 		if (k >= layer->n_in || !layer->in[k])
 			return npl_refuse(reason, reason_bytes, "input %d is missing", k);

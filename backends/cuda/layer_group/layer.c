@@ -5,7 +5,7 @@
 
 #include "core/base/dtype.h"
 #include "core/base/refuse.h"
-#include "core/measured.h"
+#include "core/float_layer.h"
 
 /* Says whether all of the layer's floats have one type, since the libraries multiply floats of one type into the same
  * type. If not, `reason` says why. */

@@ -5,7 +5,7 @@
 #include "layer.h"
 
 #include "core/base/dtype.h"
-#include "core/measured.h"
+#include "core/float_layer.h"
 
 bool cu_is_recurrent(enum npl_op op)
 {

@@ -375,7 +375,7 @@ Test(cuda_integers, says_what_it_does_not_take)
 	layer.op = NPL_OP_CONV;
 	refuses(&layer, CU_F32, "there is no GPU kernel for Conv");
 	layer.op = NPL_OP_RELU;
-	refuses(&layer, CU_INT8, "its input is no quantised tensor, and the precision is int8");
+	refuses(&layer, CU_INT8, "its input is not a quantised tensor, and the precision is int8");
 	layer.in[0] = layer.out = &wide;
 	refuses(&layer, CU_F32, "the GPU has no Relu of float64");
 	layer.in[0] = layer.out = &exact;

@@ -76,7 +76,7 @@ Test(tdp, every_row_of_the_table_counts)
 		cr_assert(gpu == !*field[3], "line %d: cores are those of a processor", csv.row[i].line);
 		expect_found(gpu ? NPL_TDP_GPU : NPL_TDP_CPU, field[1], atof(field[2]), atoi(field[3]));
 		for (int k = 0; k < i; k++)
-			cr_assert(strcmp(field[1], csv.row[k].field[1]), "%s is there twice", field[1]);
+			cr_assert(strcmp(field[1], csv.row[k].field[1]), "%s is given twice", field[1]);
 	}
 	npl_arena_free(&arena);
 }

@@ -346,7 +346,7 @@ Test(roofline, refuses_what_has_no_roof)
 		{2, "--intensity is memory or weights, got 'all'", {"roofline", "lenet5", "--intensity", "all"}},
 		{2, "of a model, and there is none", {"roofline", "--devices", "tpu_v1", "--batch", "4"}},
 		{2, "no device here has this name", {"roofline", "--devices", "tpu_v1", "--set", "cpu.threads=1"}},
-		{2, "'tpu_v1' is there twice", {"roofline", "--devices", "tpu_v1,tpu_v1"}},
+		{2, "'tpu_v1' is given twice", {"roofline", "--devices", "tpu_v1,tpu_v1"}},
 		{2, "unexpected argument", {"roofline", "lenet5", "digits"}},
 		{3, "no such model", {"roofline", "lenet55", "--devices", "tpu_v1"}},
 		{2, "there is no device", {"roofline", "--devices", "tpu_v2"}},

@@ -391,7 +391,7 @@ static const struct {
 	{wrong_list, {"tensor 'w'", "field 7"}},
 	{data_twice, {"tensor 'w'", "given twice"}},
 	{byte_too_large, {"tensor 'w'", "element 0, 200, is no int8"}},
-	{bool_of_two, {"tensor 'w'", "is no bool"}},
+	{bool_of_two, {"tensor 'w'", "is not a bool"}},
 	{external_data, {"tensor 'w'", "another file, which it does not name"}},
 	{external_without_folder, {"tensor 'w'", "'w.bin'", "no folder"}},
 	{odd_location, {"tensor 'w'", "data location 7"}},

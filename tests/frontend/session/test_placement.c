@@ -234,7 +234,7 @@ Test(placement, rules_in_a_file)
 		{"Conv=tpu_v1\n\nConf=cpu",
 		 ":3: 'Conf' matches no operator of this model after folding; the nearest is 'Conv'"},
 		{"/cc/=cpu", ":1: 'cc' matches no node of this model after folding"},
-		{"Conv=tpu_v1,*=cpu", ":1: '*=cpu' behind the rule: expected one rule a line"},
+		{"Conv=tpu_v1,*=cpu", ":1: '*=cpu' after the rule, expected one rule a line"},
 		{"*=cpu\nConv", ":2: 'Conv': expected PATTERN=DEVICE"},
 		{"Conv=", ":1: 'Conv=': expected PATTERN=DEVICE"},
 		{"=cpu", ":1: '=cpu': expected PATTERN=DEVICE"},

@@ -267,7 +267,7 @@ Test(traffic, damaged_compression_is_refused)
 	FILE *file = fopen(cli_path(folder, "whole"), "ab");
 	cr_assert(file && fputs("0x40 READ 999999\n", file) >= 0 && !fclose(file));
 	struct npl_err err = refusal_of(cli_path(folder, "whole"));
-	cr_assert(err.code == NPL_EINPUT && strstr(err.msg, "what follows the gzip data is no gzip data"), "%s",
+	cr_assert(err.code == NPL_EINPUT && strstr(err.msg, "what follows the gzip data is not gzip data"), "%s",
 		  err.msg);
 	free(text);
 	free(whole);

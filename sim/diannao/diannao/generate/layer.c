@@ -227,7 +227,7 @@ static bool take_function(const struct npl_layer *model_layer, int y, struct dn_
 	if (is_function && fused != NPL_ACT_NONE)
 		return npl_refuse(reason, reason_bytes, "NFU-3 applies one function, not two");
 	if (layer->kind == DN_AVERAGE && fused > NPL_ACT_RELU)
-		return npl_refuse(reason, reason_bytes, "NFU-3 divides here, it does not apply %s too",
+		return npl_refuse(reason, reason_bytes, "NFU-3 divides here and cannot also apply %s",
 				  npl_activation_name(fused));
 	if (op == NPL_OP_LRN) { /* the function of LRN's layer is set already */
 		layer->result_shift = y + NPL_Q16_FRACTION_BITS;

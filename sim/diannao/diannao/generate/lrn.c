@@ -62,7 +62,7 @@ static bool check_attributes(const struct npl_lrn_attrs *lrn, char *reason, size
 				  "alpha %g, beta %g and size %lld: NFU-3 holds a power that falls from the bias on",
 				  alpha, beta, (long long)lrn->size);
 	if (!(bias > 0 && isfinite(bias)) || !isfinite(ldexp(pow(bias, -beta), 64)))
-		return npl_refuse(reason, reason_bytes, "%g to the power of -%g is no finite number", bias, beta);
+		return npl_refuse(reason, reason_bytes, "%g to the power of -%g is not a finite number", bias, beta);
 	return true;
 }
 

@@ -46,7 +46,7 @@ static int conflict(struct dn_check *check, const char *slot, const char *does, 
 		    const struct sim_access *earlier, const char *did)
 {
 	char location[40];
-	return dn_refuse(check, "%s: %s byte %lld of memory, which %s %s: expected a CP SYNC behind that", slot, does,
+	return dn_refuse(check, "%s: %s byte %lld of memory, which %s %s: expected a CP SYNC after that", slot, does,
 			 (long long)npl_max_i64(first, earlier->first),
 			 sim_location_text(&earlier->location, location, sizeof location), did);
 }

@@ -119,7 +119,7 @@ static int matrix(struct tpu_gen *gen, int layer, int *out)
 	if (l->op == NPL_OP_CONV) {
 		node->groups = l->attrs->conv.groups;
 		node->window = l->attrs->conv.window;
-		return gen->value[x].flat ? refuse(gen, layer, "a flattened tensor is no image") : 0;
+		return gen->value[x].flat ? refuse(gen, layer, "a flattened tensor is not an image") : 0;
 	}
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		node->window.kernel[d] = gen->value[x].image.size[d];
@@ -142,7 +142,8 @@ static int unary(struct tpu_gen *gen, int layer, enum tpu_gen_kind kind, struct 
 	if (!*node)
 		return NPL_ENOMEM;
 	gen->value[(*node)->out].flat = gen->value[x].flat;
-	return kind == TPU_GEN_POOL && gen->value[x].flat ? refuse(gen, layer, "a flattened tensor is no image") : 0;
+	return kind == TPU_GEN_POOL && gen->value[x].flat ? refuse(gen, layer, "a flattened tensor is not an image")
+							  : 0;
 }
 
 static int binary(struct tpu_gen *gen, int layer, enum tpu_gen_kind kind, int *out)

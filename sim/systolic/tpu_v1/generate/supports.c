@@ -137,9 +137,10 @@ static bool matrix_ok(const struct npl_layer *layer, char *reason, size_t reason
 			reason, reason_bytes,
 			"the array multiplies 8-bit integers, or 16-bit ones, and results have 8, 16 or 32 bits; zero "
 			"points lie in their type, 16 bits and 32 have none");
-	if (npl_shape_count(&layer->in[1]->shape) <= 0 ||
-	    (layer->op == NPL_OP_CONV && !window_ok(layer, reason, reason_bytes)))
-		return reason[0] ? false : npl_refuse(reason, reason_bytes, "the layer has no weights");
+	if (npl_shape_count(&layer->in[1]->shape) <= 0)
+		return npl_refuse(reason, reason_bytes, "the layer has no weights");
+	if (layer->op == NPL_OP_CONV && !window_ok(layer, reason, reason_bytes))
+		return false;
 	if (!shapes_multiply(layer))
 		return npl_refuse(
 			reason, reason_bytes,
@@ -339,6 +340,6 @@ bool tpu_generate_supports(const struct tpu_config *config, const struct npl_lay
 	if ((layer->fused == NPL_ACT_SIGMOID || layer->fused == NPL_ACT_TANH) && layer->op != NPL_OP_CONV &&
 	    layer->op != NPL_OP_GEMM && layer->op != NPL_OP_ADD && layer->op != NPL_OP_MUL && layer->op != NPL_OP_SUM)
 		return npl_refuse(reason, reason_bytes,
-				  "Sigmoid and Tanh are fused behind Conv, Gemm, Add and Mul alone");
+				  "Sigmoid and Tanh are fused after Conv, Gemm, Add and Mul alone");
 	return by_operator(layer, reason, reason_bytes);
 }

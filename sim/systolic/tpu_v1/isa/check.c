@@ -31,9 +31,9 @@ static int check_host(struct tpu_check *check)
 		size = (int64_t)check->memory->host_bytes;
 	host_range(check->instruction, &check->registers, &first, &end);
 	if (end > size)
-		return tpu_refuse(check, "%s bytes %lld to %lld of host memory, which has %lld",
+		return tpu_refuse(check, "%s bytes %lld to %lld of host memory, which has %lld%s",
 				  reads_buffer ? "writes" : "reads", (long long)first, (long long)end - 1,
-				  (long long)size);
+				  (long long)size, size ? "" : " (--host-memory)");
 	if (tpu_check_rows(check, !reads_buffer, check->instruction->ub,
 			   (int64_t)check->instruction->ub + check->instruction->length, 1, 0))
 		return check->err->code;

@@ -275,7 +275,7 @@ Test(diannao_segments, what_a_layer_may_ask_for)
 		     {NPL_OP_TANH, NPL_ACT_RELU, 0, 0, "one function"},
 		     {NPL_OP_MAXPOOL, NPL_ACT_SIGMOID, 0, 0, NULL},
 		     {NPL_OP_AVERAGEPOOL, NPL_ACT_RELU, 0, 0, NULL},
-		     {NPL_OP_AVERAGEPOOL, NPL_ACT_TANH, 0, 0, "does not apply Tanh too"}};
+		     {NPL_OP_AVERAGEPOOL, NPL_ACT_TANH, 0, 0, "cannot also apply Tanh"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		dn_case_window(&c, cases[i].op, 1, 3, 4, 4, 0, 1, dn_window(1, 1));
 		c.layer.fused = cases[i].fused;

@@ -328,3 +328,23 @@ Test(tpu_generate, scales_too_far_apart_are_refused)
 	y.quant.scale = 0; /* not known: without values */
 	cr_assert(tpu_generate_supports(&config, &add, reason, sizeof reason), "%s", reason);
 }
+
+Test(tpu_generate, layers_are_refused_without_a_place_for_the_reason)
+{
+	const struct tpu_config config = test_tpu_defaults();
+	struct npl_tensor x = {.dtype = NPL_U8, .shape = npl_shape_of(5, 1, 1, 3, 3, 3), .quant = {.scale = 1}};
+	struct npl_tensor w = {.dtype = NPL_I8, .shape = npl_shape_of(5, 1, 1, 1, 1, 1), .quant = {.scale = 1}}, y = x;
+	const struct npl_attrs attrs = {
+		.conv = {.groups = 1,
+			 .window = {.rank = 3, .kernel = {1, 1, 1}, .stride = {1, 1, 1}, .dilation = {1, 1, 1}}}};
+	struct npl_layer conv = {
+		.name = "conv", .op = NPL_OP_CONV, .n_in = 2, .in = {&x, &w}, .out = &y, .attrs = &attrs};
+	char reason[300] = "";
+	cr_assert_not(tpu_generate_supports(&config, &conv, NULL, 0));
+	cr_assert_not(tpu_generate_supports(&config, &conv, reason, sizeof reason));
+	cr_assert(strstr(reason, "a window slides over one dimension or two here"), "%s", reason);
+	w.shape.dim[0] = 0;
+	cr_assert_not(tpu_generate_supports(&config, &conv, NULL, 0));
+	cr_assert_not(tpu_generate_supports(&config, &conv, reason, sizeof reason));
+	cr_assert_str_eq(reason, "the layer has no weights");
+}

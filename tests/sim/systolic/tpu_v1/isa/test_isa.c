@@ -259,7 +259,7 @@ static const struct {
 	{"activate.max.average ub=0 acc=0 rows=1", "'average' is one too many", "one of its kind"},
 	{"activate.scale.add ub=0 acc=0 rows=1", "'add' is one too many", "one of its kind"},
 	{"\n\nconvolve ub=0 rows=1", "convolve: no acc", "expected ub= acc= rows="},
-	{"convolve ub=0 acc=0 rows=1 acc=0", "acc= is there twice", "expected ub= acc= rows="},
+	{"convolve ub=0 acc=0 rows=1 acc=0", "acc= is given twice", "expected ub= acc= rows="},
 	{"convolve ub=0 acc=0 length=1", "'length='", "expected ub= acc= rows="},
 	{"convolve ub acc=0 rows=1", "'ub'", "expected ub= acc= rows="},
 	{"read_weights ub=0 first=1 count=1", "'ub='", "expected count= first="},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions shared by the devices that run on this computer (measured.h). */
-#include "measured.h"
+ * Functions that devices in float32 share (float_layer.h). */
+#include "float_layer.h"
 
 #include "core/base/dtype.h"
 #include "core/base/refuse.h"

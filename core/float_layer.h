@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the devices that run on this computer share: the layers a float32 device takes, and one timed run of an
- * operator's reference kernel.
+ * What devices that compute in float32 share: the layers that they take, one timed run of an operator's reference
+ * kernel, and where a layer's results go.
  */
-#ifndef NPULAB_CORE_MEASURED_H
-#define NPULAB_CORE_MEASURED_H
+#ifndef NPULAB_CORE_FLOAT_LAYER_H
+#define NPULAB_CORE_FLOAT_LAYER_H
 
 #include "npulab/layer.h"
 

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Messages that are longer than their place: the beginning and the reason at the end stay. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "npulab/error.h"
+
+TestSuite(error);
+
+static bool ends_with(const char *text, const char *end)
+{
+	const size_t n = strlen(text), m = strlen(end);
+	return n >= m && !strcmp(text + n - m, end);
+}
+
+Test(error, a_long_name_in_a_message_leaves_its_beginning_and_the_reason)
+{
+	struct npl_err err;
+	char name[70001];
+	memset(name, 'n', sizeof name);
+	name[sizeof name - 1] = '\0';
+	cr_assert_eq(npl_fail(&err, NPL_EINPUT, "model.onnx: node '%s': no weights", name), NPL_EINPUT);
+	cr_assert_eq(strlen(err.msg), sizeof err.msg - 1);
+	cr_assert(!strncmp(err.msg, "model.onnx: node 'nnn", 21), "%s", err.msg);
+	cr_assert(strstr(err.msg, "nn ... nn") && ends_with(err.msg, "nnn': no weights"), "%s", err.msg);
+}
+
+Test(error, a_long_path_before_a_message_leaves_its_line)
+{
+	struct npl_err err;
+	char path[601];
+	memset(path, 'd', sizeof path);
+	path[sizeof path - 1] = '\0';
+	npl_fail(&err, NPL_EUSAGE, "clock_hz must be a whole number");
+	cr_assert_eq(npl_prefix(&err, "%s/m.yaml:%d", path, 2), NPL_EUSAGE);
+	cr_assert(ends_with(err.msg, "d/m.yaml:2: clock_hz must be a whole number"), "%s", err.msg);
+	cr_assert_eq(strlen(err.msg), sizeof err.msg - 1);
+}
+
+Test(error, a_message_that_fits_is_whole_and_may_hold_the_one_before)
+{
+	struct npl_err err;
+	char longest[sizeof err.msg];
+	memset(longest, 'x', sizeof longest);
+	longest[sizeof longest - 1] = '\0';
+	npl_fail(&err, NPL_EINPUT, "%s", longest);
+	cr_assert_str_eq(err.msg, longest);
+	npl_fail(&err, NPL_EINPUT, "short");
+	npl_fail(&err, NPL_EDEVICE, "before: %s", err.msg);
+	cr_assert_str_eq(err.msg, "before: short");
+}
+
+/* The cuts are between characters, at any offset of the sequences. */
+Test(error, long_messages_of_wide_characters_stay_well_formed)
+{
+	for (int shift = 0; shift < 4; shift++) {
+		struct npl_err err;
+		char name[4 * 300 + 1];
+		for (int i = 0; i < 300; i++)
+			memcpy(name + 4 * (size_t)i, "\xf0\x9f\x98\x80", 4);
+		name[sizeof name - 1] = '\0';
+		npl_fail(&err, NPL_EINPUT, "%.*s%s: wrong", shift, "aaaa", name);
+		cr_assert_not(strchr(err.msg, '?'), "%s", err.msg);
+		cr_assert(ends_with(err.msg, ": wrong"), "%s", err.msg);
+	}
+}
