@@ -228,16 +228,35 @@ float cu_sums_scale(const struct npl_tensor *x, const struct npl_tensor *w, int6
 	return x->quant.scale * scale / unit_of(fused, out);
 }
 
-/* Returns how many sums a thread converts at a time: all of one row, and of one channel or of neighbouring ones. */
-static int pack_of_sums(const struct cu_integer_args *args, size_t element)
+/* Converts sums whose channels are neighbours in rows of all channels. */
+static int run_row_sums(const struct cu_job *job, struct cu_integer_rows_args *args, struct cu_macros *macros,
+			enum npl_dtype z)
+{
+	enum { ROWS = 4 };
+	const uint64_t address[] = {args->x, args->bias, args->scale, args->z};
+	const size_t elements[] = {sizeof(int32_t), sizeof(int32_t), sizeof(float), npl_dtype_size(z)};
+	int pack = cu_pack_of(sizeof(int32_t), 4, address, elements);
+	while (args->channels % pack || args->ld % pack)
+		pack /= 2;
+	args->packs = cu_divisor_of(args->channels / pack);
+	args->count = npl_div_up_i64(args->rows, ROWS) * (args->channels / pack);
+	cu_macro(macros, "Z=%s N=%d ROWS=%d", cu_type_name(z), pack, ROWS);
+	cu_macro_wide(job, macros, args->rows * args->channels);
+	return cu_launch_each(job, "integer_sums_channels_last", macros, args, args->count);
+}
+
+/* Converts sums whose rows are of one channel or of a part of it: the elements of a pack have one channel. */
+static int run_channel_sums(const struct cu_job *job, struct cu_integer_args *args, struct cu_macros *macros,
+			    enum npl_dtype z)
 {
 	const uint64_t address[] = {args->x, args->z};
-	const size_t elements[] = {sizeof(int32_t), element};
+	const size_t elements[] = {sizeof(int32_t), npl_dtype_size(z)};
 	int pack = cu_pack_of(sizeof(int32_t), 2, address, elements);
-	while (args->length.by % pack || args->ld % pack ||
-	       (args->inner.by > 1 ? args->inner.by : args->channels.by) % pack)
+	while (args->length.by % pack || args->ld % pack || args->inner.by % pack)
 		pack /= 2;
-	return pack;
+	cu_macro(macros, "Z=%s N=%d", cu_type_name(z), pack);
+	cu_macro_wide(job, macros, args->count);
+	return cu_launch_each(job, "integer_sums", macros, args, args->count / pack);
 }
 
 int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_t bias, uint64_t scale,
@@ -245,27 +264,44 @@ int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_
 		   const struct npl_tensor *out, uint64_t y, void *stream, struct npl_err *err)
 {
 	const struct cu_job job = {kernels, stream, err};
-	const bool raw = out->dtype == NPL_I32;
+	const int64_t count = npl_shape_count(&x->shape);
+	const int low = fused == NPL_ACT_RELU ? 0 : INT_MIN;
 	struct cu_macros macros = {""};
+	struct cu_finish finish = {0};
+	if (!count)
+		return 0;
+	if (!length)
+		length = ld = inner > 1 ? inner : channels;
+	if (out->dtype == NPL_I32)
+		cu_macro(&macros, "RAW=1");
+	else
+		finish = cu_finish_of(fused, out, &macros);
+	if (inner == 1 && length == channels) {
+		struct cu_integer_rows_args args = {.x = x->address,
+						    .z = y,
+						    .scale = scale,
+						    .bias = bias,
+						    .counter = cu_counter_of(&job),
+						    .rows = count / channels,
+						    .channels = channels,
+						    .ld = ld,
+						    .low = low,
+						    .finish = finish};
+		return run_row_sums(&job, &args, &macros, out->dtype);
+	}
 	struct cu_integer_args args = {.x = x->address,
 				       .z = y,
-				       .count = npl_shape_count(&x->shape),
+				       .count = count,
 				       .counter = cu_counter_of(&job),
 				       .scale = scale,
 				       .bias = bias,
 				       .inner = cu_divisor_of(inner),
 				       .channels = cu_divisor_of(channels),
-				       .low = fused == NPL_ACT_RELU ? 0 : INT_MIN,
-				       .length = cu_divisor_of(length ? length : 1),
-				       .ld = length ? ld : 1};
-	if (raw)
-		cu_macro(&macros, "RAW=1");
-	else
-		args.finish = cu_finish_of(fused, out, &macros);
-	const int pack = pack_of_sums(&args, npl_dtype_size(out->dtype));
-	cu_macro(&macros, "Z=%s N=%d STEP=%d", cu_type_name(out->dtype), pack, inner == 1);
-	cu_macro_wide(&job, &macros, args.count);
-	return args.count ? cu_launch_each(&job, "integer_sums", &macros, &args, args.count / pack) : 0;
+				       .low = low,
+				       .length = cu_divisor_of(length),
+				       .ld = ld,
+				       .finish = finish};
+	return run_channel_sums(&job, &args, &macros, out->dtype);
 }
 
 /* Quantises floats x to integers of type q, or dequantises back. */

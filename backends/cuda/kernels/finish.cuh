@@ -2,7 +2,7 @@
  *
  * Converts a value in steps of the result to an 8- or 16-bit element, by the steps of the integer rule. FINISH is
  * finish_none, _relu, _relu6 or _function (Sigmoid and Tanh by their table). A thread counts the values that it
- * saturates in `hits` and adds the number to the host's counter at its end. */
+ * saturates in `hits`; at its end a warp adds the number of its threads to the host's counter. */
 #include "common.cuh"
 
 DEVICE float saturated(float v, float low, float high, unsigned *hits)
@@ -13,12 +13,16 @@ DEVICE float saturated(float v, float low, float high, unsigned *hits)
 	return v > high ? high : low; /* a NaN becomes low */
 }
 
+/* Every thread of a one-dimensional block calls it: a warp's threads wait for each other. */
 DEVICE void leave_hits(cu_address counter, unsigned hits)
 {
-	if (!counter || !hits)
+	if (!counter)
 		return;
 #ifdef __CUDACC_RTC__
-	atomicAdd((unsigned long long *)counter, (unsigned long long)hits);
+	for (int lanes = 16; lanes; lanes /= 2)
+		hits += __shfl_down_sync(0xffffffffu, hits, lanes);
+	if (hits && threadIdx.x % 32 == 0)
+		atomicAdd((unsigned long long *)counter, (unsigned long long)hits);
 #else
 	*(unsigned long long *)counter += hits;
 #endif

@@ -194,6 +194,16 @@ struct cu_integer_args {
 	struct cu_finish finish;
 };
 
+/* The arguments of integer_sums_channels_last.cu. Rows of x are `ld` elements apart, those of z `channels`. */
+struct cu_integer_rows_args {
+	cu_address x, z, scale, bias, counter; /* these are as in cu_integer_args */
+	long long count;                       /* packs of channels, of blocks of rows */
+	long long rows, channels, ld;
+	struct cu_divisor packs; /* of a row */
+	int low;                 /* the least of a raw sum */
+	struct cu_finish finish;
+};
+
 /* The arguments of integer_conv.cu. Spatial sizes are in the order height, width, depth. */
 struct cu_integer_conv_args {
 	cu_address x, w, z, bias, scale, counter; /* these are as in cu_integer_args */

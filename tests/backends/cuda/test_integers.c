@@ -265,6 +265,57 @@ Test(cuda_integers, sums_of_a_product)
 	gpu_close(gpu);
 }
 
+/* Sums in rows of one channel, or of a part of it, against the same sums in rows of all channels; the last ones with
+ * positions of 64 bits. */
+Test(cuda_integers, sums_of_a_channel_are_finished_as_those_of_a_row)
+{
+	struct gpu *gpu = gpu_open();
+	for (uint64_t seed = 1; seed <= 60; seed++) {
+		uint64_t state = seed;
+		if (seed == 51)
+			cu_kernels_widen(gpu->kernels);
+		const int64_t images = test_range(&state, 1, 3), channels = test_range(&state, 1, 9),
+			      inner = test_range(&state, 1, 13), ld = inner + test_range(&state, 0, 4),
+			      ld_last = channels + test_range(&state, 0, 4), skew = seed % 3 == 1;
+		struct npl_err err = {0};
+		struct npl_tensor y = quantised(&state, seed % 5 ? byte_type(&state) : NPL_I32,
+						npl_shape_of(3, images, channels, inner), 0.2),
+				  last = test_tensor(y.dtype, y.shape),
+				  sums = random_values(&state, NPL_I32, npl_shape_of(3, images, channels, ld), 1),
+				  turned = test_tensor(NPL_I32, npl_shape_of(3, images, inner, ld_last)),
+				  bias = random_values(&state, NPL_I32, npl_shape_of(1, channels + 1), 1),
+				  scale = random_values(&state, NPL_F32, npl_shape_of(1, channels + 1), 1e-8);
+		const enum npl_activation fused = (enum npl_activation)test_range(
+			&state, 0, y.dtype == NPL_I32 ? NPL_ACT_RELU : NPL_ACT_TANH);
+		const uint64_t at_bias = seed % 4 ? address_of((int32_t *)bias.data + skew) : 0,
+			       at_scale = address_of((float *)scale.data + skew);
+		for (int64_t i = 0; i < images * channels * inner; i++) {
+			const int64_t at = i % inner, c = i / inner % channels, image = i / inner / channels;
+			((int32_t *)turned.data)[(image * inner + at) * ld_last + c] =
+				((int32_t *)sums.data)[(image * channels + c) * ld + at];
+		}
+		const struct cu_value planes = {address_of(sums.data), NPL_I32, y.shape, false},
+				      rows = {address_of(turned.data), NPL_I32, y.shape, false};
+		uint64_t saturated[2] = {0};
+		cu_kernels_count_at(gpu->kernels, address_of(&saturated[0]));
+		cr_assert_eq(cu_kernel_sums(gpu->kernels, &planes, at_bias, at_scale, channels, inner, inner, ld, fused,
+					    &y, address_of(y.data), NULL, &err),
+			     0, "%s", err.msg);
+		cu_kernels_count_at(gpu->kernels, address_of(&saturated[1]));
+		cr_assert_eq(cu_kernel_sums(gpu->kernels, &rows, at_bias, at_scale, channels, 1, channels, ld_last,
+					    fused, &y, address_of(last.data), NULL, &err),
+			     0, "%s", err.msg);
+		cu_kernels_count_at(gpu->kernels, 0);
+		turn_elements(&y.shape, npl_dtype_size(y.dtype), false, last.data);
+		cr_assert_arr_eq(last.data, y.data, npl_tensor_bytes(&y), "seed %llu", (unsigned long long)seed);
+		cr_assert_eq(saturated[0], saturated[1], "seed %llu", (unsigned long long)seed);
+		struct npl_tensor *all[] = {&y, &last, &sums, &turned, &bias, &scale};
+		for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+			npl_tensor_free(all[i]);
+	}
+	gpu_close(gpu);
+}
+
 Test(cuda_integers, quantising_and_back_equals_the_reference)
 {
 	struct gpu *gpu = gpu_open();
