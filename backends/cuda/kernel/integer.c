@@ -98,8 +98,9 @@ static int run_pair(const struct cu_job *job, const struct npl_layer *layer, con
 				       .finish = cu_finish_of(layer->fused, layer->out, &macros)};
 	const uint64_t address[] = {args.x, args.y, args.z};
 	const size_t element[] = {npl_dtype_size(in[0].dtype), npl_dtype_size(in[1].dtype), npl_dtype_size(out->dtype)};
-	cu_axes_broadcast(&axes, 0, &in[0].shape, false);
-	cu_axes_broadcast(&axes, 1, &in[1].shape, false);
+	cu_axes_broadcast(&axes, 0, &in[0].shape, in[0].channels_last);
+	cu_axes_broadcast(&axes, 1, &in[1].shape, in[1].channels_last);
+	cu_axes_order(&axes, out->channels_last);
 	args.walk = cu_walk_of(&axes);
 	args.x_scale = layer->op == NPL_OP_ADD ? a->scale / y : a->scale * b->scale / y;
 	args.y_scale = b->scale / y;
@@ -178,11 +179,13 @@ static int run_concat(const struct cu_job *job, const struct npl_layer *layer, c
 	const size_t element = npl_dtype_size(out->dtype);
 	int64_t index = 0, step[NPL_MAX_RANK];
 	int rc = 0;
-	cu_dense_steps(out->shape.rank, out->shape.dim, step);
+	cu_steps_of(&out->shape, out->channels_last, step);
 	for (int k = 0; k < layer->n_in && !rc; k++) {
 		struct cu_axes axes = cu_axes_of(&in[k].shape);
 		uint64_t to = out->address + (uint64_t)(index * step[axis]) * element;
-		memcpy(axes.step[1], step, sizeof axes.step[1][0] * NPL_MAX_RANK);
+		cu_steps_of(&in[k].shape, in[k].channels_last, axes.step[0]);
+		memcpy(axes.step[1], step, (size_t)axes.rank * sizeof *step);
+		cu_axes_order(&axes, out->channels_last);
 		if (npl_tensor_quant_equal(layer->in[k], layer->out))
 			rc = cu_copy(job, &axes, element, in[k].address, to);
 		else

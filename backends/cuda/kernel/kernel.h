@@ -98,7 +98,8 @@ float cu_sums_scale(const struct npl_tensor *x, const struct npl_tensor *w, int6
 /* Writes patches of a convolution's input as a matrix z (rows, row_elements). There is a row for each output position
  * from `first` on, counted over all images; it has the taps of each channel of one group, then padding up to
  * row_elements. Positions outside the image and the padding are pad_bits (the element's bits: 0, or x's zero point).
- * Elements have 1, 2 or 4 bytes. */
+ * Elements have 1, 2 or 4 bytes. If x has channels last, a row has the channels of each tap instead, x has elements of
+ * 1 byte, and there is one group. */
 struct cu_patches {
 	const struct npl_window *window; /* a window of rank 1 to 3, after the shape rule */
 	const struct npl_shape *out;     /* shape of the convolution's result */

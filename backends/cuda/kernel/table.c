@@ -175,8 +175,10 @@ enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer)
 {
 	const struct cu_family *family = families[layer->op];
 	const struct npl_attrs *attrs = layer->attrs;
-	if (!family || is_quantised(layer))
+	if (!family)
 		return CU_LAYOUT_PLAIN;
+	if (is_conversion(layer))
+		return CU_LAYOUT_FOLLOWS;
 	switch (layer->op) {
 	case NPL_OP_TRANSPOSE:
 	case NPL_OP_EXPAND:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Pooling, the patches of convolutions, LRN and BatchNormalization on the GPU. */
+ * Pooling, ConvTranspose, LRN and BatchNormalization on the GPU. */
 #include <string.h>
 
 #include "core/ops/window.h"
@@ -34,6 +34,8 @@ static bool takes_window(const struct npl_window *window, char *reason, size_t r
 	return true;
 }
 
+#define MOST_AVERAGES 4 /* averages of integers that a thread makes at a time: each takes a division */
+
 static bool is_maximum(const struct npl_layer *layer)
 {
 	return layer->op == NPL_OP_MAXPOOL || layer->op == NPL_OP_GLOBALMAXPOOL;
@@ -47,6 +49,17 @@ static bool takes_pool(const struct npl_layer *layer, char *reason, size_t reaso
 	return takes_window(&layer->attrs->pool.window, reason, reason_bytes);
 }
 
+/* Says whether 32 bits hold every sum over a window of integers: elements and zero points have up to 16 bits. */
+static bool is_narrow(const struct npl_layer *layer)
+{
+	enum { MOST_TAPS = 1 << 15 };
+	const struct npl_window window = cu_volume_of(&layer->attrs->pool.window);
+	int64_t taps = 1;
+	for (int d = 0; d < NPL_VOLUME; d++)
+		taps *= window.kernel[d] < MOST_TAPS ? window.kernel[d] : MOST_TAPS + 1;
+	return is_maximum(layer) || taps <= MOST_TAPS;
+}
+
 /* Adds the macros of a pooling; quantised ones follow the integer rule. */
 static void pool_macros(const struct npl_layer *layer, bool quantised, bool indices, enum npl_dtype x, enum npl_dtype y,
 			struct cu_macros *macros)
@@ -55,7 +68,7 @@ static void pool_macros(const struct npl_layer *layer, bool quantised, bool indi
 	cu_macro(macros, "X=%s", cu_type_name(x));
 	cu_macro(macros, "Y=%s", cu_type_name(y));
 	if (quantised)
-		cu_macro(macros, "INTEGER=1");
+		cu_macro(macros, is_narrow(layer) ? "INTEGER=1 NARROW=1" : "INTEGER=1");
 	if (is_maximum(layer))
 		cu_macro(macros, "GREATEST=1 LOWEST=%s", quantised ? least[x] : "-INFINITE");
 	else if (layer->op == NPL_OP_LPPOOL || layer->op == NPL_OP_GLOBALLPPOOL)
@@ -107,8 +120,10 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 		args.indices = out[1].address;
 	pool_macros(layer, quantised, args.indices, in[0].dtype, out->dtype, &macros);
 	int pack = 1;
-	if (out->channels_last) {
+	if (in[0].channels_last) {
 		pack = side_by_side(&in[0], out);
+		if (quantised && !is_maximum(layer) && pack > MOST_AVERAGES)
+			pack = MOST_AVERAGES;
 		if (x.channels % pack)
 			pack = 1;
 		args.packs = cu_divisor_of(x.channels / pack);
@@ -119,41 +134,6 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 	return cu_launch_each(job, "pool", &macros, &args, args.count / pack);
 }
 const struct cu_family cu_pool_family = {takes_pool, cu_run_pool, true};
-
-int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const struct cu_patches *patches, uint64_t z,
-		     void *stream, struct npl_err *err)
-{
-	const struct cu_job job = {kernels, stream, err};
-	const struct npl_window window = cu_volume_of(patches->window);
-	const struct npl_image from = npl_image_of(&x->shape), to = npl_image_of(patches->out);
-	const int64_t channels = from.channels / patches->groups;
-	const size_t element = npl_dtype_size(x->dtype);
-	int pack = cu_pack_of(element, 1, &z, &element);
-	while (patches->row_elements % pack)
-		pack /= 2;
-	struct cu_macros macros = {""};
-	struct cu_im2col_args args = {.z = z,
-				      .count = patches->rows * (patches->row_elements / pack),
-				      .packs = cu_divisor_of(patches->row_elements / pack),
-				      .plane = from.size[0] * from.size[1] * from.size[2],
-				      .first = patches->first,
-				      .pad = (int)patches->pad_bits,
-				      .flip = patches->flip};
-	args.image = args.plane * from.channels;
-	args.x = x->address + (uint64_t)(patches->group * channels * args.plane) * element;
-	args.used = channels * window.kernel[0] * window.kernel[1] * window.kernel[2];
-	for (int d = 0; d < NPL_VOLUME; d++) {
-		args.in[d] = from.size[d];
-		args.out[d] = cu_divisor_of(to.size[d]);
-		args.taps[d] = cu_divisor_of(window.kernel[d]);
-		args.stride[d] = (int)window.stride[d];
-		args.dilation[d] = (int)window.dilation[d];
-		args.begin[d] = (int)window.pad_begin[d];
-	}
-	cu_macro(&macros, "X=%s N=%d", cu_unit_name(element), pack);
-	cu_macro_wide(&job, &macros, args.count * pack);
-	return args.count ? cu_launch_each(&job, "im2col", &macros, &args, args.count) : 0;
-}
 
 static bool takes_convtranspose(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {

@@ -274,6 +274,19 @@ struct cu_im2col_args {
 	unsigned flip;
 };
 
+/* im2col_channels_last.cu writes the patches of images (image, y, x, channel) as z (pixel, tap, channel). Elements are
+ * bytes, or words of four channels. */
+struct cu_im2col_last_args {
+	cu_address x, z;
+	long long count;                   /* of packs */
+	struct cu_divisor packs, channels; /* packs of a row, whose padding is `pad`; channels of a position of x */
+	struct cu_divisor taps, out[2];    /* taps: of a line of the kernel; out: height, width */
+	long long in[2], image, first;     /* image: elements of an image of x; first: as in cu_im2col_args */
+	int lines;                         /* of the kernel */
+	int stride[2], dilation[2], begin[2];
+	unsigned pad, flip; /* of each byte of an element */
+};
+
 /* recurrent_rnn.cu, recurrent_lstm.cu, recurrent_gru.cu and recurrent_gru_reset.cu do one step of all samples in all
  * directions. Sums are floats, of which each gate has `hidden`. */
 struct cu_recurrent_args {

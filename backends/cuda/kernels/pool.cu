@@ -3,8 +3,8 @@
  * Pooling over one to three spatial dimensions with a thread for each result. GREATEST: maxima, which pass NaN on and
  * ignore padding; LOWEST is the least value of the type, and with INDICES their positions are written. AVERAGE:
  * averages. POWER: the p-th root of the sum of p-th powers. With INTEGER x is quantised, and averages are of x - zero
- * point, rounded half to even. With CHANNELS_LAST x and z have channels last, and a thread makes N neighbouring
- * results: the channels are a whole number of packs. */
+ * point, rounded half to even; NARROW: 32 bits hold their sums. With CHANNELS_LAST x and z have channels last, and a
+ * thread makes N neighbouring results: the channels are a whole number of packs. */
 #include "common.cuh"
 
 #ifndef N
@@ -32,12 +32,16 @@ DEVICE struct reach reach_of(const struct cu_pool_args *a, int d, long long outp
 }
 
 #ifdef INTEGER
-DEVICE long long half_even(long long sum, long long count)
+#ifdef NARROW
+typedef int value;
+#else
+typedef long long value;
+#endif
+DEVICE value half_even(value sum, value count)
 {
-	const long long down = sum / count - (sum % count < 0), rest = sum - down * count;
+	const value down = sum / count - (sum % count < 0), rest = sum - down * count;
 	return down + (2 * rest > count || (2 * rest == count && (down & 1)));
 }
-typedef long long value;
 #else
 typedef float value;
 #endif
@@ -64,7 +68,7 @@ DEVICE value finished(const struct cu_pool_args *a, value sum, long long counted
 #if defined(POWER)
 	sum = POWER == 1 ? sum : POWER == 2 ? sqrtf(sum) : powf(sum, 1 / a->power);
 #elif defined(AVERAGE) && defined(INTEGER)
-	sum = (counted > 0 ? half_even(sum, counted) : 0) + a->zero_point;
+	sum = (counted > 0 ? half_even(sum, (value)counted) : 0) + a->zero_point;
 #elif defined(AVERAGE)
 	sum = counted > 0 ? sum / (float)counted : 0;
 #endif

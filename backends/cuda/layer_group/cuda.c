@@ -26,8 +26,8 @@ static const struct npl_param params[] = {
 	       "integer rules",
 	       "f32/float32 tf32 f16/float16 bf16/bfloat16 int8"),
 	CHOICE("layout", planar, "auto",
-	       "of images in 16 bits; auto: channels last from one convolution of cuDNN's to the next; planar: as "
-	       "ONNX has them",
+	       "of images in 8 and 16 bits; auto: channels last from one convolution to the next; planar: as ONNX has "
+	       "them",
 	       "auto planar"),
 	NUMBER("patch_mib", INT, patch_mib, "256", 1, 65536, "MiB",
 	       "memory for a convolution's patches at a time, where cuDNN does not make it"),

@@ -2,10 +2,11 @@
  *
  * Plans the order of images in the GPU's memory. cuDNN's 16-bit convolutions are fastest with channels last, (N, ...,
  * C), because a tensor core sums over neighbours in memory; cuDNN would convert images in ONNX's order before and after
- * each convolution. A layer group therefore keeps images with channels last from one such convolution to the next,
- * through all layers that take either order. Where a layer needs the other order, the tensor is converted once. The
- * conversion counts in the time of the first layer that needs it, or in the transfer when the tensor comes from or goes
- * to the host. Shapes stay ONNX's everywhere, and the host sees ONNX's order only.
+ * each convolution. Patches of integer convolutions are copied in pieces of neighbouring channels, and neighbouring
+ * sums become neighbouring results. A layer group therefore keeps images with channels last from one such convolution
+ * to the next, through all layers that take either order. Where a layer needs the other order, the tensor is converted
+ * once. The conversion counts in the time of the first layer that needs it, or in the transfer when the tensor comes
+ * from or goes to the host. Shapes stay ONNX's everywhere, and the host sees ONNX's order only.
  */
 #ifndef NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYOUT_H
 #define NPULAB_BACKENDS_CUDA_LAYER_GROUP_LAYOUT_H

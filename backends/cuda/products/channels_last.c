@@ -9,8 +9,10 @@ bool cu_layout_wanted(const struct cu_layer *layer)
 {
 	const struct cu_device *d = layer->device;
 	const int rank = layer->layer->out->shape.rank;
-	return d->dnn.handle && !d->config->planar && (layer->precision == CU_F16 || layer->precision == CU_BF16) &&
-	       d->gpu.major >= 7 && (rank == 3 || rank == 4);
+	if (d->config->planar || (rank != 3 && rank != 4))
+		return false;
+	return layer->precision == CU_INT8 ||
+	       ((layer->precision == CU_F16 || layer->precision == CU_BF16) && d->dnn.handle && d->gpu.major >= 7);
 }
 
 bool cu_layout_is_free(const struct npl_shape *shape)

@@ -5,10 +5,11 @@
  * 	y (channel m, pixel p) = sum over k of patch (p, k) * w (m, k)
  *
  * for each image and group. Patches are rows of K elements, so the result is in ONNX's order, pixel after pixel and
- * channel after channel, without a transposition. With a 1x1 kernel the image itself is the matrix of patches. Integers
- * are computed in this way and their sums converted to the result. Integer convolutions in groups with short patches,
- * such as depthwise ones, have a kernel of their own: a product for each of hundreds of groups would be hundreds of
- * launches of little work. */
+ * channel after channel, without a transposition. With a 1x1 kernel the image itself is the matrix of patches. Sums of
+ * integers are converted to the result after the product. Integer images have channels last where that is possible
+ * (conv_rows.c), and else are computed in this way. Integer convolutions in groups with short patches, such as
+ * depthwise ones, have a kernel of their own: a product for each of hundreds of groups would be hundreds of launches
+ * of little work. */
 #include <stdio.h>
 
 #include "backends/cuda/load/alignment.h"
@@ -46,11 +47,10 @@ static int64_t product_of(const struct npl_shape *shape, int from)
 	return product;
 }
 
-/* Says whether the image itself is the matrix of patches. */
-static bool is_direct(const struct cu_layer *layer)
+bool cu_conv_is_pointwise(const struct cu_layer *layer)
 {
 	const struct npl_window *window = &layer->layer->attrs->conv.window;
-	if (layer->precision == CU_INT8 || layer->conv.plane != layer->conv.pixels)
+	if (layer->conv.plane != layer->conv.pixels)
 		return false;
 	for (int i = 0; i < window->rank; i++) {
 		int d = npl_window_index(window->rank, i);
@@ -72,7 +72,7 @@ static void plan_shape(struct cu_layer *layer)
 			      .plane = product_of(x, 2),
 			      .pixels = product_of(y, 2),
 			      .columns = product_of(&request->in[1]->shape, 1)};
-	c->direct = is_direct(layer);
+	c->direct = layer->precision != CU_INT8 && cu_conv_is_pointwise(layer);
 	c->row = layer->precision == CU_INT8 ? npl_round_up_i64(c->pixels, 4) : c->pixels;
 	c->flip = request->in[0]->dtype == NPL_U8 ? 0x80 : 0;
 }
@@ -138,13 +138,32 @@ static int open_products(struct cu_layer *layer, struct npl_err *err)
 	return open_product(layer, images ? images : 1, pixels ? pixels : c->chunk_pixels, &layer->product[1], err);
 }
 
+static int open_integers(struct cu_layer *layer, const bool *resident, struct npl_err *err)
+{
+	const struct cu_conv *c = &layer->conv;
+	const int64_t ld = npl_round_up_i64(npl_max_i64(c->columns, 1), 16);
+	const bool in_groups = c->groups > 1 && c->columns <= MOST_GROUP_TAPS;
+	layer->channels_last = c->columns && c->groups == 1 && cu_layout_wanted(layer);
+	if (layer->channels_last)
+		return cu_conv_rows_open(layer, resident, err);
+	if (cu_weights_plan(layer, resident, c->filters, c->columns, ld, c->filters, err))
+		return err->code;
+	if (in_groups) {
+		layer->method = CU_METHOD_GROUPS;
+		layer->workspace_bytes = 0;
+		return 0;
+	}
+	plan_chunks(layer, 1);
+	return open_products(layer, err);
+}
+
 int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *err)
 {
-	const enum cu_precision precision = layer->precision;
-	const enum npl_dtype type = precision == CU_INT8 ? NPL_I8 : cu_layer_type(layer);
 	struct cu_conv *c = &layer->conv;
 	plan_shape(layer);
-	if (precision != CU_INT8 && c->columns) { /* cuDNN reads weights as the model has them */
+	if (layer->precision == CU_INT8)
+		return open_integers(layer, resident, err);
+	if (c->columns) { /* cuDNN reads weights as the model has them */
 		if (cu_weights_plan(layer, resident, c->filters, c->columns, c->columns, c->filters, err))
 			return err->code;
 		if (cu_layout_wanted(layer) && resident[1] && cu_is_depthwise(layer)) {
@@ -162,25 +181,17 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 			return 0;
 		}
 	}
-	const int64_t unit = (int64_t)npl_dtype_size(type);
-	int64_t ld = precision == CU_INT8                     ? npl_round_up_i64(npl_max_i64(c->columns, 1), 16)
-		     : unit == 2 && resident[1] && !c->direct ? npl_round_up_i64(c->columns, 8)
-							      : c->columns;
+	const int64_t unit = (int64_t)npl_dtype_size(cu_layer_type(layer));
+	int64_t ld = unit == 2 && resident[1] && !c->direct ? npl_round_up_i64(c->columns, 8) : c->columns;
 	if (cu_weights_plan(layer, resident, c->filters, c->columns, ld, c->filters, err))
 		return err->code;
-	if (precision == CU_INT8 && c->groups > 1 && c->columns <= MOST_GROUP_TAPS) {
-		layer->method = CU_METHOD_GROUPS;
-		layer->workspace_bytes = 0;
-		return 0;
-	}
 	if (!ld)
 		return 0;
 	plan_chunks(layer, unit);
 	return open_products(layer, err);
 }
 
-/* Returns the bits of an integer input's value outside the image, made signed. */
-static uint32_t padding(const struct cu_layer *layer)
+uint32_t cu_conv_padding(const struct cu_layer *layer)
 {
 	return ((uint32_t)layer->layer->in[0]->quant.zero_point & 0xff) ^ (uint32_t)layer->conv.flip;
 }
@@ -197,7 +208,7 @@ int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_v
 					 .bias = cu_weights_bias(layer, in),
 					 .scale = layer->weights.address + layer->weights.scale_at,
 					 .parts = layer->weights.parts,
-					 .pad = (int8_t)padding(layer),
+					 .pad = (int8_t)cu_conv_padding(layer),
 					 .flip = (uint32_t)layer->conv.flip};
 	return cu_kernel_integer_conv(d->kernels, &in[0], &groups, request->fused, request->out, out[0].address,
 				      d->stream, err);
@@ -227,7 +238,7 @@ static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t 
 						   .first = first,
 						   .rows = rows,
 						   .row_elements = layer->weights.ld,
-						   .pad_bits = layer->precision == CU_INT8 ? padding(layer) : 0,
+						   .pad_bits = layer->precision == CU_INT8 ? cu_conv_padding(layer) : 0,
 						   .flip = layer->precision == CU_INT8 ? (uint32_t)c->flip : 0};
 		if (cu_kernel_im2col(d->kernels, &in[0], &patches, scratch, d->stream, err))
 			return err->code;
@@ -273,6 +284,8 @@ int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_val
 {
 	const struct cu_device *d = layer->device;
 	const struct cu_conv *c = &layer->conv;
+	if (layer->channels_last)
+		return cu_conv_rows_run(layer, in, out, scratch, err);
 	if (!layer->product[0].product) { /* sums over no elements */
 		const size_t bytes = (size_t)npl_shape_count(&out[0].shape) * npl_dtype_size(out[0].dtype);
 		if (cu_try(&d->driver, err, cuMemsetD8Async, set, (out[0].address, 0, bytes, d->stream)))

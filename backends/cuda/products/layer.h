@@ -30,17 +30,24 @@ struct cu_weights {
 	int parts;               /* matrices that sum to the weights of an integer product */
 	int64_t rows, columns;   /* the rows and columns of the layer's matrix */
 	int64_t padded_rows, ld; /* rows stored; elements from row to row */
+	/* For integers: the elements of a row that belong to one channel, and the distances in memory from a row of the
+	 * model's matrix, a channel and a tap to the next. cu_weights_plan sets them for one tap. */
+	int64_t taps, row_step, channel_step, tap_step;
 	size_t part_bytes, bias_at, scale_at, bytes;
 	uint64_t address; /* the address of all weights on the GPU; set by the layer group */
 };
 
-/* A convolution as a product: for each image and group, rows of patches times the group's kernels. */
+/* A convolution as a product: for each image and group, rows of patches times the group's kernels. Integer images with
+ * channels last have one product for the pixels of all images (conv_rows.c). */
 struct cu_conv {
 	int64_t images, channels, filters, groups, plane, pixels, columns;
-	bool direct;          /* a 1x1 kernel: the image itself is the matrix of patches */
-	int64_t row;          /* elements from channel to channel of the sums: pixels, for integers rounded up to 4 */
-	int64_t chunk_images; /* images whose patches are in memory at a time */
-	int64_t chunk_pixels; /* pixels of an image at a time, fewer than all only if chunk_images is 1 */
+	bool direct; /* a 1x1 kernel: the image itself is the matrix of patches */
+	/* elements from channel to channel of the sums: pixels, for integers rounded up to 4; with channels last from
+	 * pixel to pixel: filters, rounded up to 4 */
+	int64_t row;
+	int64_t chunk_images;           /* images whose patches are in memory at a time */
+	int64_t chunk_pixels;           /* pixels of an image at a time, fewer than all only if chunk_images is 1 */
+	int64_t chunk_rows;             /* with channels last: pixels of all images at a time */
 	size_t patches_at, sums_offset; /* bytes from the start of the scratch memory */
 	uint64_t flip;                  /* bits to invert in an unsigned 8-bit input, which make it signed; else 0 */
 	bool raw;                       /* Gemm: the sums are the result without another step */
@@ -141,6 +148,15 @@ bool cu_stack_integers_supports(const struct npl_layer *layer, char *reason, siz
 int cu_stack_integers_open(struct cu_layer *layer, struct npl_err *err);
 int cu_stack_integers_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 			  struct npl_err *err);
+
+/* conv_rows.c: a convolution of integers with channels last, in one group, as a product of the pixels of all images. */
+int cu_conv_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
+int cu_conv_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
+		     struct npl_err *err);
+/* Returns the bits of a convolution's integer input outside the image, made signed. */
+uint32_t cu_conv_padding(const struct cu_layer *layer);
+/* Says whether a convolution's window takes each element of its image by itself: a 1x1 kernel. */
+bool cu_conv_is_pointwise(const struct cu_layer *layer);
 
 /* Functions of conv.c. */
 bool cu_conv_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t reason_bytes);

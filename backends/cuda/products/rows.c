@@ -113,8 +113,10 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 	const int64_t rows = request->out->shape.dim[0], n = request->out->shape.dim[1];
 	uint64_t x = in[0].address;
 	if (layer->conv.sums_offset) { /* made signed in rows of the padded length, as patches of images of one pixel */
-		const struct cu_value view = {
-			.address = x, .dtype = in[0].dtype, .shape = npl_shape_of(3, rows, layer->weights.columns, 1)};
+		const struct cu_value view = {.address = x,
+					      .dtype = in[0].dtype,
+					      .shape = npl_shape_of(3, rows, layer->weights.columns, 1),
+					      .channels_last = true};
 		const struct npl_shape image = npl_shape_of(3, rows, n, 1);
 		const struct cu_patches patches = {.window = &window,
 						   .out = &image,

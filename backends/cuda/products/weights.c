@@ -58,7 +58,10 @@ int cu_weights_plan(struct cu_layer *layer, const bool *resident, int64_t rows, 
 				 .rows = rows,
 				 .columns = columns,
 				 .padded_rows = padded_rows,
-				 .ld = ld};
+				 .ld = ld,
+				 .taps = 1,
+				 .row_step = ld,
+				 .channel_step = 1};
 	bool integers = in_integers(layer);
 	if (integers && (!w->matrix || (request->n_in > 2 && request->in[2] && !w->bias)))
 		return npl_fail(err, NPL_EINTERNAL, "the weights have no data");
@@ -117,21 +120,23 @@ static int fill_floats(const struct cu_layer *layer, char *image, struct npl_err
 	return 0;
 }
 
-/* Writes one row of the matrix in all its parts. Returns the sum of its elements. */
+/* Writes one row of the model's matrix in all its parts. Returns the sum of its elements. */
 static int64_t fill_row(const struct cu_layer *layer, int64_t row, char *image)
 {
 	const struct cu_weights *w = &layer->weights;
 	const struct npl_tensor *matrix = layer->layer->in[1];
-	int64_t sum = 0;
-	for (int64_t c = 0; c < w->columns; c++) {
-		int64_t remainder = element(matrix, row * w->columns + c) - matrix->quant.zero_point;
-		sum += remainder;
-		for (int p = 0; p < w->parts; p++) {
-			int64_t part = npl_clamp_i64(remainder, LEAST, MOST);
-			((int8_t *)image)[(size_t)p * w->part_bytes + (size_t)(row * w->ld + c)] = (int8_t)part;
-			remainder -= part;
+	int64_t sum = 0, from = row * w->columns;
+	for (int64_t c = 0; c < w->columns / w->taps; c++)
+		for (int64_t tap = 0; tap < w->taps; tap++) {
+			const int64_t to = row * w->row_step + c * w->channel_step + tap * w->tap_step;
+			int64_t remainder = element(matrix, from++) - matrix->quant.zero_point;
+			sum += remainder;
+			for (int p = 0; p < w->parts; p++) {
+				int64_t part = npl_clamp_i64(remainder, LEAST, MOST);
+				((int8_t *)image)[(size_t)p * w->part_bytes + (size_t)to] = (int8_t)part;
+				remainder -= part;
+			}
 		}
-	}
 	return sum;
 }
 

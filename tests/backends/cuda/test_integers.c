@@ -20,25 +20,35 @@ static struct npl_tensor quantised(uint64_t *seed, enum npl_dtype dtype, struct 
 	return t;
 }
 
-/* Runs the layer by the rule and by the kernels, and expects the same bytes. */
-static void check_integers(struct gpu *gpu, const struct npl_layer *layer, uint64_t seed)
+/* Runs the layer by the rule and by the kernels, and expects the same bytes. With channels_last every tensor that may
+ * be in that order is, or draws. */
+static void check_in_order(struct gpu *gpu, const struct npl_layer *layer, bool channels_last, uint64_t seed)
 {
 	const char *name = npl_op_defs[layer->op].name;
+	const struct kernel_case order = {.channels_last = channels_last};
 	struct npl_tensor expected = *layer->out;
 	struct npl_integer_counts counts = {0};
 	struct npl_err err = {0};
 	struct cu_value in[NPL_LAYER_INPUTS] = {{0}};
+	struct device_memory given[NPL_LAYER_INPUTS] = {{0}};
+	uint64_t draw = seed;
 	char reason[200] = "";
-	const size_t skew = seed % 3 == 1 ? npl_dtype_size(expected.dtype) : 0;
-	struct device_memory memory = device_alloc(npl_tensor_bytes(&expected), skew);
-	struct cu_value out = {address_of(memory.data), expected.dtype, expected.shape, false};
+	const size_t skew = seed % 3 == 1, element = npl_dtype_size(expected.dtype);
+	struct device_memory memory = device_alloc(npl_tensor_bytes(&expected), skew * element);
+	struct cu_value out = {address_of(memory.data), expected.dtype, expected.shape,
+			       draws_last(&order, layer, -1, &draw)};
 	cr_assert(cu_kernel_supports(layer, CU_INT8, reason, sizeof reason), "%s: %s", name, reason);
 	expected.data = NULL;
 	cr_assert_eq(npl_tensor_alloc(&expected, &err), 0);
 	cr_assert_eq(npl_run_integer(layer, &expected, &counts, &err), 0, "%s", err.msg);
-	for (int k = 0; k < layer->n_in; k++)
-		in[k] = (struct cu_value){cu_kernel_reads(layer, k) ? address_of(layer->in[k]->data) : 0,
-					  layer->in[k]->dtype, layer->in[k]->shape, false};
+	for (int k = 0; k < layer->n_in; k++) {
+		struct npl_tensor copy = *layer->in[k];
+		given[k] = to_device(&copy, copy.dtype, seed % 5 == 1);
+		in[k] = (struct cu_value){cu_kernel_reads(layer, k) ? address_of(given[k].data) : 0, copy.dtype,
+					  copy.shape, draws_last(&order, layer, k, &draw)};
+		if (in[k].channels_last)
+			turn_elements(&copy.shape, npl_dtype_size(copy.dtype), true, given[k].data);
+	}
 	uint64_t saturated = 1000; /* it is added to */
 	cu_kernels_count_at(gpu->kernels, address_of(&saturated));
 	cr_assert_eq(cu_kernel_run(gpu->kernels, layer, in, &out, NULL, &err), 0, "%s: %s", name, err.msg);
@@ -46,13 +56,23 @@ static void check_integers(struct gpu *gpu, const struct npl_layer *layer, uint6
 	cr_assert_eq(saturated - 1000, counts.saturations, "%s, fused %s, seed %llu: %llu saturations, expected %llu",
 		     name, npl_activation_name(layer->fused), (unsigned long long)seed,
 		     (unsigned long long)saturated - 1000, (unsigned long long)counts.saturations);
+	if (out.channels_last)
+		turn_elements(&out.shape, element, false, memory.data);
 	for (size_t i = 0; i < npl_tensor_bytes(&expected); i++)
 		cr_assert_eq(memory.data[i], ((unsigned char *)expected.data)[i],
-			     "%s, fused %s, seed %llu: byte %zu is %d, expected %d", name,
-			     npl_activation_name(layer->fused), (unsigned long long)seed, i, memory.data[i],
-			     ((unsigned char *)expected.data)[i]);
+			     "%s, fused %s, channels last %d, seed %llu: byte %zu is %d, expected %d", name,
+			     npl_activation_name(layer->fused), channels_last, (unsigned long long)seed, i,
+			     memory.data[i], ((unsigned char *)expected.data)[i]);
 	device_free(&memory, name);
+	for (int k = 0; k < layer->n_in; k++)
+		device_free(&given[k], name);
 	npl_tensor_free(&expected);
+}
+
+static void check_integers(struct gpu *gpu, const struct npl_layer *layer, uint64_t seed)
+{
+	check_in_order(gpu, layer, false, seed);
+	check_in_order(gpu, layer, true, seed);
 }
 
 static enum npl_dtype byte_type(uint64_t *seed)
@@ -171,10 +191,12 @@ Test(cuda_integers, layers_that_keep_the_scale)
 	for (uint64_t seed = 1; seed <= 120; seed++) {
 		uint64_t state = seed;
 		enum npl_dtype dtype = seed % 7 == 0 ? NPL_I16 : byte_type(&state);
-		struct npl_tensor x = quantised(&state, dtype,
-						npl_shape_of(4, test_range(&state, 1, 2), test_range(&state, 1, 4),
-							     test_range(&state, 4, 9), test_range(&state, 4, 9)),
-						0.05);
+		struct npl_tensor x = quantised(
+			&state, dtype,
+			npl_shape_of(4, test_range(&state, 1, 2),
+				     seed % 4 ? test_range(&state, 1, 6) : 16 * test_range(&state, 1, 2),
+				     test_range(&state, 4, 9), test_range(&state, 4, 9)),
+			0.05);
 		struct npl_attrs pool = {.opset = 12};
 		pool.pool.window = (struct npl_window){.rank = 2,
 						       .kernel = {test_range(&state, 1, 3), test_range(&state, 1, 3)}};
@@ -198,6 +220,21 @@ Test(cuda_integers, layers_that_keep_the_scale)
 					     vector(NPL_I64, 2, axes), vector(NPL_I64, 2, steps)};
 		check_same_scale(gpu, NPL_OP_SLICE, (struct npl_attrs){.opset = 13}, &x, 5,
 				 (struct npl_tensor *[]){&lists[0], &lists[1], &lists[2], &lists[3]}, seed);
+		npl_tensor_free(&x);
+	}
+	gpu_close(gpu);
+}
+
+/* Averages over more taps than 32 bits of sums are certain to hold. */
+Test(cuda_integers, averages_of_large_windows)
+{
+	struct gpu *gpu = gpu_open();
+	for (uint64_t seed = 1; seed <= 2; seed++) {
+		uint64_t state = seed;
+		struct npl_tensor x = quantised(&state, NPL_I16, npl_shape_of(4, 1, 4, 257, 256), 0.05);
+		for (int64_t i = 0; i < npl_tensor_count(&x) && seed == 2; i++)
+			((int16_t *)x.data)[i] = -32768;
+		check_same_scale(gpu, NPL_OP_GLOBALAVERAGEPOOL, (struct npl_attrs){.opset = 12}, &x, 1, NULL, 3 * seed);
 		npl_tensor_free(&x);
 	}
 	gpu_close(gpu);

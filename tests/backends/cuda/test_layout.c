@@ -228,8 +228,8 @@ Test(cuda_layout, algorithms_are_those_that_are_fastest)
 	}
 }
 
-/* 16 bits, tensor cores, one or two dimensions, cuDNN, and nobody who said otherwise. */
-Test(cuda_layout, channels_last_is_used_where_cudnn_would_convert)
+/* 16 bits, tensor cores, one or two dimensions, cuDNN, and nobody who said otherwise; integers without cuDNN too. */
+Test(cuda_layout, channels_last_is_used_where_cudnn_would_convert_and_for_integers)
 {
 	struct cu_config config = {.planar = 0};
 	struct cu_device device = {.config = &config, .gpu = {.major = 7}, .dnn = {.handle = &device}};
@@ -241,8 +241,9 @@ Test(cuda_layout, channels_last_is_used_where_cudnn_would_convert)
 			layer.precision = (enum cu_precision)precision;
 			device.gpu.major = major;
 			cr_assert_eq(cu_layout_wanted(&layer),
-				     major >= 7 && (precision == CU_F16 || precision == CU_BF16), "%d, %d", precision,
-				     major);
+				     precision == CU_INT8 ||
+					     (major >= 7 && (precision == CU_F16 || precision == CU_BF16)),
+				     "%d, %d", precision, major);
 		}
 	layer.precision = CU_F16;
 	y.shape = npl_shape_of(3, 1, 8, 5);
@@ -254,6 +255,13 @@ Test(cuda_layout, channels_last_is_used_where_cudnn_would_convert)
 	cr_assert_not(cu_layout_wanted(&layer));
 	config.planar = 0;
 	device.dnn.handle = NULL;
+	cr_assert_not(cu_layout_wanted(&layer));
+	layer.precision = CU_INT8;
+	cr_assert(cu_layout_wanted(&layer));
+	y.shape = npl_shape_of(5, 1, 8, 5, 5, 5);
+	cr_assert_not(cu_layout_wanted(&layer));
+	y.shape = npl_shape_of(3, 1, 8, 5);
+	config.planar = 1;
 	cr_assert_not(cu_layout_wanted(&layer));
 }
 

@@ -8,14 +8,10 @@
 #include <stdio.h>
 
 #include "core/base/half.h"
-#include "core/integer.h"
 #include "core/op_functions.h"
 #include "core/ops/window.h"
 #include "tests/kit/activated.h"
-#include "tests/kit/cuda/fake_device.h"
-#include "tests/kit/sim/tpu_v1/support.h"
-
-extern const struct npl_driver npl_driver_cuda;
+#include "tests/kit/cuda/layer_run.h"
 
 static uint64_t rng;
 static struct cu_config config = {.patch_mib = 64};
@@ -26,36 +22,6 @@ TestSuite(cuda_products, .init = cuda_fake_open, .fini = cuda_fake_close);
 static struct cu_device *open_device(enum cu_precision precision)
 {
 	return cuda_fake_gpu(&config, precision);
-}
-
-/* Runs the layer on the device into `out`, between guard bytes. */
-static uint64_t run_layer(struct cu_device *device, const struct npl_layer *layer, void *out, const char *subject)
-{
-	enum { GUARD = 64 };
-	const size_t bytes = npl_tensor_bytes(layer->out);
-	struct npl_tensor y = *layer->out;
-	struct npl_layer mine = *layer;
-	struct npl_result result = {0};
-	struct npl_err err = {0};
-	char reason[200];
-	uint8_t *guarded = malloc(bytes + 2 * GUARD);
-	cr_assert(guarded);
-	memset(guarded, 0x77, bytes + 2 * GUARD);
-	y.data = guarded + GUARD;
-	mine.out = &y;
-	cr_assert(npl_driver_cuda.supports(device, &mine, reason, sizeof reason), "%s: %s", subject, reason);
-	cr_assert_eq(npl_driver_cuda.run(device, &mine, &result, &err), 0, "%s: %s", subject, err.msg);
-	for (size_t i = 0; i < GUARD; i++)
-		cr_assert(guarded[i] == 0x77 && guarded[GUARD + bytes + i] == 0x77, "%s: written outside", subject);
-	cr_assert_eq(cu_fake.violations, 0, "%s: %s", subject, cu_fake.violation);
-	cr_assert_eq(result.macs, layer->macs);
-	cr_assert(result.seconds_origin == NPL_TIME_MEASURED && (result.seconds > 0 || !bytes));
-	cr_assert(result.to_host.bytes == bytes &&
-		  result.to_device.bytes >= npl_tensor_bytes(layer->in[0]) * (bytes > 0));
-	cr_assert(result.n_energy == 1 && !strcmp(result.energy[0].origin, "absent"));
-	memcpy(out, y.data, bytes);
-	free(guarded);
-	return result.saturations;
 }
 
 struct float_layer {
@@ -152,7 +118,7 @@ static void run_floats(struct cu_device *device, const struct float_layer *f, fl
 	}
 	y.dtype = declared;
 	layer.out = &y;
-	run_layer(device, &layer, narrow, subject);
+	cuda_run_layer(device, &layer, narrow, subject);
 	npl_half_widen(declared, narrow, npl_tensor_count(&y), out);
 	for (int k = 0; k < layer.n_in; k++)
 		npl_tensor_free(&in[k]);
@@ -167,7 +133,7 @@ static void check_floats(struct cu_device *device, struct float_layer *f, const 
 	float *sums, *size, *actual = malloc(npl_tensor_bytes(&f->y) + 1);
 	reference(f, &sums, &size);
 	if (declared == NPL_F32)
-		run_layer(device, &f->layer, actual, subject);
+		cuda_run_layer(device, &f->layer, actual, subject);
 	else
 		run_floats(device, f, actual, subject);
 	for (int64_t i = 0; i < npl_tensor_count(&f->y); i++) {
@@ -399,51 +365,6 @@ Test(cuda_products, convolutions_that_cudnn_does_in_part_equal_the_reference)
 	cr_assert_eq(cu_fake.convolutions, before);
 }
 
-/* Returns how many values were saturated. */
-static uint64_t check_integers(struct cu_device *device, const struct test_layer *t, const char *subject)
-{
-	struct npl_integer_counts counts = {0};
-	struct npl_tensor expected;
-	struct npl_err err = {0};
-	const size_t bytes = npl_tensor_bytes(&t->y);
-	uint8_t *actual = malloc(bytes + 1);
-	test_tensor(&expected, t->y.dtype, t->y.shape, t->y.quant.scale, t->y.quant.zero_point);
-	expected.quant = t->y.quant;
-	cr_assert_eq(npl_run_integer(&t->layer, &expected, &counts, &err), 0, "%s: %s", subject, err.msg);
-	const uint64_t saturations = run_layer(device, &t->layer, actual, subject);
-	cr_assert_eq(saturations, counts.saturations, "%s: %llu saturations, expected %llu", subject,
-		     (unsigned long long)saturations, (unsigned long long)counts.saturations);
-	for (size_t i = 0; i < bytes; i++)
-		cr_assert_eq(actual[i], ((uint8_t *)expected.data)[i], "%s: byte %zu of %zu is %d, expected %d",
-			     subject, i, bytes, actual[i], ((uint8_t *)expected.data)[i]);
-	npl_tensor_free(&expected);
-	free(actual);
-	return saturations;
-}
-
-/* Types, zero points of x and of w, a bias, a requantised or a raw result, what is fused. */
-static void dress(struct test_layer *t, enum npl_op op, int64_t channels)
-{
-	static const enum npl_activation functions[] = {NPL_ACT_NONE, NPL_ACT_RELU, NPL_ACT_RELU6, NPL_ACT_SIGMOID,
-							NPL_ACT_TANH};
-	const uint64_t macs = t->layer.macs;
-	t->x.dtype = range(0, 1) ? NPL_U8 : NPL_I8;
-	t->x.quant.zero_point = range(0, 2) ? (int32_t)range(npl_int8_min(t->x.dtype), npl_int8_max(t->x.dtype)) : 0;
-	t->w.dtype = range(0, 2) ? NPL_I8 : NPL_U8;
-	t->w.quant.zero_point = range(0, 2) ? 0 : (int32_t)range(npl_int8_min(t->w.dtype), npl_int8_max(t->w.dtype));
-	test_fill(&t->x, &rng);
-	test_fill(&t->w, &rng);
-	if (range(0, 1)) {
-		test_tensor(&t->bias, NPL_I32, npl_shape_of(1, channels), 0.125f, 0);
-		for (int64_t i = 0; i < channels; i++)
-			((int32_t *)t->bias.data)[i] = (int32_t)range(-50000, 50000);
-	}
-	if (range(0, 3))
-		test_requantised(t, range(0, 1) ? NPL_U8 : NPL_I8, (float)range(10, 900), (int32_t)range(0, 100));
-	test_layer_wire(t, op, macs);
-	t->layer.fused = functions[t->y.dtype == NPL_I32 ? range(0, 1) : range(0, 4)];
-}
-
 Test(cuda_products, integers_have_the_bits_of_the_rules)
 {
 	struct cu_device *device = open_device(CU_INT8);
@@ -453,22 +374,10 @@ Test(cuda_products, integers_have_the_bits_of_the_rules)
 		char subject[80];
 		const int64_t rows = range(1, 30), k = range(1, 100), n = range(0, 1) ? range(1, 40) : 4 * range(1, 10);
 		test_gemm(&t, rows, k, n);
-		dress(&t, NPL_OP_GEMM, n);
+		cuda_dress(&t, NPL_OP_GEMM, n, &rng);
 		snprintf(subject, sizeof subject, "round %d: gemm %lldx%lldx%lld", round, (long long)rows, (long long)k,
 			 (long long)n);
-		check_integers(device, &t, subject);
-		test_layer_free(&t);
-	}
-	for (int round = 0; round < 120; round++) {
-		struct test_layer t;
-		char subject[80];
-		struct test_conv c = test_random_conv(&rng, 12, 12);
-		device->patch_bytes = range(0, 1) ? (size_t)range(1, 9000) : (size_t)1 << 20;
-		if (!test_convolution(&t, &c))
-			continue;
-		dress(&t, NPL_OP_CONV, t.y.shape.dim[1]);
-		snprintf(subject, sizeof subject, "round %d: conv", round);
-		check_integers(device, &t, subject);
+		cuda_check_integers(device, &t, subject);
 		test_layer_free(&t);
 	}
 	cu_close(device);
@@ -518,47 +427,10 @@ Test(cuda_products, stacks_of_integers_have_the_bits_of_the_rules)
 					     .in = {&t.x, &t.w},
 					     .out = &t.y};
 		snprintf(subject, sizeof subject, "round %d: MatMul of integers", round);
-		saturated += check_integers(device, &t, subject);
+		saturated += cuda_check_integers(device, &t, subject);
 		test_layer_free(&t);
 	}
 	cr_assert_gt(saturated, 100);
-	cu_close(device);
-}
-
-/* Depthwise, and in groups with short and with long patches: by a kernel or by products, the same rule. */
-Test(cuda_products, integer_convolutions_in_groups_have_the_bits_of_the_rules)
-{
-	struct cu_device *device = open_device(CU_INT8);
-	rng = 0xc0da0007;
-	for (int round = 0; round < 60; round++) {
-		static const int64_t groups[] = {2, 5, 16, 33}, channels[] = {1, 2, 14, 15};
-		const int64_t per_group = channels[round % 4];
-		struct test_layer t;
-		struct test_conv c = {.images = range(1, 3),
-				      .groups = groups[round / 4 % 4],
-				      .height = range(1, 9),
-				      .width = range(1, 9),
-				      .kernel = {3, 3}};
-		char subject[80];
-		c.channels = c.groups * per_group;
-		c.filters = c.groups * range(1, 3);
-		for (int d = 0; d < 2; d++) {
-			c.stride[d] = range(1, 2);
-			c.dilation[d] = range(1, 2);
-			c.pad_begin[d] = range(0, 3);
-			c.pad_end[d] = range(0, 3);
-		}
-		if (!test_convolution(&t, &c))
-			continue;
-		dress(&t, NPL_OP_CONV, t.y.shape.dim[1]);
-		cu_fake.products = 0;
-		snprintf(subject, sizeof subject, "round %d: %lld groups of %lld channels", round, (long long)c.groups,
-			 (long long)per_group);
-		check_integers(device, &t, subject);
-		cr_assert_eq(cu_fake.products == 0, per_group * 9 <= 128, "%s: %ld products", subject,
-			     cu_fake.products);
-		test_layer_free(&t);
-	}
 	cu_close(device);
 }
 
@@ -583,7 +455,7 @@ Test(cuda_products, weights_far_from_their_zero_point_are_exact)
 		memset(t.w.data, cases[i].fill, npl_tensor_bytes(&t.w));
 		test_layer_wire(&t, NPL_OP_GEMM, t.layer.macs);
 		snprintf(subject, sizeof subject, "case %zu", i);
-		check_integers(device, &t, subject);
+		cuda_check_integers(device, &t, subject);
 		test_layer_free(&t);
 	}
 	cu_close(device);

@@ -270,6 +270,67 @@ Test(cuda_windows, patches_times_weights_are_the_convolution)
 	gpu_close(gpu);
 }
 
+/* The byte of a patch that im2col must write: of an image with channels last, at a tap of a channel. */
+static uint8_t patch_byte(const struct npl_tensor *x, const struct cu_patches *p, int64_t row, int64_t column)
+{
+	const struct npl_window *w = p->window;
+	const struct npl_image from = npl_image_of(&x->shape), to = npl_image_of(p->out);
+	const int64_t pixel = p->first + row, tap = column / from.channels, out_y = pixel / to.size[1] % to.size[0],
+		      image = pixel / to.size[1] / to.size[0],
+		      at_x = pixel % to.size[1] * w->stride[1] - w->pad_begin[1] + tap % w->kernel[1] * w->dilation[1],
+		      at_y = out_y * w->stride[0] - w->pad_begin[0] + tap / w->kernel[1] * w->dilation[0];
+	if (tap >= w->kernel[0] * w->kernel[1] || at_x < 0 || at_x >= from.size[1] || at_y < 0 || at_y >= from.size[0])
+		return (uint8_t)p->pad_bits;
+	const int64_t at = ((image * from.size[0] + at_y) * from.size[1] + at_x) * from.channels;
+	return ((uint8_t *)x->data)[at + column % from.channels] ^ (uint8_t)p->flip;
+}
+
+/* With channels last, byte by byte: whole packs of channels and not, addresses that allow 16 bytes at a time and not;
+ * the last ones with positions of 64 bits. */
+Test(cuda_windows, patches_of_channels_last)
+{
+	static const int64_t channels[] = {1, 3, 4, 8, 12, 16, 20, 32, 48};
+	struct gpu *gpu = gpu_open();
+	struct npl_err err = {0};
+	for (uint64_t seed = 1; seed <= 90; seed++) {
+		uint64_t state = seed;
+		struct npl_shape shape = {0}, out = npl_shape_of(4, 1, 1, 0, 0);
+		if (seed == 81)
+			cu_kernels_widen(gpu->kernels);
+		struct npl_window window = random_window(&state, 2, &shape);
+		shape.dim[1] = channels[seed % 9];
+		out.dim[0] = shape.dim[0];
+		for (int d = 0; d < 2; d++)
+			out.dim[2 + d] = npl_window_output(&window, d, shape.dim[2 + d]);
+		struct npl_tensor x = test_random_tensor(&state, NPL_U8, shape);
+		struct device_memory from = to_device(&x, NPL_U8, seed % 7 == 1 ? 4 : seed % 7 == 2);
+		const int64_t taps = shape.dim[1] * window.kernel[0] * window.kernel[1],
+			      row = seed % 5 ? (taps + 15) / 16 * 16 : taps + test_range(&state, 0, 5),
+			      all = shape.dim[0] * out.dim[2] * out.dim[3], first = test_range(&state, 0, all - 1),
+			      rows = test_range(&state, 1, all - first);
+		const struct cu_value value = {address_of(from.data), NPL_U8, x.shape, true};
+		const struct cu_patches patches = {.window = &window,
+						   .out = &out,
+						   .groups = 1,
+						   .first = first,
+						   .rows = rows,
+						   .row_elements = row,
+						   .pad_bits = 77,
+						   .flip = seed % 2 ? 0x80 : 0};
+		struct device_memory z = device_alloc((size_t)(rows * row), seed % 6 == 1 ? 8 : 0);
+		cr_assert_eq(cu_kernel_im2col(gpu->kernels, &value, &patches, address_of(z.data), NULL, &err), 0, "%s",
+			     err.msg);
+		for (int64_t i = 0; i < rows * row; i++)
+			cr_assert_eq(z.data[i], patch_byte(&x, &patches, i / row, i % row),
+				     "seed %llu: row %lld, column %lld", (unsigned long long)seed, (long long)(i / row),
+				     (long long)(i % row));
+		device_free(&z, "im2col_channels_last");
+		device_free(&from, "im2col_channels_last");
+		npl_tensor_free(&x);
+	}
+	gpu_close(gpu);
+}
+
 /* Positions outside are the zero point in every type of patches. */
 Test(cuda_windows, patches_have_the_zero_point_outside)
 {
