@@ -113,9 +113,10 @@ int cu_kernel_im2col(struct cu_kernels *kernels, const struct cu_value *x, const
 
 /* Runs a whole convolution of 8-bit integers in groups, with a thread for each result: faster where patches are short.
  * Weights are stored as for a product: `parts` matrices that sum to the weights, each with a row of `ld` bytes for each
- * filter; bias and scale are as in cu_kernel_sums. Outside the image x is `pad`, a signed number; `flip` is as in
- * struct cu_patches. y has the shape of `out` and gets type, scale and zero point of `out` by the rule of
- * cu_kernel_sums. */
+ * filter. If x has channels last, so has y, and the matrices have a row for each tap and, within it, each channel of a
+ * group; an element of a row belongs to one filter. bias and scale are as in cu_kernel_sums. Outside the image x is
+ * `pad`, a signed number; `flip` is as in struct cu_patches. y has the shape of `out` and gets type, scale and zero
+ * point of `out` by the rule of cu_kernel_sums. */
 struct cu_groups {
 	const struct npl_window *window;
 	int64_t groups, ld;

@@ -204,16 +204,21 @@ struct cu_integer_rows_args {
 	struct cu_finish finish;
 };
 
-/* The arguments of integer_conv.cu. Spatial sizes are in the order height, width, depth. */
+/* The arguments of integer_conv.cu and integer_conv_channels_last.cu. Spatial sizes are in the order height, width,
+ * depth. */
 struct cu_integer_conv_args {
 	cu_address x, w, z, bias, scale, counter; /* these are as in cu_integer_args */
-	/* ld: elements from a filter's row to the next; part: elements from one of PARTS matrices to the next */
+	/* ld: elements from a filter's row to the next, with channels last from a tap's row; part: elements from one of
+	 * PARTS matrices to the next */
 	long long count, ld, part;
 	struct cu_divisor out[3], filters, group_filters;
 	long long in[3], plane, image; /* elements of a channel and of an image of x */
 	int channels;                  /* channels of a group */
+	/* With channels last: packs of filters of a position; elements from one position of x to the next. */
+	struct cu_divisor packs;
+	long long step;
 	int kernel[3], stride[3], dilation[3], begin[3];
-	int pad, low;
+	int pad, low; /* pad and flip: with channels last repeated for each element of a pack */
 	unsigned flip;
 	struct cu_finish finish;
 };

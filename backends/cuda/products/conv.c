@@ -138,21 +138,38 @@ static int open_products(struct cu_layer *layer, struct npl_err *err)
 	return open_product(layer, images ? images : 1, pixels ? pixels : c->chunk_pixels, &layer->product[1], err);
 }
 
+/* Prepares a convolution in groups with short patches. With channels last, neighbours in its weights are those of
+ * neighbouring filters. */
+static int open_groups(struct cu_layer *layer, const bool *resident, struct npl_err *err)
+{
+	const struct cu_conv *c = &layer->conv;
+	struct cu_weights *w = &layer->weights;
+	const int64_t per_group = c->channels / c->groups, ld = npl_round_up_i64(npl_max_i64(c->columns, 1), 16);
+	layer->method = CU_METHOD_GROUPS;
+	layer->workspace_bytes = 0;
+	if (!layer->channels_last)
+		return cu_weights_plan(layer, resident, c->filters, c->columns, ld, c->filters, err);
+	if (cu_weights_plan(layer, resident, c->filters, c->columns, npl_round_up_i64(c->filters, 16), c->columns, err))
+		return err->code;
+	w->taps = c->columns / per_group;
+	w->row_step = 1;
+	w->channel_step = w->ld;
+	w->tap_step = per_group * w->ld;
+	return 0;
+}
+
 static int open_integers(struct cu_layer *layer, const bool *resident, struct npl_err *err)
 {
 	const struct cu_conv *c = &layer->conv;
 	const int64_t ld = npl_round_up_i64(npl_max_i64(c->columns, 1), 16);
 	const bool in_groups = c->groups > 1 && c->columns <= MOST_GROUP_TAPS;
-	layer->channels_last = c->columns && c->groups == 1 && cu_layout_wanted(layer);
+	layer->channels_last = c->columns && (c->groups == 1 || in_groups) && cu_layout_wanted(layer);
+	if (in_groups)
+		return open_groups(layer, resident, err);
 	if (layer->channels_last)
 		return cu_conv_rows_open(layer, resident, err);
 	if (cu_weights_plan(layer, resident, c->filters, c->columns, ld, c->filters, err))
 		return err->code;
-	if (in_groups) {
-		layer->method = CU_METHOD_GROUPS;
-		layer->workspace_bytes = 0;
-		return 0;
-	}
 	plan_chunks(layer, 1);
 	return open_products(layer, err);
 }

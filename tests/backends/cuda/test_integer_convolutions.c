@@ -84,6 +84,33 @@ Test(cuda_integer_convolutions, in_groups_have_the_bits_of_the_rules)
 	cu_close(device);
 }
 
+/* So large that a thread makes 16 channels of a depthwise convolution. */
+Test(cuda_integer_convolutions, of_large_depthwise_images_have_the_bits_of_the_rules)
+{
+	struct cu_device *device = cuda_fake_gpu(&config, CU_INT8);
+	rng = 0xc0da000c;
+	for (int round = 0; round < 2; round++) {
+		struct test_layer t;
+		const struct test_conv c = {.images = 1,
+					    .groups = 48,
+					    .channels = 48,
+					    .filters = 48,
+					    .height = 211,
+					    .width = 212,
+					    .kernel = {2, 3},
+					    .stride = {1, 1},
+					    .dilation = {1, 2},
+					    .pad_begin = {1, 1},
+					    .pad_end = {0, 2}};
+		cr_assert(test_convolution(&t, &c));
+		cuda_dress(&t, NPL_OP_CONV, c.filters, &rng);
+		cr_assert_gt(npl_tensor_count(&t.y), 16 << 17);
+		cuda_check_integers(device, &t, round ? "the second one" : "the first one");
+		test_layer_free(&t);
+	}
+	cu_close(device);
+}
+
 /* Channels that are whole packs of bytes, and not: 1x1 kernels that read the image itself, and others, in chunks of a
  * few pixels too. */
 Test(cuda_integer_convolutions, of_many_channels_have_the_bits_of_the_rules)

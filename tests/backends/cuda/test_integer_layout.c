@@ -2,7 +2,7 @@
  *
  * Integer images with channels last on the cuda device: random networks of layers that run in 8 bits have the bits of
  * the reference, layer by layer, in either order of images; so have networks whose layers are partly in float32, in
- * both orders; and of all that ResNet-50 makes, its input alone changes its order. */
+ * both orders; and of all that ResNet-50 and MobileNetV2 make, their input alone changes its order. */
 #include <stdlib.h>
 
 #include "tests/kit/cuda/fake_device.h"
@@ -229,4 +229,9 @@ static void converts_only_its_input(const char *model)
 Test(cuda_integer_layout, resnet50_converts_only_its_input)
 {
 	converts_only_its_input("models/resnet50.onnx");
+}
+
+Test(cuda_integer_layout, mobilenet_converts_only_its_input)
+{
+	converts_only_its_input("models/mobilenet_v2.onnx");
 }
