@@ -199,7 +199,7 @@ bool npl_device_setting_has_effect(const struct npl_device *device, const char *
 /* Returns the hash of npl_device_yaml and info.memory_yaml; NULL: the device has no parameters. */
 const char *npl_device_sha256(const struct npl_device *device);
 /* Says whether the device runs the layer, its size included. Otherwise puts the reason into `reason`, which may be NULL
- * where n is 0. */
+ * where reason_bytes is 0. */
 bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *reason,
 			 size_t reason_bytes);
 

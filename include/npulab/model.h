@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds models by name, and loads the samples to run them on. A shipped model NAME is models/NAME.onnx. The file
- * models/NAME.yaml beside it gives its default input, labels, calibration set and batch. A model may also be named by
- * the path of an ONNX file or of a SCALE-Sim topology (NAME.csv). A NAME.yaml beside that file is used if it names this
- * very file.
+ * Finds models by name, and loads the samples to run them on. A shipped model NAME is described by models/NAME.yaml.
+ * Its key `model` names the ONNX file, and others give the default input, labels, calibration set and batch. A model
+ * may also be named by the path of an ONNX file or of a SCALE-Sim topology (NAME.csv). A NAME.yaml beside that file is
+ * used if its key `model` names this very file.
  */
 #ifndef NPULAB_MODEL_H
 #define NPULAB_MODEL_H
