@@ -35,7 +35,8 @@
 #include "npulab/timeline.h"
 #include "npulab/validate.h"
 
-/* Devices, and what they say of a layer. */
+/* Devices, and what they say of a layer. driver.h, and the tables of counters.h and params.h, serve to add a machine:
+ * its driver is compiled into the library. */
 #include "npulab/causes.h"
 #include "npulab/counters.h"
 #include "npulab/device.h"
