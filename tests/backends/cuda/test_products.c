@@ -482,7 +482,7 @@ Test(cuda_products, says_what_it_does_not_take)
 	cr_assert(strstr(reason, "one element per column"), "%s", reason);
 	f.in[0].quant.scale = 1;
 	cr_assert_not(npl_driver_cuda.supports(device, &f.layer, reason, sizeof reason));
-	cr_assert(strstr(reason, "no integer tensor"), "%s", reason);
+	cr_assert(strstr(reason, "not an integer tensor"), "%s", reason);
 	cu_close(device);
 	free_layer(&f);
 }
