@@ -121,8 +121,8 @@ static void count_instruction(const struct tpu_attribution *attribution, const s
 		break;
 	case TPU_WEIGHTS:
 		counters->weight_bytes += in->acc * columns *
-					  (in->flags & TPU_WEIGHTS_PARAMETERS ? 8
-									      : (uint64_t)attribution->config->rows);
+					  (uint64_t)tpu_weight_rows_of(in->flags & TPU_WEIGHTS_PARAMETERS,
+								       attribution->config->rows);
 		break;
 	case TPU_HOST_IN:
 	case TPU_HOST_OUT:

@@ -118,7 +118,8 @@ static uint64_t link_duration(struct tpu_fast_schedule *s, const struct tpu_inst
 
 uint64_t tpu_fast_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
 {
-	uint64_t tile = (uint64_t)(s->config->rows * s->config->columns), table = (uint64_t)(8 * s->config->columns);
+	const uint64_t columns = (uint64_t)s->config->columns;
+	const uint64_t tile = (uint64_t)s->config->rows * columns, table = TPU_TABLE_ROWS * columns;
 	switch (tpu_unit_of(in->opcode)) {
 	case TPU_MATRIX:
 		return matrix_duration(s, in);

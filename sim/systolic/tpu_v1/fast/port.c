@@ -77,7 +77,7 @@ bool tpu_fast_next_transfer(const struct tpu_fast_schedule *s, struct tpu_fast_n
 	const struct tpu_instruction *in = &tpu_code(s->program)[job->index];
 	next->is_table = in->flags & TPU_WEIGHTS_PARAMETERS;
 	next->ready = job->issue_cycle + 1;
-	next->rows = next->is_table ? 8 : (uint64_t)s->config->rows;
+	next->rows = (uint64_t)tpu_weight_rows_of(next->is_table, s->config->rows);
 	next->row = in->length + (uint64_t)s->transfers_begun * next->rows;
 	return next->is_table ? table_has_space(s, &next->ready) : tile_has_space(s, &next->ready);
 }

@@ -57,12 +57,12 @@ static uint64_t take(const struct tpu_fast_machine *m, struct tpu_fast_stream *s
 
 static void switch_table(struct tpu_fast_machine *m)
 {
-	uint64_t address = take(m, &m->tables, 8);
+	uint64_t address = take(m, &m->tables, TPU_TABLE_ROWS);
 	for (int64_t j = 0; j < m->config->columns; j++) {
-		uint8_t entry[8];
-		tpu_fast_weight_bytes(&m->weights, address + 8 * (uint64_t)j, sizeof entry, entry);
-		memcpy(&m->bias[j], entry, 4);
-		memcpy(&m->scale[j], entry + 4, 4);
+		uint8_t entry[TPU_TABLE_ENTRY_BYTES];
+		tpu_fast_weight_bytes(&m->weights, address + sizeof entry * (uint64_t)j, sizeof entry, entry);
+		memcpy(&m->bias[j], entry, sizeof m->bias[j]);
+		memcpy(&m->scale[j], entry + TPU_TABLE_SCALE, sizeof m->scale[j]);
 	}
 }
 

@@ -152,7 +152,7 @@ void tpu_gen_touch(struct tpu_gen *gen, bool in_host, bool writes, int64_t first
 bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
 {
 	struct tpu_gen_emit *emit = gen->emit;
-	int64_t rows = table ? TPU_TABLE_ROWS : gen->rows;
+	int64_t rows = tpu_weight_rows_of(table, gen->rows);
 	int64_t *in_use = table ? &emit->table : &emit->tile;
 	if (count == 1 && *in_use == row)
 		return false;

@@ -132,7 +132,7 @@ static void place_weights(struct tpu_gen *gen, struct tpu_gen_group *group)
 	for (int b = 0; b < group->n_blocks; b++) {
 		struct tpu_gen_n_block *block = &group->block[b];
 		block->table_row = one_table && b ? group->block[0].table_row : gen->weight_rows;
-		gen->weight_rows += one_table && b ? 0 : 8;
+		gen->weight_rows += one_table && b ? 0 : TPU_TABLE_ROWS;
 	}
 	for (int b = 0; b < group->n_blocks; b++) {
 		group->block[b].weight_row = gen->weight_rows;

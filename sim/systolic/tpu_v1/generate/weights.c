@@ -145,8 +145,8 @@ static int fill_table(struct tpu_gen *gen, const struct tpu_gen_group *group, co
 		float scale;
 		if (scale_of(gen, group, m, &scale))
 			return NPL_EINPUT;
-		memcpy(out + 8 * j, &b, sizeof b);
-		memcpy(out + 8 * j + 4, &scale, sizeof scale);
+		memcpy(out + TPU_TABLE_ENTRY_BYTES * j, &b, sizeof b);
+		memcpy(out + TPU_TABLE_ENTRY_BYTES * j + TPU_TABLE_SCALE, &scale, sizeof scale);
 	}
 	return 0;
 }

@@ -67,7 +67,7 @@ static int check_tables(struct tpu_check *check, int64_t first_row)
 	if (!memory || memory->timing_only || !memory->weights)
 		return 0;
 	for (int64_t i = 0; i < entries; i++) {
-		size_t byte = (size_t)(first_row * columns + 8 * i + 4);
+		size_t byte = (size_t)(first_row * columns + TPU_TABLE_ENTRY_BYTES * i + TPU_TABLE_SCALE);
 		uint8_t bytes[4] = {0};
 		if (byte >= memory->weight_bytes)
 			return 0;
@@ -90,7 +90,7 @@ static int check_weights(struct tpu_check *check)
 {
 	bool tables = check->instruction->flags & TPU_WEIGHTS_PARAMETERS;
 	int64_t first = check->instruction->length, count = check->instruction->acc;
-	int64_t end = first + count * (tables ? 8 : check->config->rows);
+	int64_t end = first + count * tpu_weight_rows_of(tables, check->config->rows);
 	int64_t size = check->config->weight_bytes / check->config->columns;
 	if (end > size)
 		return tpu_refuse(check, "reads rows %lld to %lld of weight memory, expected at most %lld",

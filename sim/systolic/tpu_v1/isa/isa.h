@@ -13,8 +13,12 @@
 #include "npulab/error.h"
 #include "sim/common/program.h"
 
-#define TPU_OPCODES    10
-#define TPU_TABLE_ROWS 8 /* weight rows of a parameter table */
+#define TPU_OPCODES 10
+/* A parameter table has an entry for each column: the bias in 32 bits, then the scale as float32. A weight row has a
+ * byte for each column, so a table has as many weight rows as an entry has bytes. */
+#define TPU_TABLE_ENTRY_BYTES 8
+#define TPU_TABLE_SCALE       4 /* the byte of an entry at which the scale begins */
+#define TPU_TABLE_ROWS        TPU_TABLE_ENTRY_BYTES
 /* The greatest |scale|: products with any accumulator stay finite, and the sum of two products is never infinity less
  * infinity. */
 #define TPU_MOST_SCALE 0x1p96f
@@ -62,6 +66,12 @@ enum tpu_type { TPU_I8, TPU_U8, TPU_I16, TPU_I32, TPU_TYPES };
 static inline int tpu_planes(enum tpu_type type)
 {
 	return type == TPU_I32 ? 4 : type == TPU_I16 ? 2 : 1;
+}
+
+/* Returns the weight rows of a parameter table, or of a tile for an array of `rows` rows. */
+static inline int64_t tpu_weight_rows_of(bool is_table, int64_t rows)
+{
+	return is_table ? TPU_TABLE_ROWS : rows;
 }
 
 static inline enum tpu_operand tpu_operand_of(unsigned flags)

@@ -20,7 +20,7 @@ int tpu_rtl_activate_open(struct tpu_rtl_activate *activate, const struct tpu_co
 	activate->stage_value = calloc((stages + 1) * columns, sizeof *activate->stage_value);
 	activate->value = calloc(columns, sizeof *activate->value);
 	activate->operand = calloc(columns, sizeof *activate->operand);
-	activate->table = calloc(columns, 8);
+	activate->table = calloc(columns, TPU_TABLE_ENTRY_BYTES);
 	if (!activate->bias || !activate->scale || !activate->stage || !activate->stage_value || !activate->value ||
 	    !activate->operand || !activate->table || !tpu_rtl_queue_open(&activate->queue, queue_slots))
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the activation unit");
@@ -114,10 +114,11 @@ static uint32_t word(const uint8_t *bytes)
 static void use_table(struct tpu_rtl_activate *activate, int64_t row, const struct tpu_rtl_context *context)
 {
 	int64_t columns = context->config->columns;
-	tpu_rtl_weight_bytes(context, row, 8 * columns, activate->table);
+	tpu_rtl_weight_bytes(context, row, TPU_TABLE_ROWS * columns, activate->table);
 	for (int64_t j = 0; j < columns; j++) {
-		uint32_t scale = word(activate->table + 8 * j + 4);
-		activate->bias[j] = (int32_t)word(activate->table + 8 * j);
+		const uint8_t *entry = activate->table + TPU_TABLE_ENTRY_BYTES * j;
+		uint32_t scale = word(entry + TPU_TABLE_SCALE);
+		activate->bias[j] = (int32_t)word(entry);
 		memcpy(&activate->scale[j], &scale, sizeof scale);
 	}
 }

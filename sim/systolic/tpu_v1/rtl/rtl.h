@@ -339,7 +339,7 @@ struct tpu_rtl_activate {
 	int64_t stages, oldest;
 	/* Working space, not registers. */
 	int32_t *value, *operand; /* (columns) the vectors that are worked on */
-	uint8_t *table;           /* (8 * columns) */
+	uint8_t *table;           /* (columns, TPU_TABLE_ENTRY_BYTES) */
 	struct tpu_function_table sigmoid, tanh;
 };
 /* Takes source vector `vector` through requantisation, operand and function, into `value`. */
