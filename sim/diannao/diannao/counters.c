@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The table of counters (counters.def), and the counters of memory. */
+ * The table of counters (counters.def), the counters of values, and those of memory. */
 #include "counters.h"
 
 #include "sim/common/counters.h"
@@ -12,6 +12,27 @@ const struct npl_counter_def dn_counter_defs[DN_COUNTERS] = {
 #include "counters.def"
 #undef DN_COUNTER
 };
+
+static void merge_value_counters(const struct dn_counters *from, bool adds, struct dn_counters *to)
+{
+	for (int i = 0; i < DN_COUNTERS; i++) {
+		const size_t offset = dn_counter_defs[i].offset;
+		uint64_t *counter = (uint64_t *)((char *)to + offset);
+		if (dn_counter_defs[i].partition == NPL_COUNTER_OF_VALUES)
+			*counter = *(const uint64_t *)((const char *)from + offset) + (adds ? *counter : 0);
+	}
+	to->output_saturations = from->output_saturations + (adds ? to->output_saturations : 0);
+}
+
+void dn_set_value_counters(const struct dn_counters *from, struct dn_counters *to)
+{
+	merge_value_counters(from, false, to);
+}
+
+void dn_add_value_counters(const struct dn_counters *from, struct dn_counters *to)
+{
+	merge_value_counters(from, true, to);
+}
 
 void dn_count_memory(const struct npl_memory_counters *memory, struct dn_counters *counters)
 {

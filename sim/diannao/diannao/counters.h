@@ -23,6 +23,9 @@ enum {
 #undef DN_COUNTER
 };
 extern const struct npl_counter_def dn_counter_defs[DN_COUNTERS];
+/* These set, and add to, the counters of what happens to values: those OF_VALUES and output_saturations. */
+void dn_set_value_counters(const struct dn_counters *from, struct dn_counters *to);
+void dn_add_value_counters(const struct dn_counters *from, struct dn_counters *to);
 /* Fills in the counters of memory up to its present cycle. */
 void dn_count_memory(const struct npl_memory_counters *memory, struct dn_counters *counters);
 

@@ -39,10 +39,7 @@ static int run_fast(const struct dn_execution *execution, const struct dn_layer 
 	if (!model_layer->timing_only && dn_layer_values(execution->config, layer, model_layer, &values, err))
 		return err->code;
 	int rc = dn_run_fast(execution, outcome, err);
-	outcome->counters.product_saturations = values.product_saturations;
-	outcome->counters.sum_wraps = values.sum_wraps;
-	outcome->counters.sum_saturations = values.sum_saturations;
-	outcome->counters.output_saturations = values.output_saturations;
+	dn_set_value_counters(&values, &outcome->counters);
 	return rc;
 }
 

@@ -205,14 +205,6 @@ static void choose_parts(struct parts *p, int workers)
 	p->ranges = p->ranges < 1 ? 1 : p->ranges;
 }
 
-static void add_counters(struct dn_counters *to, const struct dn_counters *from)
-{
-	to->product_saturations += from->product_saturations;
-	to->sum_wraps += from->sum_wraps;
-	to->sum_saturations += from->sum_saturations;
-	to->output_saturations += from->output_saturations;
-}
-
 static int sum_values(const struct dn_config *config, const struct dn_layer *layer, const struct npl_layer *model_layer,
 		      struct dn_counters *counters, struct npl_err *err)
 {
@@ -231,7 +223,7 @@ static int sum_values(const struct dn_config *config, const struct dn_layer *lay
 	}
 	for (int i = 0; i < workers && parts.sums; i++) {
 		struct sums *s = &parts.sums[i];
-		add_counters(counters, &s->counters);
+		dn_add_value_counters(&s->counters, counters);
 		if (s->err.code && !rc)
 			rc = npl_fail(err, s->err.code, "%s", s->err.msg);
 		sums_free(s);
@@ -314,7 +306,7 @@ static int pool_values(const struct dn_config *config, const struct dn_layer *la
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", workers);
 	npl_parallel(workers, layer->images * layer->ni, pool_plane, &planes);
 	for (int i = 0; i < workers; i++)
-		add_counters(counters, &planes.counters[i]);
+		dn_add_value_counters(&planes.counters[i], counters);
 	free(planes.counters);
 	return 0;
 }

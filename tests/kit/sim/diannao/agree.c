@@ -246,8 +246,7 @@ static bool agrees_without_values(const struct diannao_case *c, struct npl_memor
 {
 	struct diannao_stream stream;
 	struct executed all = {.outcome = fast->outcome}, timed;
-	struct dn_counters *count = &all.outcome.counters;
-	count->product_saturations = count->sum_wraps = count->sum_saturations = count->output_saturations = 0;
+	dn_set_value_counters(&(struct dn_counters){0}, &all.outcome.counters);
 	return run_times(&timed, c, memory, dn_run_fast, false, &stream, reason, reason_bytes) &&
 	       diannao_same_counts(&all.outcome, &timed.outcome, reason, reason_bytes);
 }
