@@ -110,15 +110,9 @@ static int add_decimal_peak(struct npl_validation *validation, const struct npl_
 static int add_fitted(struct npl_validation *validation, const struct npl_device *device, struct npl_err *err)
 {
 	const struct npl_validation_row row = {.case_name = "DianNao",
-					       .metric = "dma.request_cycles",
-					       .unit = "cycles",
-					       .published = NAN,
-					       .model = npl_device_setting_number(device, "dma.request_cycles"),
-					       .tolerance = NAN,
-					       .fitted = true,
 					       .source = "Figure 16 ideal",
 					       .note = "fitted on CLASS1, CLASS3, CONV2* and POOL1; not published"};
-	return npl_validation_add(validation, NPL_DIANNAO_MACHINE, &row, err);
+	return npl_validation_add_fitted(validation, NPL_DIANNAO_MACHINE, device, &row, err);
 }
 
 /* Returns a value without the last bits of a product or sum. */

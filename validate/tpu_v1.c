@@ -238,16 +238,6 @@ static const struct {
 };
 #define MACHINE_METRICS ((int)(sizeof machine_metrics / sizeof *machine_metrics))
 
-/* Parameters of the machine that were fitted on MLP0 and LSTM0 (machines/tpu_v1.yaml says how). */
-static const struct {
-	const char *key, *unit;
-} fitted[] = {
-	{"issue.sync_cycles", "cycles"},
-	{"activate.latency_cycles", "cycles"},
-	{"host_link.latency_seconds", "s"},
-};
-#define FITTED ((int)(sizeof fitted / sizeof *fitted))
-
 static int validate_machine(struct npl_validation *validation, const struct npl_validate_options *options,
 			    struct npl_err *err)
 {
@@ -258,18 +248,10 @@ static int validate_machine(struct npl_validation *validation, const struct npl_
 					machine_metrics[m].unit, machine_metrics[m].figure(device), err);
 	if (!rc)
 		rc = npl_validation_explain(validation, NPL_TPU_MACHINE, "TPU", "energy.static.origin is absent", err);
-	for (int f = 0; f < FITTED && !rc; f++) {
-		const struct npl_validation_row row = {.case_name = "TPU",
-						       .metric = fitted[f].key,
-						       .unit = fitted[f].unit,
-						       .published = NAN,
-						       .model = npl_device_setting_number(device, fitted[f].key),
-						       .tolerance = NAN,
-						       .fitted = true,
-						       .source = "Table 3",
-						       .note = "fitted on MLP0 and LSTM0; not published"};
-		rc = npl_validation_add(validation, NPL_TPU_MACHINE, &row, err);
-	}
+	const struct npl_validation_row fitted = {
+		.case_name = "TPU", .source = "Table 3", .note = "fitted on MLP0 and LSTM0; not published"};
+	if (!rc)
+		rc = npl_validation_add_fitted(validation, NPL_TPU_MACHINE, device, &fitted, err);
 	npl_device_close(device);
 	return rc;
 }

@@ -111,6 +111,28 @@ int npl_validation_add(struct npl_validation *validation, const char *machine, c
 	return 0;
 }
 
+int npl_validation_add_fitted(struct npl_validation *validation, const char *machine, const struct npl_device *device,
+			      const struct npl_validation_row *row, struct npl_err *err)
+{
+	struct npl_device *shipped;
+	if (npl_device_open(machine, NULL, &shipped, err))
+		return err->code;
+	int n, rc = 0;
+	const struct npl_param_value *value = npl_device_settings(shipped, &n);
+	for (int i = 0; i < n && !rc; i++) {
+		struct npl_validation_row fitted = *row;
+		fitted.metric = value[i].key;
+		fitted.unit = value[i].unit;
+		fitted.published = fitted.tolerance = NAN;
+		fitted.model = npl_device_setting_number(device, value[i].key);
+		fitted.fitted = true;
+		if (value[i].source == NPL_SOURCE_FITTED)
+			rc = npl_validation_add(validation, machine, &fitted, err);
+	}
+	npl_device_close(shipped);
+	return rc;
+}
+
 int npl_validation_set(struct npl_validation *validation, const char *machine, const char *case_name,
 		       const char *metric, const char *unit, double model, struct npl_err *err)
 {

@@ -5,6 +5,7 @@
 #ifndef NPULAB_VALIDATE_VALIDATION_H
 #define NPULAB_VALIDATE_VALIDATION_H
 
+#include "npulab/device.h"
 #include "npulab/validate.h"
 
 /* Adds the rows of published/FILE. */
@@ -18,6 +19,10 @@ int npl_validation_set(struct npl_validation *validation, const char *machine, c
  * row is there already. */
 int npl_validation_add(struct npl_validation *validation, const char *machine, const struct npl_validation_row *row,
 		       struct npl_err *err);
+/* Adds a row for each parameter that the machine's file, as it ships, has fitted, with its value on the device. Case,
+ * source and note are those of `row`. */
+int npl_validation_add_fitted(struct npl_validation *validation, const char *machine, const struct npl_device *device,
+			      const struct npl_validation_row *row, struct npl_err *err);
 /* Gives the rows of a case (NULL: of all cases) that were attempted and have no figure of the model their reason,
  * except rows that have one already. */
 int npl_validation_explain(struct npl_validation *validation, const char *machine, const char *case_name,
