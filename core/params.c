@@ -10,6 +10,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/printable.h"
+#include "core/files/path.h"
 #include "core/files/settings.h"
 #include "core/files/words.h"
 #include "npulab/result.h"
@@ -286,10 +287,7 @@ int npl_description_load(const char *path, const char *key, struct npl_arena *ar
 	if (!machine->driver_or_model)
 		return npl_fail(err, NPL_EINPUT, "%s: no `%s:` line, expected one that says what runs it", path, key);
 	if (!machine->name) {
-		const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-		const char *dot = strrchr(base, '.');
-		machine->name = npl_arena_strndup(arena, base,
-						  dot && dot != base ? (size_t)(dot - base) : strlen(base));
+		machine->name = npl_path_stem(arena, path);
 		if (!machine->name)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 		if (!is_utf8(machine->name))

@@ -146,6 +146,12 @@ bool cpu_is_conversion(const struct npl_layer *layer);
 int cpu_convert_run(struct cpu_state *cpu, const struct npl_layer *layer, const struct npl_tensor *out,
 		    struct npl_result *result, struct npl_err *err);
 
+static inline bool cpu_is_pool(enum npl_op op)
+{
+	return op == NPL_OP_MAXPOOL || op == NPL_OP_AVERAGEPOOL || op == NPL_OP_GLOBALAVERAGEPOOL ||
+	       op == NPL_OP_GLOBALMAXPOOL;
+}
+
 /* maxpool.c runs MaxPool of floats. Input and result have channels last. */
 bool cpu_maxpool_knows(const struct npl_layer *layer);
 void cpu_maxpool_last(struct cpu_state *cpu, const struct npl_layer *layer);

@@ -38,12 +38,6 @@ static struct windows windows_of(const struct npl_window *window, const struct n
 	return w;
 }
 
-static bool is_pool(enum npl_op op)
-{
-	return op == NPL_OP_MAXPOOL || op == NPL_OP_AVERAGEPOOL || op == NPL_OP_GLOBALAVERAGEPOOL ||
-	       op == NPL_OP_GLOBALMAXPOOL;
-}
-
 static bool is_average(enum npl_op op)
 {
 	return op == NPL_OP_AVERAGEPOOL || op == NPL_OP_GLOBALAVERAGEPOOL;
@@ -69,7 +63,7 @@ static bool pool_is_plain(const struct npl_layer *layer)
 bool cpu_dnn_knows(const struct npl_layer *layer)
 {
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
-	if (!is_pool(layer->op) && !is_conv(layer->op) && layer->op != NPL_OP_LRN)
+	if (!cpu_is_pool(layer->op) && !is_conv(layer->op) && layer->op != NPL_OP_LRN)
 		return false;
 	if (!x || x->dtype != layer->out->dtype || layer->n_further || x->shape.rank < 3 ||
 	    x->shape.rank > 2 + NPL_VOLUME || npl_tensor_count(x) < 1 || npl_tensor_count(layer->out) < 1)
@@ -82,7 +76,7 @@ bool cpu_dnn_knows(const struct npl_layer *layer)
 		       (layer->n_in < 3 || !layer->in[2] || layer->in[2]->data);
 	if (layer->fused || cpu_maxpool_knows(layer)) /* the library's float maxima lose NaNs and infinities */
 		return false;
-	return is_pool(layer->op) ? pool_is_plain(layer) : x->shape.rank == 4 && layer->attrs->lrn.size % 2 == 1;
+	return cpu_is_pool(layer->op) ? pool_is_plain(layer) : x->shape.rank == 4 && layer->attrs->lrn.size % 2 == 1;
 }
 
 /* Describes the model's weights to the library: (M,C/g,...), or with a dimension of groups in front. */
@@ -250,9 +244,9 @@ int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, en
 	if (!rc)
 		rc = cpu_dnn_describe(dnn, layer->out, y, &y_md, err);
 	if (!rc)
-		rc = is_conv(layer->op)   ? prepare_conv(op, layer, &x_md, &y_md, tail ? tail : &default_tail, err)
-		     : is_pool(layer->op) ? prepare_pool(op, layer, &x_md, &y_md, err)
-					  : prepare_lrn(op, layer, &x_md, err);
+		rc = is_conv(layer->op)       ? prepare_conv(op, layer, &x_md, &y_md, tail ? tail : &default_tail, err)
+		     : cpu_is_pool(layer->op) ? prepare_pool(op, layer, &x_md, &y_md, err)
+					      : prepare_lrn(op, layer, &x_md, err);
 	if (!rc)
 		rc = cpu_dnn_op_finish(op, tail && tail->add, err);
 	if (rc) {

@@ -35,12 +35,6 @@ void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
 		 cpu_level_name(cpu_vectors_detect().level));
 }
 
-static bool is_pool(enum npl_op op)
-{
-	return op == NPL_OP_MAXPOOL || op == NPL_OP_AVERAGEPOOL || op == NPL_OP_GLOBALAVERAGEPOOL ||
-	       op == NPL_OP_GLOBALMAXPOOL;
-}
-
 /* Says whether each result is an integer of the input or an average over a window. ReduceMean is excluded, because
  * means over a whole tensor differ by less than a step of the input. */
 static bool keeps_integers(const struct npl_layer *layer)
@@ -109,7 +103,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *reason, size_t reaso
 	if (layer->n_further)
 		return npl_refuse(reason, reason_bytes,
 				  "in 8 bits it gives its first result alone, and others are read");
-	if (window && is_pool(layer->op) && window->kernel[0] * window->kernel[1] > MOST_WINDOW)
+	if (window && cpu_is_pool(layer->op) && window->kernel[0] * window->kernel[1] > MOST_WINDOW)
 		return npl_refuse(reason, reason_bytes, "a window's sum may be more than 32 bits hold");
 	if (npl_layer_has_weights(layer))
 		return npl_int8_layer_ok(layer, reason, reason_bytes);
@@ -233,7 +227,7 @@ static int run_integers(struct cpu_state *cpu, const struct npl_layer *layer, st
 	struct planes p = {.layer = layer, .out = out, .count = x->rank > 1 ? x->dim[0] * x->dim[1] : 0};
 	int rc = 0;
 	p.tasks = p.count < 4 * (int64_t)cpu->threads ? p.count : 4 * (int64_t)cpu->threads;
-	if (cpu->threads > 1 && is_pool(layer->op) && p.tasks > 1 &&
+	if (cpu->threads > 1 && cpu_is_pool(layer->op) && p.tasks > 1 &&
 	    npl_tensor_count(layer->in[0]) >= THREADING_BYTES) {
 		p.failed = calloc((size_t)cpu->threads, sizeof *p.failed);
 		if (!p.failed)

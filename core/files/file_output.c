@@ -12,6 +12,7 @@
 #include "core/base/grow.h"
 #include "core/base/refuse.h"
 #include "file_impl.h"
+#include "path.h"
 
 enum { MOST_OUTPUTS = 16, MOST_LINKS = 40 };
 
@@ -44,7 +45,7 @@ static int fail_to_write(const char *path, int failure, struct npl_err *err)
 /* Returns the absolute path of a file that does not exist yet, by its folder; the path unchanged where that fails. */
 static char *absolute_path(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+	const char *base = npl_path_file(path);
 	char *folder = NULL, *real = NULL, *target_path = NULL;
 	if (asprintf(&folder, "%.*s.", (int)(base - path), path) < 0)
 		return NULL;
@@ -121,7 +122,7 @@ static bool is_printed_to(const struct stat *status)
 /* Checks that the folder of a file that does not exist yet is there and accepts a new file. */
 static int check_folder(const char *path, const char *target, struct npl_err *err)
 {
-	const char *slash = strrchr(target, '/'), *base = slash ? slash + 1 : target;
+	const char *base = npl_path_file(target);
 	char *folder = NULL;
 	if (!*base)
 		return npl_fail(err, NPL_EOUTPUT, "%s: cannot be written: it names a folder, not a file", path);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "file_impl.h"
+#include "path.h"
 
 enum { SLOTS = 16 };
 enum state { FREE, MAKING, MADE, TAKEN };
@@ -64,7 +65,7 @@ static void create_file(struct npl_temporary *t, mode_t mode)
 struct npl_temporary npl_temporary_open(const char *target, mode_t mode)
 {
 	static _Atomic unsigned serial;
-	const char *base = strrchr(target, '/') ? strrchr(target, '/') + 1 : target;
+	const char *base = npl_path_file(target);
 	/* A name that is too long is replaced: cutting it could cut a character in two. */
 	const char *stem = strlen(base) + 40 <= NAME_MAX ? base : "npulab";
 	for (int attempt = 0; attempt < 1000; attempt++) {

@@ -6,20 +6,13 @@
 
 #include "core/base/refuse.h"
 #include "core/files/file.h"
+#include "core/files/path.h"
 #include "frontend/graph/build.h"
 #include "frontend/graph/graph_files.h"
 #include "npulab/sha256.h"
 #include "onnx_external.h"
 
 #define MAX_FILE_BYTES (((size_t)2 << 30) - 1) /* the most bytes of a protobuf message */
-
-/* Returns the name of a model by its path: "dir/net.onnx" is called "net". */
-static const char *base_name(struct npl_arena *arena, const char *path)
-{
-	const char *slash = strrchr(path, '/'), *start = slash ? slash + 1 : path, *dot = strrchr(start, '.');
-	size_t length = dot && dot != start ? (size_t)(dot - start) : strlen(start);
-	return npl_arena_strndup(arena, start, length);
-}
 
 /* Hashes the files as `cat FILES | sha256sum` does. */
 static void hash_files(struct npl_graph *graph, const void *data, size_t bytes, const struct onnx_external *external)
@@ -43,7 +36,7 @@ static int load_once(bool shapes_assume_batch_1, const char *path, const void *d
 		return npl_no_memory(err);
 	graph_builder_init(&b, loaded_graph, options, limits, err);
 	b.constant_shapes_assume_batch_1 = shapes_assume_batch_1;
-	loaded_graph->name = base_name(&loaded_graph->arena, path);
+	loaded_graph->name = npl_path_stem(&loaded_graph->arena, path);
 	loaded_graph->batch = 1;
 	int rc = loaded_graph->name ? onnx_read_model(&b, data, bytes, external) : npl_no_memory(b.err);
 	if (!rc)

@@ -10,6 +10,7 @@
 #include "core/base/dtype.h"
 #include "core/base/nearest.h"
 #include "core/files/file.h"
+#include "core/files/path.h"
 #include "core/files/words.h"
 #include "npulab/graph.h"
 #include "npulab/tensor_file.h"
@@ -209,17 +210,11 @@ static int load_text(const char *path, const struct npl_file *file, enum npl_dty
 	return read_text(&reader, path, file, type, err);
 }
 
-static bool ends_with(const char *path, const char *end)
-{
-	const size_t n = strlen(path), m = strlen(end);
-	return n > m && !strcmp(path + n - m, end);
-}
-
 static int load(const char *path, enum npl_dtype word, struct npl_tensor *bytes, struct npl_err *err)
 {
 	static const char npy[] = "\x93NUMPY";
 	struct npl_file file;
-	if (ends_with(path, ".npy") || ends_with(path, ".pb"))
+	if (npl_path_ends_in(path, ".npy") || npl_path_ends_in(path, ".pb"))
 		return npl_tensor_load(path, bytes, err);
 	if (npl_file_map(path, MOST_BYTES, &file, err))
 		return err->code;

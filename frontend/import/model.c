@@ -12,28 +12,17 @@
 #include "core/base/nearest.h"
 #include "core/base/refuse.h"
 #include "core/files/data_names.h"
+#include "core/files/path.h"
 #include "core/files/settings.h"
 #include "core/param_rows.h"
 #include "npulab/device.h"
-
-static const char *file_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	return slash ? slash + 1 : path;
-}
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), tail = strlen(end);
-	return length > tail && !strcmp(text + length - tail, end);
-}
 
 /* Returns the path of a file beside the settings file. */
 static const char *beside(struct npl_arena *arena, const char *settings, const char *name)
 {
 	if (name[0] == '/')
 		return name;
-	return npl_arena_printf(arena, "%.*s%s", (int)(file_part(settings) - settings), settings, name);
+	return npl_arena_printf(arena, "%.*s%s", (int)(npl_path_file(settings) - settings), settings, name);
 }
 
 struct settings { /* the keys of a NAME.yaml */
@@ -88,9 +77,8 @@ int npl_model_list(struct npl_arena *arena, const char *const **names, int *n, s
 static int find_path(const char *name, struct npl_arena *arena, struct npl_model_files *files, struct npl_err *err)
 {
 	files->path = npl_arena_strdup(arena, name);
-	const char *base = file_part(name);
-	const char *dot = strrchr(base, '.');
-	size_t stem = dot && dot != base ? (size_t)(dot - base) : strlen(base);
+	const char *base = npl_path_file(name);
+	const size_t stem = npl_path_stem_length(base);
 	files->name = npl_arena_strndup(arena, base, stem);
 	char *yaml = npl_arena_printf(arena, "%.*s%.*s.yaml", (int)(base - name), name, (int)stem, base);
 	if (!files->path || !files->name || !yaml)
@@ -103,7 +91,7 @@ int npl_model_find(const char *name, struct npl_arena *arena, struct npl_model_f
 	char path[PATH_MAX + 300];
 	bool ships;
 	*files = (struct npl_model_files){0};
-	if (strchr(name, '/') || ends_with(name, ".onnx") || ends_with(name, ".csv"))
+	if (strchr(name, '/') || npl_path_ends_in(name, ".onnx") || npl_path_ends_in(name, ".csv"))
 		return find_path(name, arena, files, err);
 	if (npl_data_path("models", name, path, sizeof path, &ships, err))
 		return err->code;

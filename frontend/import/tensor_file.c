@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/files/file.h"
+#include "core/files/path.h"
 #include "npulab/graph.h"
 #include "npulab/tensor_file.h"
 #include "onnx_proto.h"
@@ -13,12 +14,6 @@
 
 #define MAX_NPY_BYTES ((size_t)1 << 40)
 #define MAX_PB_BYTES  (((size_t)2 << 30) - 1)
-
-static bool ends_with(const char *path, const char *end)
-{
-	size_t n = strlen(path), m = strlen(end);
-	return n > m && !strcmp(path + n - m, end);
-}
 
 /* Makes an owned tensor from the given type, shape and bytes. */
 static int copy_tensor(const struct npl_tensor *from, const void *data, struct npl_tensor *tensor, struct npl_err *err)
@@ -73,10 +68,10 @@ int npl_tensor_load_pb_memory(const void *data, size_t bytes, struct npl_tensor 
 
 int npl_tensor_load(const char *path, struct npl_tensor *tensor, struct npl_err *err)
 {
-	bool npy = ends_with(path, ".npy");
+	bool npy = npl_path_ends_in(path, ".npy");
 	struct npl_file file;
 	*tensor = (struct npl_tensor){0};
-	if (!npy && !ends_with(path, ".pb"))
+	if (!npy && !npl_path_ends_in(path, ".pb"))
 		return npl_fail(err, NPL_EINPUT, "%s: the name of a tensor file must end in .npy or .pb", path);
 	int rc = npl_file_map(path, npy ? MAX_NPY_BYTES : MAX_PB_BYTES, &file, err);
 	if (rc)

@@ -13,6 +13,7 @@
 
 #include "core/base/refuse.h"
 #include "core/files/file.h"
+#include "core/files/path.h"
 #include "frontend/graph/build.h"
 #include "npulab/sha256.h"
 #include "topology_columns.h"
@@ -196,7 +197,6 @@ int topology_load(const char *path, const struct npl_load_options *options, stru
 {
 	struct topology t = {0};
 	struct npl_graph *loaded_graph = calloc(1, sizeof *loaded_graph);
-	const char *slash = strrchr(path, '/'), *file = slash ? slash + 1 : path;
 	*graph = NULL;
 	if (!loaded_graph)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
@@ -209,7 +209,7 @@ int topology_load(const char *path, const struct npl_load_options *options, stru
 	if (t.batch <= 0)
 		t.batch = 1;
 	loaded_graph->producer_name = "SCALE-Sim topology";
-	loaded_graph->name = npl_arena_strndup(&loaded_graph->arena, file, strlen(file) - strlen(".csv"));
+	loaded_graph->name = npl_path_stem(&loaded_graph->arena, path);
 	int rc = 0;
 	if (t.b.options.n_dims)
 		rc = npl_fail(&t.err, NPL_EUSAGE, "%s: a topology has no open dimension '%s'", path,

@@ -14,6 +14,7 @@
 #include "lrn.h"
 #include "npulab/progress.h"
 #include "npulab/sha256.h"
+#include "sim/memory/link_model.h"
 #include "split.h"
 #include "value_store.h"
 
@@ -192,7 +193,7 @@ static int charge_surroundings(const struct npl_session *s, const struct npl_ste
 	for (int d = 0; d < s->n_devices; d++) {
 		const struct npl_link *link = &npl_device_get_info(s->device[d])->link;
 		if (link_bytes[d] && !link->energy_within &&
-		    add_energy(&row->result, NPL_OF_LINK, "host link",
+		    add_energy(&row->result, NPL_OF_LINK, NPL_HOST_LINK,
 			       (double)link_bytes[d] * link->pj_per_byte * 1e-12,
 			       link->energy_origin ? link->energy_origin : "absent", err))
 			return err->code;

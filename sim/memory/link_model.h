@@ -33,6 +33,10 @@ extern "C" {
 enum npl_link_kind { NPL_LINK_PLAIN, NPL_LINK_PCIE, NPL_LINK_HYPERTRANSPORT };
 #define NPL_LINK_KINDS "plain pcie hypertransport"
 
+/* The component of energies of part NPL_OF_LINK. Sums merge energies by this name, whether the session or the machine
+ * itself counted the transfers. */
+#define NPL_HOST_LINK "host link"
+
 /* The parameters of a link in a machine file; NPL_LINK_PARAMS reads them. A kind ignores the members that are not its
  * own. */
 struct npl_link_config {

@@ -67,7 +67,7 @@ int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weig
 	const double cycle_pj = config->static_watts / (double)config->clock_hz * 1e12;
 	if (rc || npl_result_energy(result, "static", cycles, cycle_pj, config->static_origin, err))
 		return err->code;
-	return link_bytes ? npl_result_energy_of(result, NPL_OF_LINK, "host link", link_bytes, config->link_pj_per_byte,
-						 config->link_origin, err)
+	return link_bytes ? npl_result_energy_of(result, NPL_OF_LINK, NPL_HOST_LINK, link_bytes,
+						 config->link_pj_per_byte, config->link_origin, err)
 			  : 0;
 }
