@@ -72,7 +72,7 @@ enum acceptance { NOT_ACCEPTED, INTO_QUEUE, OUT_OF_WRITES };
 static inline enum acceptance acceptance_of(const struct fast *m, const struct dram_channel *ch,
 					    const struct dram_address *location, bool is_write)
 {
-	if (ch->pending == MEMORY_MAX_PENDING)
+	if (ch->pending == NPL_MEMORY_MAX_PENDING)
 		return NOT_ACCEPTED;
 	if (is_write)
 		return ch->n_waiting[DRAM_WRITE] < m->config->write_queue ? INTO_QUEUE : NOT_ACCEPTED;
@@ -230,7 +230,7 @@ static inline bool push_until_refused(struct fast *m, struct npl_memory_feed *fe
 		const struct dram_channel *ch = &m->channel[location->channel];
 		const enum acceptance acceptance = acceptance_of(m, ch, location, request->is_write);
 		if (acceptance == NOT_ACCEPTED)
-			return fast_pending(m) < MEMORY_MAX_PENDING;
+			return fast_pending(m) < NPL_MEMORY_MAX_PENDING;
 		push(m, request, request->tag + feed->tag_per_cycle * (uint64_t)m->now, location, acceptance);
 	}
 	return true;

@@ -300,7 +300,7 @@ static bool stepped_can_accept(void *state, const struct npl_memory_request *req
 	const struct stepped *m = state;
 	const struct dram_address location = dram_locate(&m->mapping, request->address);
 	const struct channel *ch = &m->channel[location.channel];
-	if (ch->pending == MEMORY_MAX_PENDING)
+	if (ch->pending == NPL_MEMORY_MAX_PENDING)
 		return false;
 	if (request->is_write)
 		return ch->writes.n < m->config->write_queue;

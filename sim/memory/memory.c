@@ -239,7 +239,7 @@ void npl_memory_feed(struct npl_memory *memory, struct npl_memory_feed *feed)
 			return;
 		if (feed->per_cycle && feed->n_pushed_now == feed->per_cycle)
 			npl_memory_step(memory);
-		else if (npl_memory_pending(memory) >= MEMORY_MAX_PENDING)
+		else if (npl_memory_pending(memory) >= NPL_MEMORY_MAX_PENDING)
 			return;
 		else
 			npl_memory_advance(memory, UINT64_MAX, NPL_MEMORY_ROOM);

@@ -7,18 +7,16 @@
 #include "npulab/memory.h"
 #include "relative_state.h"
 
-#define MEMORY_MAX_PENDING NPL_MEMORY_MAX_PENDING /* requests that a channel has accepted and the asker has not taken */
-
 /* Known completions that have not been taken, in the order of their cycles. */
 struct memory_ring {
-	struct npl_memory_completion entry[MEMORY_MAX_PENDING];
+	struct npl_memory_completion entry[NPL_MEMORY_MAX_PENDING];
 	uint64_t head, tail;
 };
 
 /* Adds a completion after all those whose cycle is not later. */
 static inline void memory_ring_add(struct memory_ring *ring, uint64_t cycle, uint64_t tag)
 {
-	const uint64_t mask = MEMORY_MAX_PENDING - 1;
+	const uint64_t mask = NPL_MEMORY_MAX_PENDING - 1;
 	uint64_t index = ring->tail++;
 	for (; index > ring->head && ring->entry[(index - 1) & mask].cycle > cycle; index--)
 		ring->entry[index & mask] = ring->entry[(index - 1) & mask];
@@ -28,7 +26,7 @@ static inline void memory_ring_add(struct memory_ring *ring, uint64_t cycle, uin
 /* Returns the first completion, or NULL. */
 static inline const struct npl_memory_completion *memory_ring_first(const struct memory_ring *ring)
 {
-	return ring->head == ring->tail ? NULL : &ring->entry[ring->head & (MEMORY_MAX_PENDING - 1)];
+	return ring->head == ring->tail ? NULL : &ring->entry[ring->head & (NPL_MEMORY_MAX_PENDING - 1)];
 }
 
 struct memory_model {
