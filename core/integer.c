@@ -6,17 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "core/ops/ops.h"
-
-int32_t integer_min(enum npl_dtype dtype)
-{
-	return dtype == NPL_U8 ? 0 : dtype == NPL_I8 ? -128 : -32768;
-}
-
-int32_t integer_max(enum npl_dtype dtype)
-{
-	return dtype == NPL_U8 ? 255 : dtype == NPL_I8 ? 127 : 32767;
-}
 
 int32_t integer_at(const struct npl_tensor *t, int64_t i)
 {
@@ -74,7 +65,7 @@ int16_t npl_function_value(const int16_t point[NPL_FUNCTION_POINTS], int16_t q)
 
 static int32_t saturate(float value, enum npl_dtype dtype, struct npl_integer_counts *counts)
 {
-	int32_t low = integer_min(dtype), high = integer_max(dtype);
+	int32_t low = npl_dtype_min(dtype), high = npl_dtype_max(dtype);
 	if (value >= (float)low && value <= (float)high)
 		return (int32_t)value;
 	counts->saturations++;

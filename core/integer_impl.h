@@ -8,9 +8,6 @@
 
 #include "integer.h"
 
-/* These return the least and the greatest value of an integer type of up to 16 bits. */
-int32_t integer_min(enum npl_dtype dtype);
-int32_t integer_max(enum npl_dtype dtype);
 /* integer_at returns element i of a tensor of 8, 16 or 32 bits as it is, integer_less_zero less its zero point. */
 int32_t integer_at(const struct npl_tensor *t, int64_t i);
 int64_t integer_less_zero(const struct npl_tensor *t, int64_t i);

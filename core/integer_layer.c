@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/ops/window.h"
 #include "integer_impl.h"
@@ -21,8 +22,8 @@ static bool is_integer(const struct npl_tensor *t)
 static bool is_activation(const struct npl_tensor *t)
 {
 	int32_t zero = t->quant.zero_point;
-	return is_integer(t) && t->quant.scale > 0 && !t->quant.channel_scale && zero >= integer_min(t->dtype) &&
-	       zero <= integer_max(t->dtype) && (t->dtype != NPL_I16 || !zero);
+	return is_integer(t) && t->quant.scale > 0 && !t->quant.channel_scale && zero >= npl_dtype_min(t->dtype) &&
+	       zero <= npl_dtype_max(t->dtype) && (t->dtype != NPL_I16 || !zero);
 }
 
 static bool product_ok(const struct npl_layer *layer, char *reason, size_t reason_bytes)
@@ -30,8 +31,8 @@ static bool product_ok(const struct npl_layer *layer, char *reason, size_t reaso
 	const struct npl_tensor *w = layer->n_in > 1 ? layer->in[1] : NULL,
 				*bias = layer->n_in > 2 ? layer->in[2] : NULL, *y = layer->out;
 	bool raw = y->dtype == NPL_I32;
-	if (!w || !is_integer(w) || w->quant.zero_point < integer_min(w->dtype) ||
-	    w->quant.zero_point > integer_max(w->dtype))
+	if (!w || !is_integer(w) || w->quant.zero_point < npl_dtype_min(w->dtype) ||
+	    w->quant.zero_point > npl_dtype_max(w->dtype))
 		return npl_refuse(reason, reason_bytes, "its weights are not integers of 8 or 16 bits");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))
 		return npl_refuse(reason, reason_bytes, "its bias is not one 32-bit integer per output channel");
@@ -46,8 +47,8 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t re
 {
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
 	const struct npl_window *window = npl_op_window(layer->op, layer->attrs);
-	if (!x || !is_integer(x) || x->quant.zero_point < integer_min(x->dtype) ||
-	    x->quant.zero_point > integer_max(x->dtype))
+	if (!x || !is_integer(x) || x->quant.zero_point < npl_dtype_min(x->dtype) ||
+	    x->quant.zero_point > npl_dtype_max(x->dtype))
 		return npl_refuse(reason, reason_bytes, "its input is not an integer tensor of 8 or 16 bits");
 	if (window && window->rank > NPL_SPATIAL)
 		return npl_refuse(reason, reason_bytes, "in integers there are windows of one or two dimensions alone");
@@ -345,7 +346,7 @@ static void run_average(const struct npl_layer *layer, struct npl_tensor *out)
 static int32_t limit_of(float limit, const struct npl_tensor *t)
 {
 	float q = rintf(limit / t->quant.scale) + (float)t->quant.zero_point;
-	int32_t low = integer_min(t->dtype), high = integer_max(t->dtype);
+	int32_t low = npl_dtype_min(t->dtype), high = npl_dtype_max(t->dtype);
 	return !(q > (float)low) ? low : q >= (float)high ? high : (int32_t)q;
 }
 

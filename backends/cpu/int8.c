@@ -51,7 +51,7 @@ static bool is_reduction(enum npl_op op)
 static bool is_quantised(const struct npl_tensor *t)
 {
 	return t && npl_is_byte(t->dtype) && t->quant.scale > 0 && !t->quant.channel_scale &&
-	       t->quant.zero_point >= npl_int8_min(t->dtype) && t->quant.zero_point <= npl_int8_max(t->dtype);
+	       t->quant.zero_point >= npl_dtype_min(t->dtype) && t->quant.zero_point <= npl_dtype_max(t->dtype);
 }
 
 bool cpu_int8_is_product(const struct npl_layer *layer)

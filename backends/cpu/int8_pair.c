@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "core/int8/layer.h"
@@ -195,8 +196,8 @@ int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const st
 			    .y = out->data,
 			    .factor = add ? 1 : a->quant.scale * b->quant.scale / scale,
 			    .zero = (float)out->quant.zero_point,
-			    .low = (float)npl_int8_min(out->dtype),
-			    .high = (float)npl_int8_max(out->dtype),
+			    .low = (float)npl_dtype_min(out->dtype),
+			    .high = (float)npl_dtype_max(out->dtype),
 			    .count = npl_tensor_count(out)};
 	struct npl_int8_finish finish = {0};
 	npl_int8_finish_by(&finish, layer->fused, out);

@@ -16,6 +16,16 @@ static inline bool npl_is_half(enum npl_dtype dtype)
 	return dtype == NPL_F16 || dtype == NPL_BF16;
 }
 
+/* These return the least and the greatest value of an integer type of 8 or 16 bits. */
+static inline int32_t npl_dtype_min(enum npl_dtype dtype)
+{
+	return dtype == NPL_I8 ? INT8_MIN : dtype == NPL_I16 ? INT16_MIN : 0;
+}
+static inline int32_t npl_dtype_max(enum npl_dtype dtype)
+{
+	return dtype == NPL_I8 ? INT8_MAX : dtype == NPL_I16 ? INT16_MAX : dtype == NPL_U16 ? UINT16_MAX : UINT8_MAX;
+}
+
 /* Says whether a float32 holds every value of the type, which is a float. */
 static inline bool npl_is_float32_or_half(enum npl_dtype dtype)
 {

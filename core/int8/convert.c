@@ -3,11 +3,13 @@
  * Converts between float32 and 8 bits (int8.h), by the rule of ONNX QuantizeLinear and DequantizeLinear. */
 #include "int8.h"
 
+#include "core/base/dtype.h"
+
 bool npl_int8_quantise(const float *x, int64_t count, const struct npl_quant *quant, enum npl_dtype dtype, void *out,
 		       uint64_t *saturations)
 {
-	const float zero = (float)quant->zero_point, low = (float)npl_int8_min(dtype) - zero,
-		    high = (float)npl_int8_max(dtype) - zero, scale = quant->scale;
+	const float zero = (float)quant->zero_point, low = (float)npl_dtype_min(dtype) - zero,
+		    high = (float)npl_dtype_max(dtype) - zero, scale = quant->scale;
 	const float rounder = 12582912.0f; /* 1.5 * 2^23: a sum with it has no fraction bits, and is rounded to even */
 	uint8_t *bytes = out;
 	uint32_t not_numbers = 0;

@@ -10,6 +10,7 @@
 #ifndef NPULAB_CORE_INT8_FINISH_H
 #define NPULAB_CORE_INT8_FINISH_H
 
+#include "core/base/dtype.h"
 #include "tile.h"
 
 /* Values that all results share. Results before the zero point are in low..high; they are first clamped to one beyond,
@@ -63,8 +64,8 @@ INLINE void finish_pair(const int32_t *acc, int64_t i, int64_t n, uint8_t *out, 
 TARGET void FINISH(const struct npl_int8_finish *f, const int32_t *acc, int64_t rows, int64_t count, uint8_t *out,
 		   struct npl_int8_counts *counts)
 {
-	const int32_t low = npl_int8_min(f->dtype) - f->zero_point,
-		      high = (f->has_limit ? f->limit : npl_int8_max(f->dtype)) - f->zero_point;
+	const int32_t low = npl_dtype_min(f->dtype) - f->zero_point,
+		      high = (f->has_limit ? f->limit : npl_dtype_max(f->dtype)) - f->zero_point;
 	const VEC none = V(set1_epi32)(0);
 	struct lanes lanes = {.floor = V(set1_ps)(f->relu ? 0.0f : (float)INT32_MIN),
 			      .least = V(set1_ps)((float)(low - 1)),

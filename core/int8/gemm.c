@@ -26,16 +26,6 @@
 #define K_BYTES 1024
 #define B_BYTES 524288 /* bytes of b packed at once, a part of the second-level cache */
 
-int32_t npl_int8_min(enum npl_dtype dtype)
-{
-	return dtype == NPL_I8 ? -128 : 0;
-}
-
-int32_t npl_int8_max(enum npl_dtype dtype)
-{
-	return dtype == NPL_I8 ? 127 : 255;
-}
-
 const char *npl_int8_library(const char **reason)
 {
 	return npl_int8_onednn(reason) ? npl_int8_onednn_text() : NULL;
@@ -43,7 +33,7 @@ const char *npl_int8_library(const char **reason)
 
 static int64_t max_magnitude(const struct npl_int8_matrix *x)
 {
-	int64_t low = x->zero_point - npl_int8_min(x->dtype), high = npl_int8_max(x->dtype) - x->zero_point;
+	int64_t low = x->zero_point - npl_dtype_min(x->dtype), high = npl_dtype_max(x->dtype) - x->zero_point;
 	return low > high ? low : high;
 }
 
@@ -168,7 +158,7 @@ static int check_product(const struct npl_int8_product *p, struct npl_err *err)
 		if (!npl_is_byte(x->dtype))
 			return npl_fail(err, NPL_EINTERNAL, "8-bit product: operand %d is %s", i,
 					npl_dtype_name(x->dtype));
-		if (x->zero_point < npl_int8_min(x->dtype) || x->zero_point > npl_int8_max(x->dtype))
+		if (x->zero_point < npl_dtype_min(x->dtype) || x->zero_point > npl_dtype_max(x->dtype))
 			return npl_fail(err, NPL_EINTERNAL, "8-bit product: zero point %d of operand %d is outside %s",
 					x->zero_point, i, npl_dtype_name(x->dtype));
 	}

@@ -112,10 +112,6 @@ void npl_int8_dequantise(const void *in, int64_t count, const struct npl_quant *
  * float32. */
 float npl_int8_scale(float x_scale, float w_scale, float y_scale);
 
-/* These return the smallest and the greatest value of NPL_U8 or NPL_I8. */
-int32_t npl_int8_min(enum npl_dtype dtype);
-int32_t npl_int8_max(enum npl_dtype dtype);
-
 #ifdef __cplusplus
 }
 #endif

@@ -6,6 +6,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
+
 struct npl_int8_matrix npl_int8_matrix_of(const struct npl_tensor *tensor, const void *data, int64_t stride,
 					  int64_t k_stride)
 {
@@ -21,7 +23,7 @@ void npl_int8_finish_by(struct npl_int8_finish *finish, enum npl_activation fuse
 	if (!finish->has_limit)
 		return;
 	const float limit = rintf(6.0f / y->quant.scale) + (float)y->quant.zero_point,
-		    high = (float)npl_int8_max(y->dtype);
+		    high = (float)npl_dtype_max(y->dtype);
 	finish->limit = limit < high ? (int32_t)limit : (int32_t)high;
 }
 

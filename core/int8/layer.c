@@ -14,7 +14,7 @@
 
 static bool zero_in_range(const struct npl_tensor *t)
 {
-	return t->quant.zero_point >= npl_int8_min(t->dtype) && t->quant.zero_point <= npl_int8_max(t->dtype);
+	return t->quant.zero_point >= npl_dtype_min(t->dtype) && t->quant.zero_point <= npl_dtype_max(t->dtype);
 }
 
 static bool window_ok(const struct npl_window *w)

@@ -6,12 +6,13 @@
 
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "core/integer.h"
 
 static int64_t reach_of(const struct npl_tensor *t)
 {
-	int64_t low = (int64_t)t->quant.zero_point - npl_int8_min(t->dtype),
-		high = (int64_t)npl_int8_max(t->dtype) - t->quant.zero_point;
+	int64_t low = (int64_t)t->quant.zero_point - npl_dtype_min(t->dtype),
+		high = (int64_t)npl_dtype_max(t->dtype) - t->quant.zero_point;
 	return low > high ? low : high;
 }
 

@@ -110,7 +110,7 @@ void op_integer_store(struct npl_tensor *out, int64_t i, int32_t sum, float scal
 		((int32_t *)out->data)[i] = sum;
 		return;
 	}
-	float low = out->dtype == NPL_U8 ? 0 : -128, high = out->dtype == NPL_U8 ? 255 : 127;
+	const float low = (float)npl_dtype_min(out->dtype), high = (float)npl_dtype_max(out->dtype);
 	float y = rintf((float)sum * scale) + (float)y_zero;
 	y = y > low ? y < high ? y : high : low;
 	if (out->dtype == NPL_U8)

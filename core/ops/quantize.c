@@ -142,9 +142,7 @@ OP_SHAPE(op_quantize_shape)
 /* Returns a value from its quotient by the scale, rounded half to even. */
 static int32_t quantised(float quotient, int32_t zero, enum npl_dtype dtype)
 {
-	const bool is_signed = dtype == NPL_I8 || dtype == NPL_I16;
-	const float steps = npl_dtype_size(dtype) == 2 ? 65535.0f : 255.0f, low = is_signed ? -(steps + 1) / 2 : 0,
-		    high = low + steps;
+	const float low = (float)npl_dtype_min(dtype), high = (float)npl_dtype_max(dtype);
 	float q = rintf(quotient) + (float)zero;
 	return (int32_t)(q > low ? q < high ? q : high : low); /* a NaN becomes the least value */
 }

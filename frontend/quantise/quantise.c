@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/base/parallel.h"
 
 #define Q16_ACTIVATION_LIMIT 16.0f
@@ -79,12 +80,6 @@ struct npl_quant npl_quant_of_range(enum npl_format format, struct npl_range ran
 		return (struct npl_quant){.scale = 1.0f};
 	float zero = rintf(-low / scale);
 	return (struct npl_quant){.scale = scale, .zero_point = zero < 0 ? 0 : zero > 255 ? 255 : (int32_t)zero};
-}
-
-static void limits(enum npl_dtype dtype, int32_t *low, int32_t *high)
-{
-	*low = dtype == NPL_U8 ? 0 : dtype == NPL_I8 ? -128 : -32768;
-	*high = dtype == NPL_U8 ? 255 : dtype == NPL_I8 ? 127 : 32767;
 }
 
 #define PIECE 65536 /* elements; fewer are done before another thread has woken up, at about a nanosecond each */
@@ -201,10 +196,13 @@ int npl_quantise_to(const struct npl_tensor *in, enum npl_dtype dtype, struct np
 	*out = (struct npl_tensor){.name = in->name, .dtype = dtype, .shape = in->shape, .quant = quant};
 	if (npl_tensor_alloc(out, err))
 		return err->code;
-	struct rounding r = {.rule = {.dtype = dtype, .scale = quant.scale, .zero = quant.zero_point},
+	struct rounding r = {.rule = {.dtype = dtype,
+				      .scale = quant.scale,
+				      .zero = quant.zero_point,
+				      .low = npl_dtype_min(dtype),
+				      .high = npl_dtype_max(dtype)},
 			     .x = in->data,
 			     .q = out->data};
-	limits(dtype, &r.rule.low, &r.rule.high);
 	npl_parallel_pieces(npl_tensor_count(in), PIECE, round_piece, &r);
 	*saturations += r.n_saturated;
 	if (!r.nan)
@@ -298,13 +296,11 @@ static void weigh_channels(void *context, int64_t first, int64_t end)
 int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, const float *least_scale,
 			float *channel_scale, struct npl_tensor *out, struct npl_err *err)
 {
-	int32_t low, high;
 	int64_t channels = w->shape.dim[0], count = npl_tensor_count(w), per_channel = channels ? count / channels : 0;
 	const float *x = w->data;
 	*out = (struct npl_tensor){.name = w->name, .dtype = npl_format_weight_dtype(format), .shape = w->shape};
 	if (check_finite(w, format, err) || npl_tensor_alloc(out, err))
 		return err->code;
-	limits(out->dtype, &low, &high);
 	bool has_scales = npl_format_per_channel(format);
 	if (has_scales)
 		out->quant.channel_scale = channel_scale;
@@ -313,7 +309,9 @@ int npl_quantise_weight(const struct npl_tensor *w, enum npl_format format, cons
 	for (int64_t c = 0; c < channels && least_scale && !has_scales; c++)
 		while (out->quant.scale < least_scale[c])
 			out->quant.scale *= 2;
-	struct weighing weighing = {.rule = {.dtype = out->dtype, .low = has_scales ? -127 : low, .high = high},
+	struct weighing weighing = {.rule = {.dtype = out->dtype,
+					     .low = has_scales ? -127 : npl_dtype_min(out->dtype),
+					     .high = npl_dtype_max(out->dtype)},
 				    .x = w->data,
 				    .q = out->data,
 				    .per_channel = per_channel,

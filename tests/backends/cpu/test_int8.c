@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "core/integer.h"
 #include "tests/kit/cpu_int8_support.h"
 
@@ -22,7 +23,7 @@ static void check_against_tpu(const struct tpu_config *config, const struct test
 static void dress(struct test_layer *t, enum npl_op op, int64_t channels, uint64_t *rng)
 {
 	t->x.dtype = test_range(rng, 0, 2) ? NPL_U8 : NPL_I8;
-	t->x.quant.zero_point = (int32_t)test_range(rng, npl_int8_min(t->x.dtype), npl_int8_max(t->x.dtype));
+	t->x.quant.zero_point = (int32_t)test_range(rng, npl_dtype_min(t->x.dtype), npl_dtype_max(t->x.dtype));
 	t->w.quant.zero_point = test_range(rng, 0, 3) ? 0 : (int32_t)test_range(rng, -128, 127);
 	test_fill(&t->x, rng);
 	test_fill(&t->w, rng);
@@ -96,7 +97,7 @@ static bool make_unary(struct test_layer *t, enum npl_op op, uint64_t *rng)
 	if (npl_op_shape(op, &t->attrs, in, 1, &y, 1, &err))
 		return false;
 	enum npl_dtype dtype = test_range(rng, 0, 2) ? NPL_U8 : NPL_I8;
-	int32_t zero = (int32_t)test_range(rng, npl_int8_min(dtype), npl_int8_max(dtype));
+	int32_t zero = (int32_t)test_range(rng, npl_dtype_min(dtype), npl_dtype_max(dtype));
 	test_tensor(&t->x, dtype, plain.shape, 0.02f, zero);
 	test_tensor(&t->y, dtype, y.shape, 0.02f, zero);
 	test_fill(&t->x, rng);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "core/integer.h"
 #include "tests/kit/cpu_int8_support.h"
 
@@ -161,7 +162,7 @@ static uint64_t multiply(const struct npl_layer *layer, const bool repeats[2], i
 	const struct npl_tensor *a = layer->in[0], *b = layer->in[1];
 	const float scale = npl_int8_scale(a->quant.scale, b->quant.scale, expected->quant.scale),
 		    six = fminf(rintf(6 / expected->quant.scale) + (float)expected->quant.zero_point,
-				(float)npl_int8_max(expected->dtype));
+				(float)npl_dtype_max(expected->dtype));
 	const bool relu = layer->fused != NPL_ACT_NONE, relu6 = layer->fused == NPL_ACT_RELU6;
 	uint64_t saturations = 0;
 	for (int64_t s = 0; s < stack; s++)
@@ -174,8 +175,8 @@ static uint64_t multiply(const struct npl_layer *layer, const bool repeats[2], i
 				if (relu && sum < 0)
 					sum = 0;
 				float value = rintf((float)sum * scale) + (float)expected->quant.zero_point,
-				      low = (float)npl_int8_min(expected->dtype),
-				      high = (float)npl_int8_max(expected->dtype);
+				      low = (float)npl_dtype_min(expected->dtype),
+				      high = (float)npl_dtype_max(expected->dtype);
 				if (relu6 && value > six)
 					value = six;
 				saturations += value < low || value > high;

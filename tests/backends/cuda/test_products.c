@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/base/dtype.h"
 #include "core/base/half.h"
 #include "core/op_functions.h"
 #include "core/ops/window.h"
@@ -387,9 +388,9 @@ Test(cuda_products, integers_have_the_bits_of_the_rules)
 static void random_operand(struct npl_tensor *t, struct npl_shape shape, bool of_zeros)
 {
 	const enum npl_dtype dtype = range(0, 1) ? NPL_U8 : NPL_I8;
-	const int32_t zero = range(0, 2)   ? (int32_t)range(npl_int8_min(dtype), npl_int8_max(dtype))
+	const int32_t zero = range(0, 2)   ? (int32_t)range(npl_dtype_min(dtype), npl_dtype_max(dtype))
 			     : range(0, 1) ? 0
-					   : (int32_t)npl_int8_min(dtype);
+					   : (int32_t)npl_dtype_min(dtype);
 	test_tensor(t, dtype, shape, (float)range(1, 200) / 997.0f, zero);
 	if (of_zeros)
 		memset(t->data, 0, npl_tensor_bytes(t));

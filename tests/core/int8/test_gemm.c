@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/int8/kernels.h"
 #include "tests/kit/support.h"
 
@@ -60,7 +61,7 @@ static struct npl_int8_matrix random_matrix(uint64_t *rng, int64_t vectors, int6
 	enum npl_dtype dtype = test_rng(rng) >> 63 ? NPL_I8 : NPL_U8;
 	int64_t gap = test_range(rng, 0, 3);
 	struct npl_int8_matrix x = {.dtype = dtype};
-	x.zero_point = (int32_t)test_range(rng, npl_int8_min(dtype), npl_int8_max(dtype));
+	x.zero_point = (int32_t)test_range(rng, npl_dtype_min(dtype), npl_dtype_max(dtype));
 	x.stride = across ? 1 : k + gap;
 	x.k_stride = across ? vectors + gap : 1;
 	/* The exact size, so that the address sanitizer sees a read beyond it. */
@@ -77,7 +78,7 @@ static void fill_extreme(struct npl_int8_matrix *x, size_t n, uint64_t *rng)
 	if (choice < 4)
 		memset(bytes, value[choice], n);
 	if (test_range(rng, 0, 2))
-		x->zero_point = test_range(rng, 0, 1) ? npl_int8_min(x->dtype) : npl_int8_max(x->dtype);
+		x->zero_point = test_range(rng, 0, 1) ? npl_dtype_min(x->dtype) : npl_dtype_max(x->dtype);
 }
 
 Test(int8_gemm, every_kernel_equals_the_definition)
@@ -298,7 +299,7 @@ Test(int8_requantise, follows_the_onnx_rule)
 	for (int round = 0; round < 200; round++) {
 		npl_int8_prefer(round / 4 % (npl_int8_kernels() + 1));
 		enum npl_dtype dtype = round % 2 ? NPL_I8 : NPL_U8;
-		int32_t low = npl_int8_min(dtype), high = npl_int8_max(dtype),
+		int32_t low = npl_dtype_min(dtype), high = npl_dtype_max(dtype),
 			zero = (int32_t)test_range(&rng, low, high);
 		int64_t count = test_range(&rng, 1, 60);
 		int step = (int)test_range(&rng, 0, 1);
@@ -340,8 +341,8 @@ static struct npl_int8_counts finish_plainly(const struct npl_int8_finish *f, co
 		bool clipped;
 		counts.overflows += wrapped != sum;
 		wrapped = f->relu && wrapped < 0 ? 0 : wrapped;
-		out[i] = (uint8_t)stated_rule(wrapped, f->scale[at], f->zero_point, npl_int8_min(f->dtype),
-					      f->has_limit ? f->limit : npl_int8_max(f->dtype), &clipped);
+		out[i] = (uint8_t)stated_rule(wrapped, f->scale[at], f->zero_point, npl_dtype_min(f->dtype),
+					      f->has_limit ? f->limit : npl_dtype_max(f->dtype), &clipped);
 		counts.saturations += clipped && !f->has_limit;
 	}
 	return counts;
@@ -361,9 +362,9 @@ Test(int8_finish, every_kernel_equals_plain_steps)
 					    .step = (int)test_range(&rng, 0, 1),
 					    .relu = test_range(&rng, 0, 1),
 					    .dtype = round % 2 ? NPL_I8 : NPL_U8};
-		f.zero_point = (int32_t)test_range(&rng, npl_int8_min(f.dtype), npl_int8_max(f.dtype));
+		f.zero_point = (int32_t)test_range(&rng, npl_dtype_min(f.dtype), npl_dtype_max(f.dtype));
 		f.has_limit = f.relu && test_range(&rng, 0, 1);
-		f.limit = (int32_t)test_range(&rng, f.zero_point, npl_int8_max(f.dtype));
+		f.limit = (int32_t)test_range(&rng, f.zero_point, npl_dtype_max(f.dtype));
 		for (int64_t i = 0; i < count; i++) {
 			bias[i] = (int32_t)(test_rng(&rng) >> 32) >> test_range(&rng, 0, round % 3 ? 31 : 2);
 			scale[i] = ldexpf((float)test_range(&rng, 1, 1000), -(int)test_range(&rng, 0, 30));

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/int8/kernels.h"
 #include "core/int8/layer.h"
 #include "tests/kit/int8_layer.h"
@@ -66,7 +67,7 @@ static int32_t finished(const struct test_layer *t, int64_t sum, int64_t channel
 	volatile float scale_product = t->x.quant.scale * w_scale, scale = scale_product / y->scale,
 		       product = (float)sum * scale;
 	double q = rint((double)product) + y->zero_point;
-	double low = npl_int8_min(t->y.dtype), high = npl_int8_max(t->y.dtype);
+	double low = npl_dtype_min(t->y.dtype), high = npl_dtype_max(t->y.dtype);
 	return (int32_t)(q < low ? low : q > high ? high : q);
 }
 
@@ -157,9 +158,9 @@ static void dress(struct test_layer *t, int64_t channels, uint64_t *rng)
 {
 	t->x.dtype = test_range(rng, 0, 1) ? NPL_U8 : NPL_I8;
 	t->w.dtype = test_range(rng, 0, 3) ? NPL_I8 : NPL_U8;
-	t->x.quant.zero_point = (int32_t)test_range(rng, npl_int8_min(t->x.dtype), npl_int8_max(t->x.dtype));
+	t->x.quant.zero_point = (int32_t)test_range(rng, npl_dtype_min(t->x.dtype), npl_dtype_max(t->x.dtype));
 	if (test_range(rng, 0, 1))
-		t->w.quant.zero_point = (int32_t)test_range(rng, npl_int8_min(t->w.dtype), npl_int8_max(t->w.dtype));
+		t->w.quant.zero_point = (int32_t)test_range(rng, npl_dtype_min(t->w.dtype), npl_dtype_max(t->w.dtype));
 	else
 		t->w.quant.zero_point = t->w.dtype == NPL_U8 ? 128 : 0;
 	fill(&t->x, rng);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/int8/onednn.h"
 #include "tests/kit/support.h"
 
@@ -84,8 +85,8 @@ static int compare_products(uint64_t seed, int rounds)
 					       across_a ? m : 1};
 		p.b = (struct npl_int8_matrix){b, test_range(&rng, 0, 3) ? NPL_I8 : NPL_U8, 0, across_b ? 1 : k,
 					       across_b ? n : 1};
-		p.a.zero_point = (int32_t)test_range(&rng, npl_int8_min(p.a.dtype), npl_int8_max(p.a.dtype));
-		p.b.zero_point = (int32_t)test_range(&rng, npl_int8_min(p.b.dtype), npl_int8_max(p.b.dtype));
+		p.a.zero_point = (int32_t)test_range(&rng, npl_dtype_min(p.a.dtype), npl_dtype_max(p.a.dtype));
+		p.b.zero_point = (int32_t)test_range(&rng, npl_dtype_min(p.b.dtype), npl_dtype_max(p.b.dtype));
 		n_taken += npl_int8_onednn_supports(&p);
 		uint64_t overflows = 0;
 		struct npl_err err = {0};

@@ -4,6 +4,7 @@
  * machine's terms. */
 #include <math.h>
 
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/int8/int8.h"
 #include "impl.h"
@@ -63,11 +64,11 @@ bool tpu_gen_pooling(const struct npl_layer *layer, enum tpu_pooling *pooling)
 /* Says whether the tensor can be an activation: 8 or 16 bits, with a zero point that its type has. */
 static bool is_activation(const struct npl_tensor *t)
 {
-	static const int32_t low[] = {[TPU_I8] = -128, [TPU_U8] = 0, [TPU_I16] = 0},
-			     high[] = {[TPU_I8] = 127, [TPU_U8] = 255, [TPU_I16] = 0};
+	const int32_t zero = t->quant.zero_point;
 	enum tpu_type type;
-	return tpu_gen_type(t->dtype, &type) && type != TPU_I32 && t->quant.zero_point >= low[type] &&
-	       t->quant.zero_point <= high[type];
+	if (!tpu_gen_type(t->dtype, &type) || type == TPU_I32)
+		return false;
+	return type == TPU_I16 ? zero == 0 : zero >= npl_dtype_min(t->dtype) && zero <= npl_dtype_max(t->dtype);
 }
 
 static bool activations(const struct npl_layer *layer, char *reason, size_t reason_bytes)

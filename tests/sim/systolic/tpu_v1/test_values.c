@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
 static int32_t at(const struct npl_tensor *t, int64_t i)
@@ -111,7 +112,7 @@ static void check_values(const struct tpu_config *config, struct test_layer *t, 
 static void random_type(struct npl_tensor *t, uint64_t *rng, bool zero)
 {
 	t->dtype = test_rng(rng) >> 63 ? NPL_I8 : NPL_U8;
-	t->quant.zero_point = zero ? (int32_t)test_range(rng, npl_int8_min(t->dtype), npl_int8_max(t->dtype)) : 0;
+	t->quant.zero_point = zero ? (int32_t)test_range(rng, npl_dtype_min(t->dtype), npl_dtype_max(t->dtype)) : 0;
 }
 
 /* Random types, values, bias, activation, output format; the channel scales must outlive the layer. */

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "core/base/dtype.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
 struct pool {
@@ -102,7 +103,7 @@ Test(tpu_vector, pooling_equals_brute_force)
 	for (int round = 0; round < 400; round++) {
 		struct pool p = random_pool(&rng);
 		enum npl_dtype dtype = test_rng(&rng) >> 63 ? NPL_I8 : NPL_U8;
-		int32_t zero = (int32_t)test_range(&rng, npl_int8_min(dtype), npl_int8_max(dtype));
+		int32_t zero = (int32_t)test_range(&rng, npl_dtype_min(dtype), npl_dtype_max(dtype));
 		if (p.out[0] < 1 || p.out[1] < 1)
 			continue;
 		struct test_layer t;
