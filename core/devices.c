@@ -156,52 +156,18 @@ static int apply_options(struct npl_device *dev, const struct npl_device_options
 	return 0;
 }
 
-/* Refuses a `copied_from:` that names no shipped machine of this driver. `driver` is that of the shipped machine with
- * this name; NULL: there is none. */
-static int refuse_copied_from(struct npl_device *dev, const char *driver, struct npl_err *err)
-{
-	const char *const *names = NULL;
-	const char *from = dev->machine.copied_from;
-	char location[NPL_SETTING_LOCATION];
-	int n = 0;
-	npl_setting_heading_location(&dev->machine, dev->machine.line.copied_from, location);
-	if (driver)
-		return npl_fail(
-			err, NPL_EINPUT,
-			"%s: copied_from is '%s', a machine of the driver '%s', expected one of the driver '%s'",
-			location, from, driver, dev->machine.driver_or_model);
-	if (npl_data_names("machines", NULL, 0, &dev->arena, &names, &n, err))
-		return err->code;
-	return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s', and no machine that ships has this name%s", location,
-			from, NPL_NEAREST(from, names, n));
-}
-
-/* Finds the shipped machine that a user's file was made from: that of `copied_from:`, or one of the file's name, which
- * counts as none where it cannot be read or has another driver. A device that needs no file ships with its defaults. */
+/* Finds the shipped machine that a user's file was made from. A device that needs no file ships with its defaults. */
 static int find_shipped(struct npl_device *dev, struct npl_err *err)
 {
-	char path[PATH_MAX + 300];
-	const char *copied_from = dev->machine.copied_from, *name = copied_from ? copied_from : dev->machine.name;
-	if (!dev->driver->needs_machine && !copied_from) {
+	static const struct npl_shipped_files machines = {"machines", "machine", "driver"};
+	if (!dev->driver->needs_machine && !dev->machine.copied_from) {
 		dev->shipped = (struct npl_description){.name = dev->machine.name,
 							.driver_or_model = dev->machine.driver_or_model};
 		return 0;
 	}
-	struct npl_description *shipped = &dev->shipped;
-	struct npl_err ignored = {0};
-	bool ships = false;
 	if (dev->ships || !dev->machine.path)
 		return 0;
-	if (strchr(name, '/') || npl_data_path("machines", name, path, sizeof path, &ships, &ignored) || !ships)
-		return copied_from ? refuse_copied_from(dev, NULL, err) : 0;
-	if (npl_description_load(path, "driver", &dev->arena, shipped, &ignored)) {
-		*shipped = (struct npl_description){0};
-	} else if (strcmp(shipped->driver_or_model, dev->machine.driver_or_model)) {
-		if (copied_from)
-			return refuse_copied_from(dev, shipped->driver_or_model, err);
-		*shipped = (struct npl_description){0};
-	}
-	return 0;
+	return npl_description_find_shipped(&dev->machine, &machines, &dev->arena, &dev->shipped, err);
 }
 
 static int find_sources(struct npl_device *dev, struct npl_err *err)

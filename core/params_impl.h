@@ -18,6 +18,15 @@ const char *npl_params_text(const struct npl_param *param, const void *config, c
 /* Writes the word of a choice, the first of its spellings, into buf. Returns buf. */
 const char *npl_params_choice_word(const char *words, int choice, char *buf, size_t n);
 
+/* The files of a folder of data: each is "a memory of the model 'dram'". */
+struct npl_shipped_files {
+	const char *folder, *noun, *key; /* "memories", "memory", "model" */
+};
+/* Finds the shipped file that a user's file was made from: that of `copied_from:`, or one of the file's name, which
+ * counts as none where it cannot be read or has another driver. shipped->name is NULL where there is none. NPL_EINPUT:
+ * copied_from names no shipped file with this driver. */
+int npl_description_find_shipped(const struct npl_description *machine, const struct npl_shipped_files *files,
+				 struct npl_arena *arena, struct npl_description *shipped, struct npl_err *err);
 /* Returns a note on parameters that the machine does not give and whose defaults have become neutral; NULL: there is
  * none, or memory is short. */
 const char *npl_description_left_out_note(const struct npl_description *machine, const struct npl_param *schema,

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where the values of a machine's parameters come from (params.h). */
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/nearest.h"
+#include "core/files/data_names.h"
 #include "core/files/words.h"
 #include "npulab/result.h"
 #include "params_impl.h"
+#include "setting_location.h"
 
 static bool starts_with(const char *text, const char *prefix)
 {
@@ -94,6 +98,46 @@ enum npl_source npl_description_source(const struct npl_description *machine, co
 		if (!strcmp(schema[i].key, key))
 			return machine->source[i];
 	return NPL_SOURCE_DEFAULT;
+}
+
+/* Refuses a `copied_from:` that names no shipped file with this driver. `driver` is that of the shipped file with this
+ * name; NULL: there is none. */
+static int refuse_copied_from(const struct npl_description *machine, const struct npl_shipped_files *files,
+			      const char *driver, struct npl_arena *arena, struct npl_err *err)
+{
+	const char *const *names = NULL;
+	const char *from = machine->copied_from;
+	char location[NPL_SETTING_LOCATION];
+	int n = 0;
+	npl_setting_heading_location(machine, machine->line.copied_from, location);
+	if (driver)
+		return npl_fail(err, NPL_EINPUT,
+				"%s: copied_from is '%s', a %s of the %s '%s', expected one of the %s '%s'", location,
+				from, files->noun, files->key, driver, files->key, machine->driver_or_model);
+	if (npl_data_names(files->folder, NULL, 0, arena, &names, &n, err))
+		return err->code;
+	return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s', and no %s that ships has this name%s", location,
+			from, files->noun, NPL_NEAREST(from, names, n));
+}
+
+int npl_description_find_shipped(const struct npl_description *machine, const struct npl_shipped_files *files,
+				 struct npl_arena *arena, struct npl_description *shipped, struct npl_err *err)
+{
+	char path[PATH_MAX + 300];
+	const char *copied_from = machine->copied_from, *name = copied_from ? copied_from : machine->name;
+	struct npl_err ignored = {0};
+	bool ships = false;
+	*shipped = (struct npl_description){0};
+	if (strchr(name, '/') || npl_data_path(files->folder, name, path, sizeof path, &ships, &ignored) || !ships)
+		return copied_from ? refuse_copied_from(machine, files, NULL, arena, err) : 0;
+	if (npl_description_load(path, files->key, arena, shipped, &ignored)) {
+		*shipped = (struct npl_description){0};
+	} else if (strcmp(shipped->driver_or_model, machine->driver_or_model)) {
+		if (copied_from)
+			return refuse_copied_from(machine, files, shipped->driver_or_model, arena, err);
+		*shipped = (struct npl_description){0};
+	}
+	return 0;
 }
 
 const char *npl_description_left_out_note(const struct npl_description *machine, const struct npl_param *schema,

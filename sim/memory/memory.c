@@ -60,32 +60,18 @@ static int find_file(const char *name, struct npl_arena *arena, const char **pat
 	return npl_fail(err, NPL_EUSAGE, "there is no memory '%s'; the nearest is '%s'", name, nearest);
 }
 
-/* Finds the sources of a memory's parameters. `ships`: the memory is a file of memories/. If it is not, the file from
- * which it was copied is looked for. One of the memory's own name that cannot be read is taken for none. */
+/* Finds the sources of a memory's parameters. `ships`: the memory is a file of memories/. */
 static int find_sources(struct npl_memory *memory, const char *name, bool ships, struct npl_err *err)
 {
+	static const struct npl_shipped_files memories = {"memories", "memory", "model"};
 	struct npl_description *machine = &memory->machine, shipped = *machine;
-	const char *from = machine->copied_from ? machine->copied_from : machine->name, *path;
-	struct npl_err failure = {.msg = "expected the name of a shipped memory"};
-	char location[NPL_SETTING_LOCATION];
-	bool found = ships;
+	if (!ships && npl_description_find_shipped(machine, &memories, &memory->arena, &shipped, err))
+		return err->code;
 	if (ships)
 		machine->copied_from = npl_arena_strdup(&memory->arena, name);
-	else if (!npl_is_yaml_path(from) && !find_file(from, &memory->arena, &path, &failure))
-		found = !npl_description_load(path, "model", &memory->arena, &shipped, &failure) &&
-			!strcmp(shipped.driver_or_model, machine->driver_or_model);
-	else if (machine->copied_from)
-		return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s': %s",
-				npl_setting_heading_location(machine, machine->line.copied_from, location), from,
-				failure.msg);
-	if (!found && machine->copied_from && *shipped.driver_or_model && shipped.path != machine->path)
-		return npl_fail(err, NPL_EINPUT,
-				"%s: copied_from is '%s', a memory of the model '%s', expected one of the model '%s'",
-				npl_setting_heading_location(machine, machine->line.copied_from, location), from,
-				shipped.driver_or_model, machine->driver_or_model);
 	if (ships && !machine->copied_from)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
-	return npl_description_sources(machine, memory->model->params, memory->config, found ? &shipped : NULL,
+	return npl_description_sources(machine, memory->model->params, memory->config, shipped.name ? &shipped : NULL,
 				       &memory->arena, err);
 }
 

@@ -148,7 +148,7 @@ static const struct {
 /* Files that are no machines, and files of whose mistakes other commands speak too; write_odd_files() makes them. */
 static const struct cli_refusal odd_files[] = {
 	{3,
-	 "memory.yaml:3: copied_from is 'hbm3': there is no memory 'hbm3'; the nearest is 'hbm'",
+	 "memory.yaml:3: copied_from is 'hbm3', and no memory that ships has this name; the nearest is 'hbm'",
 	 {"dram", "--pattern", "stream_rd", "--preset", "@/memory.yaml"}},
 	{2, "tpu_v1 and", MACHINE("tpu_v1,@/same.yaml")},
 	{2, "are both called 'tpu_v1'", MACHINE("tpu_v1,@/same.yaml")},
