@@ -39,7 +39,7 @@ static struct tpu_config tpu_v1(int64_t weight_bytes_per_second)
 				   .parameter_tables = 8,
 				   .queue_instructions = 32,
 				   .issue_cycles = 1,
-				   .link_name = "PCIe Gen3 x16",
+				   .link.name = "PCIe Gen3 x16",
 				   .link_bytes_per_second = 10737418240.0};
 }
 

@@ -305,10 +305,10 @@ static int check_host(const char *name, const struct npl_device *host, const cha
 			return npl_fail(err, NPL_EUSAGE,
 					"--set host.%s: the host has no link to itself, expected a device's host_link",
 					set[i]);
-	if (*model->link_name)
+	if (*model->link.name)
 		return npl_fail(err, NPL_EUSAGE,
 				"--host %s: its host_link.name is '%s', expected \"\": the host has no link to itself",
-				name, model->link_name);
+				name, model->link.name);
 	return 0;
 }
 

@@ -81,12 +81,12 @@ static int pcie(const struct npl_link_config *c, const char *prefix, struct npl_
 static int hypertransport(const struct npl_link_config *c, const char *prefix, struct npl_link_model *model,
 			  struct npl_err *err)
 {
-	if (c->clock_hz < 1 || c->clock_hz > 100000000000 || c->width_bits < 1 || c->width_bits > 1024 ||
-	    c->transfers_per_clock < 1 || c->transfers_per_clock > 16)
+	if (c->clock_hz < NPL_LINK_LEAST_CLOCK || c->clock_hz > NPL_LINK_GREATEST_CLOCK || c->width_bits < 1 ||
+	    c->width_bits > 1024 || c->transfers_per_clock < 1 || c->transfers_per_clock > 16)
 		return npl_fail(err, NPL_EUSAGE,
 				"%s.clock_hz is %" PRId64 ", %s.width_bits %" PRId64
 				" and %s.transfers_per_clock %" PRId64
-				", expected a clock of up to 1e11 Hz, 1 to 1024 bits and 1 to 16 transfers",
+				", expected a clock of 1000 to 1e11 Hz, 1 to 1024 bits and 1 to 16 transfers",
 				prefix, c->clock_hz, prefix, c->width_bits, prefix, c->transfers_per_clock);
 	if (c->payload_bytes < WORD || c->payload_bytes > 65536 || c->payload_bytes % WORD)
 		return npl_fail(err, NPL_EUSAGE,
@@ -126,14 +126,33 @@ int npl_link_model_of(const struct npl_link_config *config, const char *prefix, 
 				"%s.limit_bytes_per_second is %" PRId64
 				" and %s.latency_seconds %g, expected 0 at least",
 				prefix, config->limit_bytes_per_second, prefix, config->latency_seconds);
+	if (config->kind != NPL_LINK_PLAIN && config->bytes_per_second > 0)
+		return npl_fail(err, NPL_EUSAGE,
+				"%s.bytes_per_second is %" PRId64 ", expected 0 for a link whose %s.kind is not plain",
+				prefix, config->bytes_per_second, prefix);
 	if (kinds[config->kind](config, prefix, model, err))
 		return err->code;
 	model->rate = model->line;
 	if (model->payload_bytes)
 		model->rate = times(model->line,
 				    ratio(model->payload_bytes, model->payload_bytes + model->overhead_bytes));
-	int64_t limit = config->limit_bytes_per_second;
+	/* A plain link's only bandwidth is all there is to it. */
+	const int64_t limit = config->kind == NPL_LINK_PLAIN ? 0 : config->limit_bytes_per_second;
 	if (limit && (npl_u128)limit * (npl_u128)model->rate.denominator < (npl_u128)model->rate.numerator)
 		model->rate = (struct npl_ratio){limit, 1};
 	return 0;
+}
+
+double npl_link_bytes_per_second(const struct npl_link_model *model)
+{
+	return (double)model->rate.numerator / (double)model->rate.denominator;
+}
+
+struct npl_link npl_link_of(const struct npl_link_config *config, double bytes_per_second)
+{
+	return (struct npl_link){.name = config->name,
+				 .bytes_per_second = bytes_per_second,
+				 .latency_seconds = config->latency_seconds,
+				 .pj_per_byte = config->pj_per_byte,
+				 .energy_origin = config->energy_origin};
 }

@@ -53,21 +53,13 @@ const struct npl_param npl_processor_params[] = {
 	NUMBER("energy.idle_watts", DOUBLE, idle_watts, "0", 0, 1e6, "W", "of all of it, with nothing to do"),
 	NUMBER("energy.core_watts", DOUBLE, core_watts, "0", 0, 1e6, "W", "more, for each core at work"),
 	ORIGIN("energy.origin", origin, "where these figures are from", "energy.idle_watts energy.core_watts"),
-	TEXT("host_link.name", link_name, "", "way to the host's memory; empty: it works there"),
-	NPL_LINK_PARAMS("host_link", link, "plain", "3", "16", "256", "16", "0", "0", "0"),
-	NUMBER("host_link.pj_per_byte", DOUBLE, link_pj_per_byte, "0", 0, 1e9, "pJ", "energy of the link, per byte"),
-	ORIGIN("host_link.energy_origin", link_origin, "where that figure is from", "host_link.pj_per_byte"),
+	NPL_LINK_PARAMS("host_link", link, "", "way to the host's memory; empty: it works there", "plain", "3", "16",
+			"256", "16", "0", "0", "0"),
 	{0},
 };
 
-#define LINK "host_link."
 const struct npl_param_condition npl_processor_conditions[] = {
-	{LINK "kind " LINK "generation " LINK "lanes " LINK "clock_hz " LINK "width_bits " LINK
-	      "transfers_per_clock " LINK "payload_bytes " LINK "header_bytes " LINK "bytes_per_second " LINK
-	      "limit_bytes_per_second " LINK "latency_seconds " LINK "pj_per_byte " LINK "energy_origin",
-	 "host_link.name", NULL, ""},
-	NPL_LINK_CONDITIONS("host_link"),
-	{0}};
+	{NPL_LINK_KEYS("host_link"), "host_link.name", NULL, ""}, NPL_LINK_CONDITIONS("host_link"), {0}};
 
 static int check_cache(const char *name, double bytes, double rate, struct npl_err *err)
 {
@@ -97,12 +89,12 @@ int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err
 	    check_core("shared_cache", p->shared_rate, p->shared_core_rate, err) ||
 	    check_core("memory", p->memory_rate, p->memory_core_rate, err))
 		return err->code;
-	if (npl_origin_is_measured(p->origin) || npl_origin_is_measured(p->link_origin))
+	if (npl_origin_is_measured(p->origin) || npl_origin_is_measured(p->link.energy_origin))
 		return npl_fail(
 			err, NPL_EUSAGE,
 			"energy.origin and host_link.energy_origin are %s and %s: a model's energy is not measured, "
 			"expected calibrated:, modelled:, assumed: or absent",
-			p->origin, p->link_origin);
+			p->origin, p->link.energy_origin);
 	if (p->macs[p->precision] > 0)
 		return 0;
 	npl_params_choice_word(NPL_PROCESSOR_PRECISION_WORDS, p->precision, word, sizeof word);

@@ -39,7 +39,7 @@ static const size_t element_bytes[] = {[NPL_PROCESSOR_F32] = 4, [NPL_PROCESSOR_T
 
 static int open_link(struct processor *p, struct npl_err *err)
 {
-	return *p->config->link_name ? npl_link_model_of(&p->config->link, "host_link", &p->link, err) : 0;
+	return *p->config->link.name ? npl_link_model_of(&p->config->link, "host_link", &p->link, err) : 0;
 }
 
 static int processor_open(const void *config, void **state, struct npl_err *err)
@@ -86,13 +86,8 @@ static void processor_describe(const void *state, struct npl_device_info *info)
 	info->counter_def = counter_defs;
 	info->n_counters = NPL_PROCESSOR_PARTS;
 	npl_describe_static_power(info, c->idle_watts, c->origin);
-	if (*c->link_name)
-		info->link = (struct npl_link){.name = c->link_name,
-					       .bytes_per_second = (double)p->link.rate.numerator /
-								   (double)p->link.rate.denominator,
-					       .latency_seconds = p->link.latency_seconds,
-					       .pj_per_byte = c->link_pj_per_byte,
-					       .energy_origin = c->link_origin};
+	if (*c->link.name)
+		info->link = npl_link_of(&c->link, npl_link_bytes_per_second(&p->link));
 	snprintf(info->detail, sizeof info->detail,
 		 "analytical: %lld cores at %g MHz, memory at %g GB/s; arithmetic and traffic at %g %% of peak; %g us "
 		 "to start an operator",

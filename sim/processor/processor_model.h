@@ -58,11 +58,8 @@ struct npl_processor_model {
 	double fork_join_seconds, overhead_seconds;
 	/* watts of the whole processor at rest; watts in addition for each core at work */
 	double idle_watts, core_watts;
-	const char *origin;    /* the origin of both powers; "absent": they are not known */
-	const char *link_name; /* "": the processor works in the host's memory */
-	struct npl_link_config link;
-	double link_pj_per_byte;
-	const char *link_origin;
+	const char *origin;          /* the origin of both powers; "absent": they are not known */
+	struct npl_link_config link; /* its name is "": the processor works in the host's memory */
 };
 
 extern const struct npl_param npl_processor_params[];

@@ -52,10 +52,8 @@ const struct npl_param tpu_params[] = {
 	       "of the preset fixed"),
 	NUMBER("weight_fifo.tiles", INT, fifo_tiles, "4", 1, TPU_MAX_FIFO_TILES, "tiles",
 	       "whole tiles between weight memory and array"),
-	TEXT("host_link.name", link_name, "PCIe Gen3 x16", "way to the host's memory"),
-	NPL_LINK_PARAMS("host_link", link, "pcie", "3", "16", "512", "16", "0", "10737418240", "0"),
-	NUMBER("host_link.pj_per_byte", DOUBLE, link_pj_per_byte, "0", 0, 1e9, "pJ", "energy of the link, per byte"),
-	ORIGIN("host_link.energy_origin", link_origin, "where that figure is from", "host_link.pj_per_byte"),
+	NPL_LINK_PARAMS("host_link", link, "PCIe Gen3 x16", "way to the host's memory", "pcie", "3", "16", "512", "16",
+			"0", "10737418240", "0"),
 	ENERGY("energy.matrix_unit", "pj", cell, "matrix unit, per cell and active cycle"),
 	ENERGY("energy.unified_buffer_read", "pj_per_byte", buffer_byte_read,
 	       "unified buffer, per byte of the row read"),
@@ -78,7 +76,6 @@ const struct npl_former_default tpu_former_defaults[] = {
 const struct npl_param_condition tpu_conditions[] = {
 	{"weight_memory.bytes_per_second", "weight_memory.preset", "fixed", NULL},
 	{"weight_memory.channels energy.weight_memory.standby", "weight_memory.preset", NULL, "fixed ideal"},
-	{"host_link.limit_bytes_per_second", "host_link.kind", NULL, "plain"},
 	NPL_LINK_CONDITIONS("host_link"),
 	{0}};
 
@@ -132,19 +129,10 @@ int tpu_config_check(const struct tpu_config *config, struct npl_err *err)
 
 int tpu_config_derive(struct tpu_config *config, struct npl_err *err)
 {
-	struct npl_link_config link_config = config->link;
 	struct npl_link_model link;
-	const bool is_plain = link_config.kind == NPL_LINK_PLAIN;
-	if (!is_plain && link_config.bytes_per_second > 0)
-		return npl_fail(
-			err, NPL_EUSAGE,
-			"host_link.bytes_per_second is %lld, expected 0 for a link whose host_link.kind is not plain",
-			(long long)link_config.bytes_per_second);
-	if (is_plain) /* the link's only bandwidth is all there is to it */
-		link_config.limit_bytes_per_second = 0;
-	if (npl_link_model_of(&link_config, "host_link", &link, err))
+	if (npl_link_model_of(&config->link, "host_link", &link, err))
 		return err->code;
-	config->link_bytes_per_second = (double)link.rate.numerator / (double)link.rate.denominator;
+	config->link_bytes_per_second = npl_link_bytes_per_second(&link);
 	config->link_latency_seconds = link.latency_seconds;
 	return 0;
 }

@@ -54,10 +54,7 @@ struct tpu_config {
 	int64_t parameter_tables;          /* tables that can wait for the activation unit */
 	int64_t queue_instructions;        /* the length of each unit's queue */
 	int64_t issue_cycles, sync_cycles; /* cycles per instruction; further cycles per sync */
-	const char *link_name;
 	struct npl_link_config link;
-	double link_pj_per_byte;
-	const char *link_origin;
 	/* Energies per cell and active cycle, per byte of a row of tpu_row_bytes read, per byte written, per word of a
 	 * row of `columns` read and written, and per byte of weights fetched. Rows are charged as a whole, and a
 	 * narrower array has narrower rows. */

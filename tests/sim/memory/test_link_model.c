@@ -68,6 +68,8 @@ Test(link_model, rates_worked_by_hand)
 	limited.limit_bytes_per_second = 20000000000;
 	ratio_is(model_of(limited).rate, 13107200000000, 897, "nothing slower behind it");
 	ratio_is(model_of((struct npl_link_config){.bytes_per_second = 123}).rate, 123, 1, "plain");
+	ratio_is(model_of((struct npl_link_config){.bytes_per_second = 123, .limit_bytes_per_second = 5}).rate, 123, 1,
+		 "plain, without a limit");
 }
 
 static void refused(struct npl_link_config config, const char *reason)
@@ -90,10 +92,13 @@ Test(link_model, links_that_pcie_lacks_are_refused)
 	refused(pcie(3, 16, 256, 8), "header");
 	refused(pcie(3, 16, 256, 13), "words of 4");
 	refused(hypertransport(1600000000, 0, 64, 8), "bits");
+	refused(hypertransport(NPL_LINK_LEAST_CLOCK - 1, 16, 64, 8), "a clock of 1000 to 1e11 Hz");
 	refused(hypertransport(1600000000, 16, 66, 8), "words of 4");
 	refused(hypertransport(1600000000, 16, 64, 6), "words of 4");
 	refused((struct npl_link_config){.kind = NPL_LINK_PLAIN},
 		"here.bytes_per_second is 0, expected a bandwidth for a plain link");
+	refused((struct npl_link_config){.kind = NPL_LINK_PCIE, .bytes_per_second = 5},
+		"here.bytes_per_second is 5, expected 0 for a link whose here.kind is not plain");
 	refused((struct npl_link_config){.kind = 3}, "kind");
 	refused((struct npl_link_config){.bytes_per_second = 1, .latency_seconds = -1}, "latency");
 	refused((struct npl_link_config){.bytes_per_second = 1, .limit_bytes_per_second = -1}, "limit");
@@ -108,9 +113,9 @@ struct machine {
 #define PARAM_CONFIG struct machine
 Test(link_model, parameters_of_a_machine)
 {
-	static const struct npl_param schema[] = {
-		NPL_LINK_PARAMS("host_link", link, "pcie", "3", "16", "256", "12", "1000000000", "10737418240", "6e-6"),
-		{0}};
+	static const struct npl_param schema[] = {NPL_LINK_PARAMS("host_link", link, "PCIe", "way to the host", "pcie",
+								  "3", "16", "256", "12", "0", "10737418240", "6e-6"),
+						  {0}};
 	struct npl_arena arena = {0};
 	struct npl_description file = {.name = "test", .driver_or_model_key = "driver", .driver_or_model = "test"};
 	struct machine machine;
@@ -119,6 +124,11 @@ Test(link_model, parameters_of_a_machine)
 	ratio_is(model_of(machine.link).line, 204800000000, 13, "the defaults");
 	ratio_is(model_of(machine.link).rate, 10737418240, 1, "the defaults");
 	cr_assert_eq(model_of(machine.link).latency_seconds, 6e-6);
+	const struct npl_link described = npl_link_of(
+		&machine.link, npl_link_bytes_per_second(&(struct npl_link_model){.rate = {7, 2}}));
+	cr_assert_str_eq(described.name, "PCIe");
+	cr_assert_str_eq(described.energy_origin, "absent");
+	cr_assert(described.bytes_per_second == 3.5 && described.latency_seconds == 6e-6 && described.pj_per_byte == 0);
 	static const char *const set[][2] = {{"host_link.kind", "hypertransport"},
 					     {"host_link.clock_hz", "1.6e9"},
 					     {"host_link.payload_bytes", "64"},

@@ -190,6 +190,30 @@ Test(processor_model, contradictions_are_refused)
 	}
 }
 
+/* The parameters of a link mean the same on a processor as on other machines. */
+Test(processor_model, link)
+{
+	static const char *const bandwidth[] = {"host_link.bytes_per_second=1e9"},
+				 *const plain[] = {"host_link.bytes_per_second=1e9", "host_link.kind=plain",
+						   "host_link.limit_bytes_per_second=5"};
+	struct npl_device *device;
+	struct npl_err err = {0};
+	cr_assert_eq(
+		npl_device_open("gpu_k80", &(struct npl_device_options){.n_sets = 1, .set = bandwidth}, &device, &err),
+		NPL_EUSAGE);
+	cr_assert(strstr(err.msg, "expected 0 for a link whose host_link.kind is not plain"), "%s", err.msg);
+	cr_assert_eq(npl_device_open("gpu_k80", &(struct npl_device_options){.n_sets = 3, .set = plain}, &device, &err),
+		     0, "%s", err.msg);
+	cr_assert_eq(npl_device_get_info(device)->link.bytes_per_second, 1e9);
+	int n;
+	const char *const *note = npl_device_notes(device, &n);
+	bool is_noted = false;
+	for (int i = 0; i < n; i++)
+		is_noted |= strstr(note[i], "host_link.limit_bytes_per_second has no effect") != NULL;
+	cr_assert(is_noted);
+	npl_device_close(device);
+}
+
 static const struct npl_tensor *tensor_of(struct npl_tensor *tensor, int64_t rows, int64_t columns)
 {
 	*tensor = (struct npl_tensor){.dtype = NPL_F32, .shape = npl_shape_of(2, rows, columns)};

@@ -77,11 +77,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_WEIGHTS;
 	info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ACTIVATIONS;
 	npl_describe_static_power(info, c->static_watts, c->static_origin);
-	info->link = (struct npl_link){.name = c->link_name,
-				       .bytes_per_second = c->link_bytes_per_second,
-				       .latency_seconds = c->link_latency_seconds,
-				       .pj_per_byte = c->link_pj_per_byte,
-				       .energy_origin = c->link_origin};
+	info->link = npl_link_of(&c->link, c->link_bytes_per_second);
 	info->counter_def = tpu_counter_defs;
 	info->n_counters = TPU_COUNTERS;
 	char rate[40] = "at once";

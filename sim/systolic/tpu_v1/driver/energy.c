@@ -68,6 +68,6 @@ int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weig
 	if (rc || npl_result_energy(result, "static", cycles, cycle_pj, config->static_origin, err))
 		return err->code;
 	return link_bytes ? npl_result_energy_of(result, NPL_OF_LINK, NPL_HOST_LINK, link_bytes,
-						 config->link_pj_per_byte, config->link_origin, err)
+						 config->link.pj_per_byte, config->link.energy_origin, err)
 			  : 0;
 }

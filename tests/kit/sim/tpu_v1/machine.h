@@ -46,7 +46,7 @@ static inline struct tpu_config test_config(int64_t rows, int64_t columns, int64
 				   .parameter_tables = 8,
 				   .queue_instructions = 32,
 				   .issue_cycles = 1,
-				   .link_name = "wire",
+				   .link.name = "wire",
 				   .link_bytes_per_second = (double)link_bytes * 1e6};
 }
 

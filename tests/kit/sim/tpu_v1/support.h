@@ -32,9 +32,9 @@ static inline struct tpu_config test_tpu_defaults(void)
 {
 	struct npl_arena arena = {0};
 	struct tpu_config config = test_tpu_load("machines/tpu_v1.yaml", &arena);
-	config.link_name = "test link"; /* the file's strings live in the arena */
+	config.link.name = "test link"; /* the file's strings live in the arena */
 	config.weight_preset = "fixed";
-	config.link_origin = "absent";
+	config.link.energy_origin = "absent";
 	config.static_origin = "calibrated:test";
 	config.cell.origin = config.buffer_byte_read.origin = config.buffer_byte_written.origin = "modelled:test";
 	config.accumulator_word.origin = config.weight_byte.origin = "modelled:test";

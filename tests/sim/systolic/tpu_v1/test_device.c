@@ -58,7 +58,7 @@ Test(tpu_device, machine_files_say_what_the_defaults_are)
 			cr_assert_float_eq(*(double *)((char *)&tpu + p->offset),
 					   *(double *)((char *)&defaults + p->offset), 1e-12, "%s", p->key);
 	}
-	cr_assert_str_eq(defaults.link_origin, "absent");
+	cr_assert_str_eq(defaults.link.energy_origin, "absent");
 	struct tpu_config medium = test_tpu_load("machines/systolic_128x128.yaml", &arena);
 	struct tpu_config small = test_tpu_load("machines/systolic_16x16.yaml", &arena);
 	cr_assert(medium.rows == 128 && medium.columns == 128 && small.rows == 16 && small.columns == 16);

@@ -122,7 +122,7 @@ Test(tpu_energy, idle_power_of_the_machine_files_follows_area_and_memories)
 		const double memories = files[i].macros * files[i].leakage + (double)c.columns * 0.005077;
 		cr_expect_float_eq(c.static_watts, rest * (24 * cells + 6 * columns + 14) / 44 + memories, 5e-4, "%s",
 				   files[i].path);
-		cr_expect(strcmp(c.link_origin, "absent") && c.link_pj_per_byte == 0 &&
+		cr_expect(strcmp(c.link.energy_origin, "absent") && c.link.pj_per_byte == 0 &&
 				  c.weight_standby == TPU_STANDBY_STATIC,
 			  "%s: link and standby are inside the static power", files[i].path);
 	}
