@@ -9,6 +9,12 @@
 
 #define PARAM_CONFIG struct dn_config
 
+static const char energy_keys[] =
+#define DN_ENERGY(member, ...) "energy." #member " "
+#include "energies.def"
+#undef DN_ENERGY
+	;
+
 const struct npl_param dn_params[] = {
 	NUMBER("clock_hz", INT, clock_hz, "980000000", 1000, 1e10, "Hz", "clock"),
 	NUMBER("nfu.tn", INT, tn, "16", 2, 256, "neurons", "inputs and outputs per step: Tn x Tn multipliers"),
@@ -49,18 +55,10 @@ const struct npl_param dn_params[] = {
 	       "of Tn outputs that share inputs, or of Tn maps pooled at once; 0: chosen"),
 	NUMBER("tiles.lines", INT, tile_lines, "0", 0, 1 << 20, "lines",
 	       "of the window in a part that is streamed; 0: chosen"),
-	NUMBER("energy.sb_pj_per_byte", DOUBLE, sb_pj_per_byte, "0", 0, 1e9, "pJ", "SB, per byte read"),
-	NUMBER("energy.nbin_pj_per_byte", DOUBLE, nbin_pj_per_byte, "0", 0, 1e9, "pJ", "NBin, per byte read"),
-	NUMBER("energy.nbout_pj_per_byte", DOUBLE, nbout_pj_per_byte, "0", 0, 1e9, "pJ",
-	       "NBout, per byte of its width and step of the NFU"),
-	NUMBER("energy.nfu_pj_per_lane", DOUBLE, nfu_pj_per_lane, "0", 0, 1e9, "pJ",
-	       "NFU, per multiplier with its adders and step"),
-	NUMBER("energy.control_pj_per_cycle", DOUBLE, control_pj_per_cycle, "0", 0, 1e9, "pJ", "control processor"),
-	NUMBER("energy.interface_pj_per_cycle", DOUBLE, interface_pj_per_cycle, "0", 0, 1e9, "pJ", "AXI interface"),
-	NUMBER("energy.other_pj_per_cycle", DOUBLE, other_pj_per_cycle, "0", 0, 1e9, "pJ", "the rest of the chip"),
-	ORIGIN("energy.chip_origin", chip_origin, "of the above",
-	       "energy.sb_pj_per_byte energy.nbin_pj_per_byte energy.nbout_pj_per_byte energy.nfu_pj_per_lane "
-	       "energy.control_pj_per_cycle energy.interface_pj_per_cycle energy.other_pj_per_cycle"),
+#define DN_ENERGY(member, component, help, events) NUMBER("energy." #member, DOUBLE, member, "0", 0, 1e9, "pJ", help),
+#include "energies.def"
+#undef DN_ENERGY
+	ORIGIN("energy.chip_origin", chip_origin, "of the above", energy_keys),
 	{0},
 };
 

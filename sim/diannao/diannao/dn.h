@@ -45,9 +45,10 @@ struct dn_config {
 	/* The tiles that the user asks for; 0: chosen (tiles.h). */
 	int nest; /* a member of enum dn_nest plus 1; 0: chosen */
 	int64_t tile_columns, tile_positions, tile_groups, tile_lines;
-	double sb_pj_per_byte, nbin_pj_per_byte, nbout_pj_per_byte; /* nbout: per byte of its width and per step */
-	double nfu_pj_per_lane;                                     /* per multiplier and step */
-	double control_pj_per_cycle, interface_pj_per_cycle, other_pj_per_cycle;
+	/* pJ per event, and the origin of all these figures. */
+#define DN_ENERGY(member, ...) double member;
+#include "energies.def"
+#undef DN_ENERGY
 	const char *chip_origin;
 };
 

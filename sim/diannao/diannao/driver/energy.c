@@ -37,13 +37,9 @@ int dn_energy_of(const struct dn_config *config, const struct npl_memory *memory
 		uint64_t events;
 		double pj;
 	} part[] = {
-		{"SB", counters->sb_rows * (uint64_t)dn_sb_row_bytes(config), config->sb_pj_per_byte},
-		{"NBin", counters->nbin_rows * row_bytes, config->nbin_pj_per_byte},
-		{"NBout", counters->nfu_active * row_bytes, config->nbout_pj_per_byte},
-		{"NFU", counters->nfu_active * (uint64_t)(config->tn * config->tn), config->nfu_pj_per_lane},
-		{"control", outcome->cycles, config->control_pj_per_cycle},
-		{"interface", outcome->cycles, config->interface_pj_per_cycle},
-		{"other", outcome->cycles, config->other_pj_per_cycle},
+#define DN_ENERGY(member, component, help, events) {component, events, config->member},
+#include "sim/diannao/diannao/energies.def"
+#undef DN_ENERGY
 	};
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
 		if (npl_result_energy(result, part[i].component, part[i].events, part[i].pj, config->chip_origin, err))
