@@ -26,6 +26,9 @@
 /* Which part of the computer computes LRN's factor where the machine can. */
 enum dn_lrn_by { DN_LRN_MACHINE, DN_LRN_HOST };
 
+/* The loop nest of layers with sums that the user asks for, in the order of the parameter's choices. */
+enum dn_wanted_nest { DN_WANT_ANY, DN_WANT_DOWN, DN_WANT_ACROSS, DN_WANT_STREAMED };
+
 /* What a machine file describes (config.c has ranges, defaults and help). */
 struct dn_config {
 	int64_t clock_hz;
@@ -41,9 +44,9 @@ struct dn_config {
 	int64_t dma_queue, dma_burst_bytes;
 	/* the least time that a request keeps the memory port; 0: the DMAs share the port */
 	int64_t dma_request_cycles;
-	int lrn; /* enum dn_lrn_by */
+	int lrn;  /* enum dn_lrn_by */
+	int nest; /* enum dn_wanted_nest */
 	/* The tiles that the user asks for; 0: chosen (tiles.h). */
-	int nest; /* a member of enum dn_nest plus 1; 0: chosen */
 	int64_t tile_columns, tile_positions, tile_groups, tile_lines;
 	/* pJ per event, and the origin of all these figures. */
 #define DN_ENERGY(member, ...) double member;

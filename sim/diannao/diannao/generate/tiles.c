@@ -293,12 +293,12 @@ static void try_resident(struct search *s)
 	const int64_t lines = held_lines(&s->axis[0], s->axis[0].kernel);
 	if (layer->private_kernels)
 		return;
-	if (c->nest != 1 + DN_DOWN)
+	if (c->nest != DN_WANT_DOWN)
 		try_across(s);
 	if (s->kernel_rows > c->sb_rows)
 		return;
 	const int64_t max_columns = most_columns(s, c->nbin_rows / (lines * s->in_rows));
-	if (c->nest == 1 + DN_ACROSS)
+	if (c->nest == DN_WANT_ACROSS)
 		return;
 	for (int64_t columns = max_columns; columns > 0 && columns > max_columns - MOST_TRIED; columns--)
 		if (!c->tile_columns || columns == npl_min_i64(c->tile_columns, layer->out[1]))
@@ -419,9 +419,9 @@ static void search_all_tiles(struct search *s)
 		try_pooled(s);
 		return;
 	}
-	if (nest != 1 + DN_STREAMED)
+	if (nest != DN_WANT_STREAMED)
 		try_resident(s);
-	if (!nest || nest == 1 + DN_STREAMED)
+	if (nest == DN_WANT_ANY || nest == DN_WANT_STREAMED)
 		try_streamed(s);
 }
 

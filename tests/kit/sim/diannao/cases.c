@@ -8,7 +8,7 @@
 
 static void random_tiles(struct dn_config *config, uint64_t *rng)
 {
-	config->nest = test_range(rng, 0, 2) ? 0 : (int)test_range(rng, 1, 3);
+	config->nest = test_range(rng, 0, 2) ? DN_WANT_ANY : (int)test_range(rng, DN_WANT_DOWN, DN_WANT_STREAMED);
 	config->tile_groups = test_range(rng, 0, 3) ? 0 : test_range(rng, 1, 5);
 	config->tile_columns = test_range(rng, 0, 4) ? 0 : test_range(rng, 1, 4);
 }

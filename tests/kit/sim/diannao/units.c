@@ -93,7 +93,7 @@ static void draw_machine(struct dn_config *config, const struct dn_config *paper
 {
 	*config = *paper;
 	dn_random_buffers(config, rng);
-	config->nest = test_range(rng, 0, 1) ? 0 : (int)test_range(rng, 1, 3);
+	config->nest = test_range(rng, 0, 1) ? DN_WANT_ANY : (int)test_range(rng, DN_WANT_DOWN, DN_WANT_STREAMED);
 	config->tile_positions = test_range(rng, 0, 3) ? 0 : test_range(rng, 1, 40);
 	config->tile_groups = test_range(rng, 0, 2) ? 0 : test_range(rng, 1, 6);
 	config->tile_columns = test_range(rng, 0, 3) ? 0 : test_range(rng, 1, 4);

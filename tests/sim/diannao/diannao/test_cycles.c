@@ -206,7 +206,7 @@ Test(diannao_cycles, layers_beyond_the_machine_are_refused)
 	c.y.shape.dim[3]++;
 	refused(&c, "window");
 	struct dn_config config = dn_default();
-	config.nest = 1 + DN_DOWN; /* which is for kernels that all positions share */
+	config.nest = DN_WANT_DOWN; /* which is for kernels that all positions share */
 	void *state = dn_opened(&config);
 	dn_case_window(&c, NPL_OP_CONV, 1, 64, 10, 10, 64, 1, dn_window(9, 1));
 	c.attrs.conv.private_kernels = true;

@@ -122,7 +122,7 @@ Test(diannao_lrn, engines_agree_and_the_factor_is_right)
 		struct dn_config config = seed % 3 ? dn_random_machine(&rng) : dn_default();
 		struct dn_case c;
 		struct npl_result fast, rtl, timed;
-		config.nest = 0;
+		config.nest = DN_WANT_ANY;
 		config.sum_bits = 32;
 		config.product = seed % 2;
 		random_case(&c, &rng, &config);

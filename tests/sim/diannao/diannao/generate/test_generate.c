@@ -27,7 +27,7 @@ static bool make(struct made *m, uint64_t seed)
 	char reason[200];
 	m->seed = seed;
 	m->config = dn_random_machine(&rng);
-	m->config.nest = (int)test_range(&rng, 0, 3);
+	m->config.nest = (int)test_range(&rng, DN_WANT_ANY, DN_WANT_STREAMED);
 	m->config.tile_positions = test_range(&rng, 0, 2) ? 0 : test_range(&rng, 1, 4);
 	m->config.tile_groups = test_range(&rng, 0, 2) ? 0 : test_range(&rng, 1, 3);
 	if (test_range(&rng, 0, 7))
@@ -46,7 +46,7 @@ static bool make(struct made *m, uint64_t seed)
 		m->tiles = all.tiles[test_range(&rng, 0, all.n - 1)];
 		return true;
 	}
-	cr_assert(m->config.nest || m->config.tile_positions || m->config.tile_groups, "seed %llu: %s",
+	cr_assert(m->config.nest != DN_WANT_ANY || m->config.tile_positions || m->config.tile_groups, "seed %llu: %s",
 		  (unsigned long long)seed, err.msg);
 	return false;
 }
