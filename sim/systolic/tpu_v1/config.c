@@ -200,7 +200,9 @@ int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl
 				  "; weight_memory.channels is %lld, as the machine has it; the memory's file has "
 				  "%lld (0 takes that)",
 				  (long long)adapted.channels, (long long)file_preset.channels)
-			: "";
+		: !free_channels && channels && !file_preset.has_channels && strcmp(config->weight_preset, "ideal")
+			? "; weight_memory.channels has no effect, as this memory has none"
+			: ""; /* of the preset ideal a row of tpu_conditions says the same */
 	const char *of_bytes = config->weight_bytes != bytes
 				       ? npl_arena_printf(
 						 arena,

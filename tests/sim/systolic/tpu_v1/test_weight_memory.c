@@ -215,7 +215,10 @@ Test(tpu_weight_memory, a_preset_alone_is_enough)
  * with another memory is adapted like --set. */
 Test(tpu_weight_memory, settings_of_the_user_override_a_preset)
 {
-	static const char *const set[] = {"weight_memory.preset=hbm2", "weight_memory.channels=3"};
+	static const char *const set[] = {"weight_memory.preset=hbm2", "weight_memory.channels=3"},
+				 *const vain[][2] = {
+					 {"weight_memory.preset=ideal", "weight_memory.channels=3"},
+					 {"weight_memory.preset=diannao-250gbps", "weight_memory.channels=3"}};
 	char folder[CLI_PATH], text[2000];
 	struct npl_err err;
 	int notes;
@@ -223,6 +226,12 @@ Test(tpu_weight_memory, settings_of_the_user_override_a_preset)
 	cr_assert_str_eq(npl_device_setting(device, "weight_memory.channels"), "3");
 	cr_assert_str_eq(npl_device_setting(device, "weight_memory.bytes"), "3221225472");
 	npl_device_close(device);
+	for (size_t i = 0; i < sizeof vain / sizeof *vain; i++) {
+		device = open_device(vain[i], 2, 0, NULL);
+		const char *const *vain_note = npl_device_notes(device, &notes);
+		cr_expect(notes == 1 && strstr(vain_note[0], "weight_memory.channels has no effect"), "%s", vain[i][0]);
+		npl_device_close(device);
+	}
 	cli_folder(folder);
 	cli_write_text(folder, "own.yaml",
 		       "driver: systolic\nweight_memory: {preset: hbm2, channels: 4, bytes: 1 GiB}\n"
