@@ -11,6 +11,7 @@
 #include "core/base/refuse.h"
 #include "driver_impl.h"
 #include "sim/diannao/diannao/fast/run.h"
+#include "sim/diannao/diannao/generate/windows.h"
 
 struct dn_execution dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
 				    struct dn_generator *generator)

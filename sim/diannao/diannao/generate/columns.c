@@ -3,8 +3,6 @@
  * Finds the columns and lines of the input that a tile or block needs, and their ranks among these (impl.h). Windows
  * with gaps between their taps may skip some columns. A table says which ones are read, for the beginning, the end and
  * one stride between them: the taps fall in every other stride as they do in that one. */
-#include <stdlib.h>
-
 #include "impl.h"
 
 #include "core/base/arith.h"

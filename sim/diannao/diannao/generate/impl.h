@@ -6,6 +6,7 @@
 #define NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_IMPL_H
 
 #include "generate.h"
+#include "windows.h"
 
 /* The loops of all nests. Each nest has some of them, in an order of its own. */
 enum dn_loop {

@@ -14,6 +14,7 @@
 #define NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_LAYOUT_H
 
 #include "tiles.h"
+#include "windows.h"
 
 struct dn_layout_map {
 	const struct dn_config *config;

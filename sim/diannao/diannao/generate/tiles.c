@@ -6,11 +6,11 @@
  * of its bytes or dma.request_cycles, whichever is more. */
 #include "tiles.h"
 
-#include "core/base/arith.h"
-
 #include <math.h>
 
+#include "core/base/arith.h"
 #include "layout.h"
+#include "windows.h"
 
 #define MOST_TRIED 64 /* the most sizes of each kind that are tried */
 

@@ -24,7 +24,7 @@
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_TILES_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_GENERATE_TILES_H
 
-#include "windows.h"
+#include "layer.h"
 
 enum dn_nest { DN_DOWN, DN_ACROSS, DN_STREAMED, DN_POOLED, DN_POOLED_ACROSS };
 
