@@ -6,6 +6,7 @@
 #ifndef NPULAB_TESTS_KIT_CUDA_LAYER_RUN_H
 #define NPULAB_TESTS_KIT_CUDA_LAYER_RUN_H
 
+#include "core/base/dtype.h"
 #include "core/integer.h"
 #include "fake_device.h"
 #include "tests/kit/sim/tpu_v1/support.h"
@@ -73,12 +74,12 @@ static inline void cuda_dress(struct test_layer *t, enum npl_op op, int64_t chan
 	const uint64_t macs = t->layer.macs;
 	t->x.dtype = test_range(rng, 0, 1) ? NPL_U8 : NPL_I8;
 	t->x.quant.zero_point = test_range(rng, 0, 2)
-					? (int32_t)test_range(rng, npl_int8_min(t->x.dtype), npl_int8_max(t->x.dtype))
+					? (int32_t)test_range(rng, npl_dtype_min(t->x.dtype), npl_dtype_max(t->x.dtype))
 					: 0;
 	t->w.dtype = test_range(rng, 0, 2) ? NPL_I8 : NPL_U8;
-	t->w.quant.zero_point = test_range(rng, 0, 2)
-					? 0
-					: (int32_t)test_range(rng, npl_int8_min(t->w.dtype), npl_int8_max(t->w.dtype));
+	t->w.quant.zero_point = test_range(rng, 0, 2) ? 0
+						      : (int32_t)test_range(rng, npl_dtype_min(t->w.dtype),
+									    npl_dtype_max(t->w.dtype));
 	test_fill(&t->x, rng);
 	test_fill(&t->w, rng);
 	if (test_range(rng, 0, 1)) {
