@@ -183,7 +183,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"dilation", CLI_TEXT, &o.layer.dilation, 0, 0, "HxW", "default 1"},
 		{"groups", CLI_INT, &o.layer.groups, 1, 1 << 24, "G", "conv: groups (default 1)"},
 		{"private", CLI_FLAG, &o.layer.private_kernels, 0, 0, NULL,
-		 "conv: filters of its own for every position, on devices that have such"},
+		 "conv: private kernels, other filters for every position, on devices that have them"},
 		{"type", CLI_TEXT, &o.layer.pool, 0, 0, "T", "pool: max or average (default max)"},
 		CLI_DEVICES_OPTION(&o.common.devices, CLI_DEVICES),
 		{"precision", CLI_TEXT, &o.precision, 0, 0, "P", precision_help},

@@ -79,7 +79,7 @@ struct cli_option {       /* a table ends with name NULL */
 	}
 #define CLI_HOST_OPTION(target)                                                                                        \
 	{                                                                                                              \
-		"host", CLI_TEXT, (target), 0, 0, "FILE",                                                              \
+		"host", CLI_TEXT, (target), 0, 0, "FILE|NAME",                                                         \
 			"the modelled host (default `npulab devices host --yaml`); --set host.KEY=VALUE"               \
 	}
 #define CLI_ENGINE_OPTION(target)                                                                                      \

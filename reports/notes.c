@@ -161,14 +161,15 @@ static void put_marks(struct npl_table *table, const struct npl_comparison *c, b
 		any_measure = any_measure || (isfinite(r->spread) && !npl_report_modelled(r));
 	}
 	if (any_model)
-		npl_table_row(table,
-			      (const char *const[]){
-				      "~", single_layer
-						   ? "modelled or assumed, not measured"
-						   : "modelled or assumed, not measured; BATCH TIME, SAMPLES/S and "
-						     "ENERGY/SAMPLE cover the machine, its host and the link between "
-						     "them, OPS/S, PEAK USED and POWER the chip and its memory while "
-						     "they work; energy marked - is within CHIP, or none"});
+		npl_table_row(
+			table,
+			(const char *const[]){
+				"~", single_layer
+					     ? "modelled or assumed, not measured"
+					     : "modelled or assumed, not measured; BATCH TIME, SAMPLES/S and "
+					       "ENERGY/SAMPLE cover the machine, its host and the link between "
+					       "them, OPS/S, PEAK USED and POWER the chip and its memory while "
+					       "they work; energy marked - is counted elsewhere, not known, or none"});
 	if (any_measure)
 		npl_table_row(table, (const char *const[]){"no mark", "measured on this computer"});
 	if (any_measure && npl_cpu_cap()) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Resize and Upsample (opset 7 and 9; 6 with its own attributes). Along each dimension an output position has a position
- * in the input. The result is the nearest element there, or a weighted sum of 2 or 4 neighbours. Positions are computed
- * in double. Elements of any type are taken by the nearest position; only floats are weighted.
+ * Resize and Upsample (opset 7 and 9; 6 with its own attributes). Along each dimension an output position has a
+ * position in the input. The result is the nearest element there, or a weighted sum of 2 or 4 neighbours. Positions are
+ * computed in double. Elements of any type are taken by the nearest position; only floats are weighted.
  *
  * Before opset 11 a position is i / scale. Resize of opset 10 rounds positions up when it shrinks a dimension, and down
  * when it enlarges one. If scales are given, the length by which align_corners and similar transformations divide is

@@ -308,8 +308,8 @@ static void refresh(struct dram_channel *ch, int r, int64_t t)
 }
 
 /* Returns how many refreshes of the rank go out exactly when they are due, from the next one on: all those before
- * `until` but the last two. This holds if nothing else happens. It returns 0 if a bank would not be ready, or if another
- * rank is due in the same cycle. */
+ * `until` but the last two. This holds if nothing else happens. It returns 0 if a bank would not be ready, or if
+ * another rank is due in the same cycle. */
 static int64_t lone_refreshes(const struct dram_channel *ch, int r, int64_t now, int64_t until)
 {
 	const struct dram_config *c = ch->config;

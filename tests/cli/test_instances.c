@@ -243,3 +243,57 @@ Test(instances, wrong_instances_are_refused)
 		cli_free(&r);
 	}
 }
+
+/* A value for all devices of a name has no effect where each of them sets the key itself. */
+Test(instances, a_setting_that_each_instance_overrides_is_refused)
+{
+	static const char *const refused[] = {
+		"compare",       "digits", "--devices", "tpu_v1@array.rows=8", "--set", "tpu_v1.array.rows=16",
+		"--timing-only", NULL};
+	static const char *const in_force[] = {"compare",
+					       "digits",
+					       "--devices",
+					       "tpu_v1@array.rows=8,tpu_v1",
+					       "--set",
+					       "tpu_v1.array.rows=16",
+					       "--timing-only",
+					       "--quiet",
+					       "--json",
+					       "-",
+					       NULL};
+	struct cli_result r = cli_run_list(&(struct cli_run_options){0}, refused);
+	cli_check_refusal(&r, 2,
+			  "--set tpu_v1.array.rows=16 has no effect: each device of this name has its own value of the "
+			  "key",
+			  "overridden");
+	cli_free(&r);
+	r = cli_run_list(&(struct cli_run_options){0}, in_force);
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	json_t *root = json_loads(r.out, 0, NULL);
+	for (int d = 0; d < 2; d++) {
+		const json_t *rows = json_object_get(cli_at(entry(root, (size_t)d), "settings"), "array.rows");
+		cr_assert_eq(json_integer_value(rows), d ? 16 : 8);
+	}
+	json_decref(root);
+	cli_free(&r);
+}
+
+Test(instances, the_output_of_a_layer_is_never_another_devices)
+{
+	char folder[CLI_PATH];
+	if (has_gpu())
+		cr_skip_test("there is a GPU");
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "layer", "gemm", "-m", "3", "-n", "3", "-k", "3", "--devices",
+				      "tpu_v1,cuda", "--output", "@/y.npy", "--quiet");
+	cr_assert_eq(r.status, 4, "%s", r.err);
+	cr_assert_neq(access(cli_path(folder, "y.npy"), F_OK), 0);
+	cli_free(&r);
+	r = cli_run(&options, "layer", "gemm", "-m", "3", "-n", "3", "-k", "3", "--devices", "cuda,tpu_v1", "--output",
+		    "@/y.npy", "--quiet");
+	cr_assert_eq(r.status, 4, "%s", r.err);
+	cr_assert_eq(access(cli_path(folder, "y.npy"), F_OK), 0);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}

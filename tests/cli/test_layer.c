@@ -416,7 +416,7 @@ Test(cli_layer, filters_may_be_private_to_a_position)
 	const struct cli_refusal cases[] = {
 		{5, "w: out of memory: about 14", {"layer", "conv", "--private", CONV5, "--devices", "diannao"}},
 		{2,
-		 "the operands are empty or too large",
+		 "the weights are 96769536x256x11x11, expected 1 to 1099511627776 elements",
 		 {"layer", "conv", "--private", "--input", "1x256x512x512", "--kernel", "11", "--filters", "384",
 		  "--devices", "diannao", "--timing-only"}},
 		{2,
@@ -439,8 +439,8 @@ Test(cli_layer, filters_may_be_private_to_a_position)
 	};
 	CLI_CHECK(folder, cases);
 	struct cli_result help = cli_run(&plainly, "layer", "conv", "--private", "--help");
-	cr_assert(cli_says(help.out, "filters of its own for every position, on devices that have such"), "%s",
-		  help.out);
+	cr_assert(cli_says(help.out, "private kernels, other filters for every position, on devices that have them"),
+		  "%s", help.out);
 	cli_free(&help);
 	cli_remove_folder(folder);
 }

@@ -102,7 +102,7 @@ Test(quantity, in_files_and_by_set)
 	cr_assert_eq(npl_device_open("tpu_v1", &options, &with, &err), NPL_EUSAGE);
 	cr_assert(strstr(err.msg,
 			 "must be a whole number from 2 to 1e+12 bytes (or with one of B, kB, MB, GB, TB, KiB, MiB, "
-			 "GiB, TiB behind it), got '2 MHz'"),
+			 "GiB, TiB after it), got '2 MHz'"),
 		  "%s", err.msg);
 	cli_remove_folder(folder);
 }

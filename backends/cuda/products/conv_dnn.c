@@ -9,8 +9,8 @@
 #include "core/ops/window.h"
 #include "layer.h"
 
-/* The most memory that an algorithm may use beside its tensors: this, or a sixteenth of the GPU's memory if that is less.
- * Of float32, cuDNN's fastest algorithm for a batch of 32 images of 256x56x56 needs 450 MiB. */
+/* The most memory that an algorithm may use beside its tensors: this, or a sixteenth of the GPU's memory if that is
+ * less. In float32 cuDNN's fastest algorithm for a batch of 32 images of 256x56x56 needs 450 MiB. */
 #define MOST_WORKSPACE ((size_t)1 << 30)
 #define NOT_TAKEN(...) npl_fail(err, NPL_EDEVICE, __VA_ARGS__)
 

@@ -54,6 +54,12 @@ struct dn_config {
 #undef DN_ENERGY
 	const char *chip_origin;
 };
+enum {
+	DN_CHIP_ENERGIES = 0 /* the number of energies.def's rows */
+#define DN_ENERGY(member, ...) +1
+#include "energies.def"
+#undef DN_ENERGY
+};
 
 /* The memory that a program works on. It is borrowed, and the engines write it. */
 struct dn_memory {

@@ -123,9 +123,9 @@ Test(api_build, wrong_calls_are_refused)
 	struct npl_tensor none = npl_tensor_over(NPL_F32, npl_shape_of(1, 4), NULL);
 	refused(b, npl_build_constant(b, &none, NPL_COPY), NPL_EINPUT, "no elements");
 	b = open_build();
-	refused(b, 7, NPL_EINPUT, "7 is no value");
+	refused(b, 7, NPL_EINPUT, "7 is not a value");
 	b = open_build();
-	refused(b, NPL_ABSENT, NPL_EINPUT, "no value");
+	refused(b, NPL_ABSENT, NPL_EINPUT, "not a value");
 	b = open_build();
 	int x = npl_build_input(b, "x", NPL_F32, npl_shape_of(1, 3)),
 	    y = npl_build_op(b, "Relu", NPL_IN(x), NPL_NO_ATTRS);

@@ -287,11 +287,11 @@ static const struct {
 	{-1e-4f, 0.5f, 1, 5, 0, 32, "a power that falls"},
 	{1e-4f, NAN, 1, 5, 0, 32, "a power that falls"},
 	{INFINITY, 1, 1, 5, 0, 32, "a power that falls"},
-	{1e-4f, 0.75f, 0, 5, 0, 32, "0 to the power of -0.75 is no finite"},
-	{1e-4f, 0.75f, -1, 5, 0, 32, "no finite"},
-	{1e-4f, 0.75f, NAN, 5, 0, 32, "no finite"},
-	{1e-4f, 0.75f, INFINITY, 5, 0, 32, "no finite"},
-	{1e-4f, 200, 1e-3f, 5, 0, 32, "no finite"},
+	{1e-4f, 0.75f, 0, 5, 0, 32, "0 to the power of -0.75 is not a finite"},
+	{1e-4f, 0.75f, -1, 5, 0, 32, "not a finite"},
+	{1e-4f, 0.75f, NAN, 5, 0, 32, "not a finite"},
+	{1e-4f, 0.75f, INFINITY, 5, 0, 32, "not a finite"},
+	{1e-4f, 200, 1e-3f, 5, 0, 32, "not a finite"},
 	{1e-4f, 0.75f, 1, 5, 0, 16, NULL},
 };
 
