@@ -81,7 +81,7 @@ static bool has_no_results(const struct npl_layer *layer)
 	return true;
 }
 
-int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer, const bool *resident, bool names,
+int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer, const bool *resident, bool is_view,
 		  struct cu_layer *handle, struct npl_err *err)
 {
 	*handle = (struct cu_layer){.device = device,
@@ -89,7 +89,7 @@ int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer,
 				    .precision = cu_layer_precision(device, layer),
 				    .workspace_bytes = CU_BLAS_WORKSPACE};
 	int failed = 0;
-	if (names || has_no_results(layer)) {
+	if (is_view || has_no_results(layer)) {
 		handle->workspace_bytes = 0;
 	} else if (layer->op == NPL_OP_CONV) {
 		handle->method = CU_METHOD_PATCHES;

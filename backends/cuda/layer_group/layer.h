@@ -12,9 +12,9 @@ bool cu_layer_supports(const struct cu_device *device, const struct npl_layer *l
 		       size_t reason_bytes);
 
 /* Prepares a layer that cu_layer_supports accepts. resident[k] says that input k (1 or 2) is a weight or bias that has
- * data now and stays on the GPU; every other input is given on each run. `names` says that the layer only gives data
+ * data now and stays on the GPU; every other input is given on each run. `is_view` says that the layer only gives data
  * another shape. */
-int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer, const bool *resident, bool names,
+int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer, const bool *resident, bool is_view,
 		  struct cu_layer *handle, struct npl_err *err);
 void cu_layer_close(struct cu_layer *layer); /* accepts a zeroed one */
 
