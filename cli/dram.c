@@ -132,8 +132,7 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 static int check_usage(const struct dram_options *o, struct npl_err *err)
 {
 	const bool sets_memory = o->preset || o->channels != NOT_GIVEN || o->mapping;
-	if (o->list &&
-	    (o->trace || o->pattern || o->yaml || o->json || sets_memory || o->inject || o->every_cycle))
+	if (o->list && (o->trace || o->pattern || o->yaml || o->json || sets_memory || o->inject || o->every_cycle))
 		return npl_fail(err, NPL_EUSAGE, "dram: --list goes alone");
 	if (o->yaml && (o->trace || o->pattern || o->json))
 		return npl_fail(err, NPL_EUSAGE, "dram: --yaml goes with --preset, --channels and --mapping alone");
