@@ -21,8 +21,8 @@ bin := $(if $(filter release,$(BUILD)),build,$(out))
 
 warnings := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(WERROR),-Werror)
 # Values must not depend on the compiler's taste: no fused multiply-add, baseline x86-64, faster kernels chosen at run time.
-# Nobody reads errno after a root: without it square roots are vectorised, their values the same. One compilation serves the program and
-# the shared library: no function is replaced from outside, so calls stay direct and inline.
+# -fno-math-errno lets the compiler vectorise square roots; no code reads errno after one. One compilation serves the program and the
+# shared library: no function is replaced from outside, so calls stay direct and inline.
 base_flags := -std=c17 -D_GNU_SOURCE $(warnings) -ffp-contract=off -fno-math-errno -fno-trapping-math -fPIC -fno-semantic-interposition -g -MMD -MP -Iinclude -I.
 flags_release := -O3
 flags_debug := -O0

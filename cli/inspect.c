@@ -144,7 +144,7 @@ static int print_host_layers(const struct npl_graph *graph, const char *name, co
 		n_in_part += row->host_part;
 	}
 	printf("\n%s runs %s\n", name,
-	       n_whole && n_in_part ? "all but these, which go to its host, those marked so only in part:"
+	       n_whole && n_in_part ? "all layers but these, which go to its host (those marked so in part):"
 	       : n_whole            ? "all but these, which go to its host:"
 	       : n_in_part          ? "every layer; of these its host does a part:"
 				    : "every layer");

@@ -487,7 +487,7 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 		return false;
 	if (layer->n_further && !(device->info.capabilities & NPL_MULTIPLE_OUTPUTS))
 		return npl_refuse(reason, reason_bytes,
-				  "of its results the device gives the first alone, and others are read");
+				  "the device gives only its first result, and the network reads others too");
 	return true;
 }
 

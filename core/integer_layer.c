@@ -51,7 +51,7 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t re
 	    x->quant.zero_point > npl_dtype_max(x->dtype))
 		return npl_refuse(reason, reason_bytes, "its input is not an integer tensor of 8 or 16 bits");
 	if (window && window->rank > NPL_SPATIAL)
-		return npl_refuse(reason, reason_bytes, "in integers there are windows of one or two dimensions alone");
+		return npl_refuse(reason, reason_bytes, "windows of integers have one or two dimensions");
 	switch (layer->op) {
 	case NPL_OP_CONV:
 	case NPL_OP_GEMM:
@@ -68,7 +68,7 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t re
 			if (!layer->in[i] || !is_activation(layer->in[i]))
 				return npl_refuse(reason, reason_bytes, "an input is not a quantised tensor");
 		if (layer->op != NPL_OP_CONCAT && layer->n_in != 2)
-			return npl_refuse(reason, reason_bytes, "it has not two inputs");
+			return npl_refuse(reason, reason_bytes, "it has %d inputs, expected 2", layer->n_in);
 		return is_activation(layer->out) ||
 		       npl_refuse(reason, reason_bytes, "its output is not a quantised tensor");
 	case NPL_OP_SIGMOID:

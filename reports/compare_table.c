@@ -84,19 +84,22 @@ static int put_accuracy(FILE *out, const struct npl_comparison *c, const struct 
 /* Lists the operators that the host runs, by their time, with the number of layers, and one of which it does a part. */
 static void list_host(char *text, size_t size, const struct npl_comparison *c, const struct npl_run *run)
 {
-	const size_t room = size - 44; /* leaves room for the text after the list */
+	const size_t room = size - 49; /* leaves room for the text after the list */
 	struct npl_host_reason *host_reason;
 	const int n = npl_host_reasons(c->graph, run, true, &host_reason);
 	const char *part = NULL;
 	int count = 0;
 	size_t used = 0;
+	bool all = true;
 	*text = '\0';
 	for (int i = 0; i < n; i++) {
 		const char *op = npl_op_defs[host_reason[i].op].name;
 		count += host_reason[i].layers;
-		if (used + strlen(op) + 3 < room)
+		all = all && used + strlen(op) + 3 < room;
+		if (all)
 			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", op);
 	}
+	used += (size_t)snprintf(text + used, size - used, "%s", all ? "" : ", ...");
 	free(host_reason);
 	for (int i = 0; i < run->n_layers; i++)
 		if (run->layer[i].host_part)

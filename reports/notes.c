@@ -209,8 +209,8 @@ int npl_report_notes(FILE *out, const struct npl_comparison *c, const struct npl
 	if (context->layers && c->n_devices && c->device[0].layer_accuracy)
 		npl_table_row(&table, (const char *const[]){
 					      "layers", any_layer_judged(c) ? LAYERS_JUDGED
-									    : "no layer's result is of real numbers, "
-									      "whose signal over noise could be told"});
+									    : "no layer has a float result to compare "
+									      "with float32"});
 	if (context->layers)
 		npl_layer_notes(&table, c, context);
 	put_calibration(&table, c);

@@ -72,7 +72,7 @@ static int set_threads(struct cpu_state *cpu, struct npl_err *err)
 	if (cpu->int8 || cpu->blas_threads >= cpu->threads)
 		return 0;
 	if (cpu->config.threads)
-		return npl_fail(err, NPL_EUSAGE, "threads is %d, expected at most %d, as OpenBLAS has here",
+		return npl_fail(err, NPL_EUSAGE, "threads is %d, expected at most %d, the limit of this OpenBLAS",
 				cpu->threads, cpu->blas_threads);
 	cpu->threads = cpu->blas_threads;
 	return 0;
@@ -99,7 +99,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 		return failed;
 	}
 	failed = cpu_blas_load(CPU_BLAS_SONAME, cpu->threads, &cpu->blas, cpu->int8 ? &failure : err);
-	if (!failed && options->convolution == CPU_CONV_ONEDNN)
+	if ((!failed || cpu->int8) && options->convolution == CPU_CONV_ONEDNN)
 		cpu_dnn_open(NPL_ONEDNN_SONAME, &cpu->dnn,
 			     &failure); /* without it convolutions are products of patches */
 	if (!failed)

@@ -73,8 +73,10 @@ static int read_fields(struct reader *r, const char **field, int max_fields, int
 static void skip_comments(struct reader *r)
 {
 	while (r->next < r->end && strchr("#\r\n", *r->next)) {
-		char *newline = strchr(r->next, '\n');
-		r->next = newline ? newline + 1 : r->end;
+		r->next += strcspn(r->next, "\r\n");
+		if (r->next < r->end && *r->next == '\r' && r->next[1] == '\n')
+			r->next++;
+		r->next += r->next < r->end;
 		r->line++;
 	}
 }

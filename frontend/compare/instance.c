@@ -54,7 +54,7 @@ int instance_cut(const char *text, struct npl_arena *arena, struct instance *ins
 		cursor = next;
 	}
 	if (ok && !*text)
-		return npl_fail(err, NPL_EUSAGE, "the name of a device is empty, expected one as tpu_v1");
+		return npl_fail(err, NPL_EUSAGE, "the name of a device is empty, expected a name such as tpu_v1");
 	if (ok && !*instance->device)
 		return npl_fail(err, NPL_EUSAGE, "%s: no device before '@', expected NAME@KEY=VALUE", text);
 	return ok ? 0 : npl_no_memory(err);

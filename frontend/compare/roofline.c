@@ -58,12 +58,6 @@ static uint64_t value_bytes(const struct npl_value *value, const struct storage 
 	return count > 0 ? (uint64_t)count * bytes : 0;
 }
 
-/* Says whether the operator reads only that part of its first input which it puts out. */
-static bool reads_a_part(enum npl_op op)
-{
-	return op == NPL_OP_GATHER || op == NPL_OP_SLICE;
-}
-
 static void count_bytes(const struct npl_graph *graph, const struct npl_node *node, const struct storage *storage,
 			struct npl_roofline_point *point)
 {
@@ -76,7 +70,7 @@ static void count_bytes(const struct npl_graph *graph, const struct npl_node *no
 		if (!value)
 			continue;
 		uint64_t bytes = value_bytes(value, storage, is_gemm && k == 2);
-		if (!k && reads_a_part(node->op) && bytes > point->output_bytes)
+		if (!k && (npl_op_defs[node->op].flags & NPL_OP_READS_PART) && bytes > point->output_bytes)
 			bytes = point->output_bytes;
 		if (value->constant)
 			point->weight_bytes += bytes;

@@ -103,7 +103,9 @@ enum npl_op_flags {
 	/* Results after the first are float32 where the inputs are 16-bit floats. */
 	NPL_OP_FLOAT_STATISTICS = 1 << 8,
 	/* Each element of the result follows from the elements of the inputs at its position, after broadcasting. */
-	NPL_OP_BY_ELEMENT = 1 << 9
+	NPL_OP_BY_ELEMENT = 1 << 9,
+	/* It reads only as many elements of input 0 as it makes (Gather, Slice). */
+	NPL_OP_READS_PART = 1 << 10
 };
 
 /* One operator, from its row of ops.def. */

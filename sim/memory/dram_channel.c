@@ -415,8 +415,9 @@ static inline void serve(struct dram_channel *ch, int b, int direction, int64_t 
 bool dram_channel_issue(struct dram_channel *ch)
 {
 	const int64_t cycle = ch->plan.cycle;
-	const int bank = ch->plan.bank; /* by member, as it was written: a copy of the whole would wait for the store */
-	ch->planned = false;            /* the command may plan the next one */
+	/* The plan has just been written member by member. Read as a whole it would have to wait for these stores. */
+	const int bank = ch->plan.bank;
+	ch->planned = false; /* the command may plan the next one */
 	if (__builtin_expect(ch->plan.action == DRAM_DO_BURST, 1)) {
 		if (ch->writing) /* each direction has code of its own */
 			serve(ch, bank, DRAM_WRITE, cycle);

@@ -82,12 +82,6 @@ static bool scatters(enum npl_op op, const struct npl_attrs *attrs, const struct
 	return false;
 }
 
-/* Says whether the operator reads only as much of its first input as it makes. */
-static bool reads_a_part(enum npl_op op)
-{
-	return op == NPL_OP_GATHER || op == NPL_OP_GATHERELEMENTS || op == NPL_OP_GATHERND || op == NPL_OP_SLICE;
-}
-
 /* Says whether the operator is a product whose inputs after the first are the layer's own. */
 static bool takes_weights(enum npl_op op)
 {
@@ -163,10 +157,9 @@ struct npl_processor_counts npl_processor_count(enum npl_op op, const struct npl
 	for (int k = 0; k < n_in; k++) {
 		const uint64_t input_bytes = in[k] ? npl_tensor_bytes(in[k]) : 0;
 		input_elements += count_of(in[k]);
-		*(k > 0 && takes_weights(op) ? &counts.weight_bytes
-					     : &counts.bytes) += k == 0 && reads_a_part(op) && input_bytes > results
-									 ? results
-									 : input_bytes;
+		*(k > 0 && takes_weights(op) ? &counts.weight_bytes : &counts.bytes) +=
+			k == 0 && (npl_op_defs[op].flags & NPL_OP_READS_PART) && input_bytes > results ? results
+												       : input_bytes;
 	}
 	for (int c = 0; c < NPL_CLASSES; c++)
 		counts.operations[c] = cost.result[c] * output_elements;

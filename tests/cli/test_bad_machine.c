@@ -25,7 +25,7 @@ static const struct cli_refusal wrong_devices[] = {
 	{2, "there is no device 'x'", {"devices", "x"}},
 	{2, "there is no device 'x'", {"devices", "x", "--yaml"}},
 	{2, "there is no device 'x'", {"inspect", "digits", "--devices", "x"}},
-	{2, "the name of a device is empty, expected one as tpu_v1", {"run", "digits", "--device", ""}},
+	{2, "the name of a device is empty, expected a name such as tpu_v1", {"run", "digits", "--device", ""}},
 };
 
 Test(cli_bad_machine, unknown_devices_are_refused_with_the_nearest)

@@ -457,7 +457,7 @@ Test(integer, layers_without_a_rule_say_why)
 	REFUSED(t.y.dtype = NPL_I16; t.y.quant.zero_point = 1, "its output is not a quantised tensor");
 	REFUSED(t.y.dtype = NPL_I32; t.layer.fused = NPL_ACT_TANH, "no activation follows raw sums");
 	REFUSED(t.layer.n_in = 3; t.layer.in[2] = &t.x, "its bias is not one 32-bit integer");
-	REFUSED(t.layer.op = NPL_OP_ADD; t.layer.n_in = 1, "it has not two inputs");
+	REFUSED(t.layer.op = NPL_OP_ADD; t.layer.n_in = 1, "it has 1 inputs, expected 2");
 	REFUSED(t.layer.op = NPL_OP_RELU, "input and output differ");
 	REFUSED(t.layer.op = NPL_OP_RELU; t.y.dtype = NPL_U8; t.y.quant = t.x.quant;
 		t.layer.fused = NPL_ACT_TANH, "no function follows it");

@@ -47,19 +47,6 @@ static int64_t product_of(const struct npl_shape *shape, int from)
 	return product;
 }
 
-bool cu_conv_is_pointwise(const struct cu_layer *layer)
-{
-	const struct npl_window *window = &layer->layer->attrs->conv.window;
-	if (layer->conv.plane != layer->conv.pixels)
-		return false;
-	for (int i = 0; i < window->rank; i++) {
-		int d = npl_window_index(window->rank, i);
-		if (window->kernel[d] != 1 || window->stride[d] != 1 || window->pad_begin[d] || window->pad_end[d])
-			return false;
-	}
-	return true;
-}
-
 static void plan_shape(struct cu_layer *layer)
 {
 	const struct npl_layer *request = layer->layer;
@@ -206,11 +193,6 @@ int cu_conv_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 		return 0;
 	plan_chunks(layer, unit);
 	return open_products(layer, err);
-}
-
-uint32_t cu_conv_padding(const struct cu_layer *layer)
-{
-	return ((uint32_t)layer->layer->in[0]->quant.zero_point & 0xff) ^ (uint32_t)layer->conv.flip;
 }
 
 int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, struct npl_err *err)

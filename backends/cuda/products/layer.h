@@ -153,9 +153,9 @@ int cu_stack_integers_run(struct cu_layer *layer, const struct cu_value *in, str
 int cu_conv_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *err);
 int cu_conv_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,
 		     struct npl_err *err);
-/* Returns the bits of a convolution's integer input outside the image, made signed. */
+/* Functions of conv_facts.c: cu_conv_padding returns the bits of a convolution's integer input outside the image, made
+ * signed. cu_conv_is_pointwise says whether its window takes each element of the image by itself: a 1x1 kernel. */
 uint32_t cu_conv_padding(const struct cu_layer *layer);
-/* Says whether a convolution's window takes each element of its image by itself: a 1x1 kernel. */
 bool cu_conv_is_pointwise(const struct cu_layer *layer);
 
 /* Functions of conv.c. */

@@ -390,7 +390,7 @@ Test(session, reasons_of_several_results)
 	struct npl_device *device = open_device("tpu_v1");
 	struct outcome o = run_net(&net, &device, 1, NULL, false);
 	cr_assert_str_eq(o.run.layer[0].note, "the machine has no LSTM");
-	cr_assert(strstr(o.run.layer[1].note, "gives the first alone"), "%s", o.run.layer[1].note);
+	cr_assert(strstr(o.run.layer[1].note, "gives only its first result"), "%s", o.run.layer[1].note);
 	free_outcome(&net, &o);
 	npl_device_close(device);
 	free_net(&net);

@@ -47,8 +47,8 @@ enum {
 	COUNTERS_OF_PROGRAM = DN_COUNTERS + 1, /* members of struct dn_counters: output_saturations is in no table */
 	COUNTERS_OF_MEMORY = 13                /* members of struct npl_memory_counters */
 };
-/* add_times walks over both structures as arrays of uint64_t, so every member must be one. A new member changes the
- * size and fails here. Its author sees this rule, and counts the member above. */
+/* add_times walks over both structures as arrays of uint64_t, so every member must be one. If an assertion fails, add
+ * the new members to the numbers above, provided that they are uint64_t. */
 _Static_assert(sizeof(struct dn_counters) == COUNTERS_OF_PROGRAM * sizeof(uint64_t), "every member is a uint64_t");
 _Static_assert(sizeof(struct npl_memory_counters) == COUNTERS_OF_MEMORY * sizeof(uint64_t),
 	       "every member is a uint64_t");
