@@ -43,7 +43,10 @@ const struct npl_param npl_processor_params[] = {
 	       "to one core; 0: as to all"),
 	NUMBER("memory.bytes_per_second", DOUBLE, memory_rate, NULL, 1e3, 1e18, "bytes/s", "to all cores"),
 	NUMBER("memory.core_bytes_per_second", DOUBLE, memory_core_rate, "0", 0, 1e18, "bytes/s",
-	       "to one core; 0: as to all"),
+	       "to one core; 0: by core_share"),
+	CHOICE("memory.core_share", core_share, "whole",
+	       "what one core can use of the rate to all: the whole, or an even part, so that memory keeps all busy",
+	       NPL_PROCESSOR_SHARE_WORDS),
 	NUMBER("overlap", DOUBLE, overlap, "1", 0, 1, "",
 	       "share of the shorter of arithmetic and traffic that is hidden behind the longer"),
 	NUMBER("efficiency", DOUBLE, efficiency, "1", 1e-3, 1, "", "share of all these rates that operators attain"),
@@ -89,6 +92,11 @@ int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err
 	    check_core("shared_cache", p->shared_rate, p->shared_core_rate, err) ||
 	    check_core("memory", p->memory_rate, p->memory_core_rate, err))
 		return err->code;
+	if (p->core_share == NPL_SHARE_EVEN && p->memory_core_rate > 0)
+		return npl_fail(
+			err, NPL_EUSAGE,
+			"memory.core_share is even and memory.core_bytes_per_second is %g, expected one of the two",
+			p->memory_core_rate);
 	if (npl_origin_is_measured(p->origin) || npl_origin_is_measured(p->link.energy_origin))
 		return npl_fail(
 			err, NPL_EUSAGE,

@@ -16,6 +16,13 @@ static double shared_by(double all_rate, double core_rate, double n)
 	return core_rate > 0 ? fmin(all_rate, n * core_rate) : all_rate;
 }
 
+/* Returns the bytes per second from memory to n cores. */
+static double memory_rate(const struct npl_processor_model *p, double n)
+{
+	return p->core_share == NPL_SHARE_EVEN ? p->memory_rate * n / (double)p->cores
+					       : shared_by(p->memory_rate, p->memory_core_rate, n);
+}
+
 /* Returns the bandwidth of the smallest level that holds so many bytes. *part: whether that is a cache or memory. */
 static double bandwidth(const struct npl_processor_model *p, double bytes, double n, enum npl_processor_part *part)
 {
@@ -25,7 +32,7 @@ static double bandwidth(const struct npl_processor_model *p, double bytes, doubl
 	if (bytes <= p->shared_bytes)
 		return shared_by(p->shared_rate, p->shared_core_rate, n);
 	*part = NPL_PROCESSOR_MEMORY;
-	return shared_by(p->memory_rate, p->memory_core_rate, n);
+	return memory_rate(p, n);
 }
 
 /* Returns the time on so many cores. Arithmetic and traffic overlap in part: the hidden time is a part of the
@@ -41,7 +48,7 @@ static struct npl_processor_time time_on_cores(const struct npl_processor_model 
 	for (int c = 0; c < NPL_CLASSES; c++)
 		cycles += counts->operations[c] / (p->rate[c] * (c == NPL_SCATTER ? 1 : p->lanes));
 	double arithmetic = cycles / (n * p->clock_hz);
-	t.part[NPL_PROCESSOR_MEMORY] = (double)counts->weight_bytes / shared_by(p->memory_rate, p->memory_core_rate, n);
+	t.part[NPL_PROCESSOR_MEMORY] = (double)counts->weight_bytes / memory_rate(p, n);
 	if (counts->bytes) {
 		const double rate = bandwidth(p, (double)counts->bytes, n, &level);
 		t.part[level] += (double)counts->bytes / rate;

@@ -41,6 +41,10 @@ enum npl_processor_class {
 enum npl_processor_precision { NPL_PROCESSOR_F32, NPL_PROCESSOR_TF32, NPL_PROCESSOR_F16, NPL_PROCESSOR_PRECISIONS };
 #define NPL_PROCESSOR_PRECISION_WORDS "f32/float32 tf32 f16/float16"
 
+/* What one core can use of the rate of memory to all cores. */
+enum npl_processor_share { NPL_SHARE_WHOLE, NPL_SHARE_EVEN };
+#define NPL_PROCESSOR_SHARE_WORDS "whole even"
+
 struct npl_processor_model {
 	int64_t cores; /* cores; of a GPU its streaming multiprocessors */
 	double clock_hz;
@@ -52,8 +56,9 @@ struct npl_processor_model {
 	double private_bytes, private_rate; /* a core's own cache: bytes, bytes per second */
 	double shared_bytes, shared_rate,
 		shared_core_rate; /* all cores' cache: bytes, bytes per second of all cores and of one; 0: as of all */
-	/* Bytes per second from memory to all cores, and to one core (0: as to all). */
+	/* Bytes per second from memory to all cores, and to one core; 0: by core_share. */
 	double memory_rate, memory_core_rate;
+	int core_share; /* enum npl_processor_share */
 	double overlap, efficiency;
 	double fork_join_seconds, overhead_seconds;
 	/* watts of the whole processor at rest; watts in addition for each core at work */

@@ -9,8 +9,7 @@ int cu_kernel_depthwise(struct cu_kernels *kernels, const struct cu_value *x, co
 			void *stream, struct npl_err *err)
 {
 	const struct cu_job job = {kernels, stream, err};
-	const struct npl_window window = cu_volume_of(kernel);
-	const struct npl_image from = npl_image_of(&x->shape), to = npl_image_of(&y->shape);
+	const struct npl_image from = npl_image_of(&x->shape);
 	const uint64_t address[] = {x->address, y->address, weights};
 	const size_t element[] = {npl_dtype_size(x->dtype), npl_dtype_size(x->dtype), npl_dtype_size(x->dtype)};
 	int pack = cu_pack_of(element[0], 3, address, element);
@@ -22,17 +21,11 @@ int cu_kernel_depthwise(struct cu_kernels *kernels, const struct cu_value *x, co
 					 .bias = bias,
 					 .z = y->address,
 					 .count = npl_shape_count(&y->shape) / pack,
+					 .window = cu_window_of(kernel, &x->shape, &y->shape),
 					 .packs = cu_divisor_of(from.channels / pack),
 					 .image = npl_shape_count(&x->shape) / from.images / pack};
-	for (int d = 0; d < NPL_VOLUME; d++) {
-		args.in[d] = from.size[d];
-		args.out[d] = cu_divisor_of(to.size[d]);
-		args.stride[d] = (int)window.stride[d];
-		args.dilation[d] = (int)window.dilation[d];
-		args.begin[d] = (int)window.pad_begin[d];
-	}
 	cu_macro(&macros, "X=%s N=%d KERNEL_HEIGHT=%d KERNEL_WIDTH=%d KERNEL_DEPTH=%d", cu_type_name(x->dtype), pack,
-		 (int)window.kernel[0], (int)window.kernel[1], (int)window.kernel[2]);
+		 args.window.kernel[0], args.window.kernel[1], args.window.kernel[2]);
 	if (fused != NPL_ACT_NONE)
 		cu_macro(&macros, "FUSED=%s", cu_fused_name(fused));
 	cu_macro_wide(&job, &macros,

@@ -51,7 +51,6 @@ int cu_kernel_integer_conv(struct cu_kernels *kernels, const struct cu_value *x,
 			   struct npl_err *err)
 {
 	const struct cu_job job = {kernels, stream, err};
-	const struct npl_window window = cu_volume_of(groups->window);
 	const struct npl_image from = npl_image_of(&x->shape), to = npl_image_of(&out->shape);
 	const bool raw = out->dtype == NPL_I32;
 	struct cu_macros macros = {""};
@@ -62,6 +61,7 @@ int cu_kernel_integer_conv(struct cu_kernels *kernels, const struct cu_value *x,
 					    .scale = groups->scale,
 					    .counter = cu_counter_of(&job),
 					    .count = npl_shape_count(&out->shape),
+					    .window = cu_window_of(groups->window, &x->shape, &out->shape),
 					    .ld = groups->ld,
 					    .part = (long long)groups->part_bytes,
 					    .filters = cu_divisor_of(to.channels),
@@ -72,14 +72,6 @@ int cu_kernel_integer_conv(struct cu_kernels *kernels, const struct cu_value *x,
 					    .low = fused == NPL_ACT_RELU ? 0 : INT_MIN,
 					    .flip = groups->flip};
 	args.image = args.plane * from.channels;
-	for (int d = 0; d < NPL_VOLUME; d++) {
-		args.in[d] = from.size[d];
-		args.out[d] = cu_divisor_of(to.size[d]);
-		args.kernel[d] = (int)window.kernel[d];
-		args.stride[d] = (int)window.stride[d];
-		args.dilation[d] = (int)window.dilation[d];
-		args.begin[d] = (int)window.pad_begin[d];
-	}
 	if (raw)
 		cu_macro(&macros, "RAW=1");
 	else

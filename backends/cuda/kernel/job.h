@@ -96,6 +96,9 @@ int cu_run_conversion(const struct cu_job *job, const struct npl_layer *layer, c
 struct cu_finish cu_finish_of(enum npl_activation fused, const struct npl_tensor *out, struct cu_macros *macros);
 /* Returns a window of one to three dimensions as one of three. */
 struct npl_window cu_volume_of(const struct npl_window *window);
+/* Returns a window over an image of shape `from` with a result of shape `to`, as kernels take it. */
+struct cu_window cu_window_of(const struct npl_window *window, const struct npl_shape *from,
+			      const struct npl_shape *to);
 /* Copies elements of any type along axes: operand 0 is read, operand 1 is written (move.c). */
 int cu_copy(const struct cu_job *job, const struct cu_axes *axes, size_t element, uint64_t x, uint64_t z);
 /* Copies x to y of the same shape, where one has channels last and the other does not. Floats are converted to y's

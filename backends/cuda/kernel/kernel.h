@@ -95,6 +95,9 @@ int cu_kernel_sums(struct cu_kernels *kernels, const struct cu_value *x, uint64_
 float cu_sums_scale(const struct npl_tensor *x, const struct npl_tensor *w, int64_t channel, enum npl_activation fused,
 		    const struct npl_tensor *out);
 
+/* Says whether kernels can hold the numbers of a window; if not, `reason` says why. */
+bool cu_kernel_takes_window(const struct npl_window *window, char *reason, size_t reason_bytes);
+
 /* Writes patches of a convolution's input as a matrix z (rows, row_elements). There is a row for each output position
  * from `first` on, counted over all images; it has the taps of each channel of one group, then padding up to
  * row_elements. Positions outside the image and the padding are pad_bits (the element's bits: 0, or x's zero point).

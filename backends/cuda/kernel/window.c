@@ -21,7 +21,23 @@ struct npl_window cu_volume_of(const struct npl_window *window)
 	return volume;
 }
 
-static bool takes_window(const struct npl_window *window, char *reason, size_t reason_bytes)
+struct cu_window cu_window_of(const struct npl_window *window, const struct npl_shape *from, const struct npl_shape *to)
+{
+	const struct npl_window volume = cu_volume_of(window);
+	const struct npl_image x = npl_image_of(from), z = npl_image_of(to);
+	struct cu_window result;
+	for (int d = 0; d < NPL_VOLUME; d++) {
+		result.in[d] = x.size[d];
+		result.out[d] = cu_divisor_of(z.size[d]);
+		result.kernel[d] = (int)volume.kernel[d];
+		result.stride[d] = (int)volume.stride[d];
+		result.dilation[d] = (int)volume.dilation[d];
+		result.begin[d] = (int)volume.pad_begin[d];
+	}
+	return result;
+}
+
+bool cu_kernel_takes_window(const struct npl_window *window, char *reason, size_t reason_bytes)
 {
 	for (int d = 0; d < NPL_VOLUME; d++) {
 		const int64_t numbers[] = {window->kernel[d], window->stride[d], window->dilation[d],
@@ -46,7 +62,7 @@ static bool takes_pool(const struct npl_layer *layer, char *reason, size_t reaso
 	if (!npl_is_float32_or_half(layer->in[0]->dtype))
 		return npl_refuse(reason, reason_bytes, "the GPU has no %s of %s", npl_op_defs[layer->op].name,
 				  npl_dtype_name(layer->in[0]->dtype));
-	return takes_window(&layer->attrs->pool.window, reason, reason_bytes);
+	return cu_kernel_takes_window(&layer->attrs->pool.window, reason, reason_bytes);
 }
 
 /* Says whether 32 bits hold every sum over a window of integers: elements and zero points have up to 16 bits. */
@@ -93,26 +109,20 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 		struct cu_value *out)
 {
 	const struct npl_window window = cu_volume_of(&layer->attrs->pool.window);
-	const struct npl_image x = npl_image_of(&in[0].shape), z = npl_image_of(&out->shape);
+	const struct npl_image x = npl_image_of(&in[0].shape);
 	const bool quantised = !npl_is_float32_or_half(in[0].dtype), padded = window.count_include_pad;
 	struct cu_macros macros = {""};
 	struct cu_pool_args args = {.x = in[0].address,
 				    .z = out->address,
 				    .count = npl_shape_count(&out->shape),
+				    .window = cu_window_of(&layer->attrs->pool.window, &in[0].shape, &out->shape),
 				    .counts_padding = padded,
 				    .column_major = layer->attrs->pool.column_major,
 				    .zero_point = quantised ? layer->in[0]->quant.zero_point : 0,
 				    .fused_relu = quantised && layer->fused == NPL_ACT_RELU,
 				    .power = (float)layer->attrs->pool.p};
-	for (int d = 0; d < NPL_VOLUME; d++) {
-		args.in[d] = x.size[d];
-		args.out[d] = cu_divisor_of(z.size[d]);
-		args.kernel[d] = (int)window.kernel[d];
-		args.stride[d] = (int)window.stride[d];
-		args.dilation[d] = (int)window.dilation[d];
-		args.pad[d] = (int)window.pad_begin[d];
+	for (int d = 0; d < NPL_VOLUME; d++)
 		args.counted_end[d] = padded ? (int)window.pad_end[d] : 0;
-	}
 	if (!quantised && !layer->n_further &&
 	    (layer->op == NPL_OP_GLOBALAVERAGEPOOL || layer->op == NPL_OP_GLOBALMAXPOOL))
 		return cu_run_reduce(job, layer, in, out);
@@ -140,33 +150,26 @@ static bool takes_convtranspose(const struct npl_layer *layer, char *reason, siz
 	if (!npl_is_float32_or_half(layer->in[0]->dtype))
 		return npl_refuse(reason, reason_bytes, "the GPU has no ConvTranspose of %s",
 				  npl_dtype_name(layer->in[0]->dtype));
-	return takes_window(&layer->attrs->conv.window, reason, reason_bytes);
+	return cu_kernel_takes_window(&layer->attrs->conv.window, reason, reason_bytes);
 }
 
 static int run_convtranspose(const struct cu_job *job, const struct npl_layer *layer, const struct cu_value *in,
 			     struct cu_value *out)
 {
-	const struct npl_window window = cu_volume_of(&layer->attrs->conv.window);
 	const struct npl_image x = npl_image_of(&in[0].shape), z = npl_image_of(&out->shape);
 	const int64_t groups = layer->attrs->conv.groups;
 	struct cu_macros macros = {""};
-	struct cu_convtranspose_args args = {.x = in[0].address,
-					     .w = in[1].address,
-					     .bias = layer->n_in > 2 && layer->in[2] ? in[2].address : 0,
-					     .z = out->address,
-					     .count = npl_shape_count(&out->shape),
-					     .channels = x.channels,
-					     .group_channels = x.channels / groups,
-					     .filters = cu_divisor_of(z.channels),
-					     .group_filters = cu_divisor_of(z.channels / groups)};
-	for (int d = 0; d < NPL_VOLUME; d++) {
-		args.in[d] = x.size[d];
-		args.out[d] = cu_divisor_of(z.size[d]);
-		args.kernel[d] = (int)window.kernel[d];
-		args.stride[d] = (int)window.stride[d];
-		args.dilation[d] = (int)window.dilation[d];
-		args.begin[d] = (int)window.pad_begin[d];
-	}
+	struct cu_convtranspose_args args = {
+		.x = in[0].address,
+		.w = in[1].address,
+		.bias = layer->n_in > 2 && layer->in[2] ? in[2].address : 0,
+		.z = out->address,
+		.count = npl_shape_count(&out->shape),
+		.window = cu_window_of(&layer->attrs->conv.window, &in[0].shape, &out->shape),
+		.channels = x.channels,
+		.group_channels = x.channels / groups,
+		.filters = cu_divisor_of(z.channels),
+		.group_filters = cu_divisor_of(z.channels / groups)};
 	cu_macro(&macros, "X=%s Y=%s S=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype),
 		 cu_type_name(in[1].dtype));
 	if (layer->fused != NPL_ACT_NONE)

@@ -15,35 +15,41 @@ KERNEL(im2col_channels_last, cu_im2col_last_args)
 	for (position i = THREAD; i < packs; i += THREADS) {
 		const position row = divide(i, a.packs), column = (i - row * (position)a.packs.by) * N;
 		const position pixel = row + (position)a.first;
-		const position line = divide(pixel, a.out[1]), image = divide(line, a.out[0]);
+		const position line = divide(pixel, a.window.out[1]), image = divide(line, a.window.out[0]);
 		const position tap = divide(column, a.channels), tap_line = divide(tap, a.taps);
-		const long long x = (long long)(pixel - line * (position)a.out[1].by) * a.stride[1] - a.begin[1];
-		const long long y = (long long)(line - image * (position)a.out[0].by) * a.stride[0] - a.begin[0];
+		const long long x = (long long)(pixel - line * (position)a.window.out[1].by) * a.window.stride[1] -
+				    a.window.begin[1];
+		const long long y = (long long)(line - image * (position)a.window.out[0].by) * a.window.stride[0] -
+				    a.window.begin[0];
 		position channel = column - tap * (position)a.channels.by, tap_x = tap - tap_line * (position)a.taps.by,
 			 tap_y = tap_line;
-		long long at_x = x + (long long)tap_x * a.dilation[1], at_y = y + (long long)tap_y * a.dilation[0];
+		long long at_x = x + (long long)tap_x * a.window.dilation[1],
+			  at_y = y + (long long)tap_y * a.window.dilation[0];
 		const STORE(X) *from = INPUT(X, a.x) + (long long)image * a.image;
 		struct pack_x pack;
 #ifdef MIXED
 		for (int n = 0; n < N; n++) {
-			const int inside = tap_y < (position)a.lines && at_x >= 0 && at_x < a.in[1] && at_y >= 0 &&
-					   at_y < a.in[0];
+			const int inside = tap_y < (position)a.lines && at_x >= 0 && at_x < a.window.in[1] &&
+					   at_y >= 0 && at_y < a.window.in[0];
 			pack.element[n] = (STORE(X))(
-				inside ? from[(at_y * a.in[1] + at_x) * a.channels.by + channel] ^ a.flip : a.pad);
+				inside ? from[(at_y * a.window.in[1] + at_x) * a.channels.by + channel] ^ a.flip
+				       : a.pad);
 			if (++channel < (position)a.channels.by)
 				continue;
 			channel = 0;
-			at_x += a.dilation[1];
+			at_x += a.window.dilation[1];
 			if (++tap_x < (position)a.taps.by)
 				continue;
 			tap_x = 0;
 			at_x = x;
-			at_y += a.dilation[0];
+			at_y += a.window.dilation[0];
 			tap_y++;
 		}
 #else
-		if (tap_y < (position)a.lines && at_x >= 0 && at_x < a.in[1] && at_y >= 0 && at_y < a.in[0]) {
-			pack = *(const struct pack_x *)(from + (at_y * a.in[1] + at_x) * a.channels.by + channel);
+		if (tap_y < (position)a.lines && at_x >= 0 && at_x < a.window.in[1] && at_y >= 0 &&
+		    at_y < a.window.in[0]) {
+			pack = *(const struct pack_x *)(from + (at_y * a.window.in[1] + at_x) * a.channels.by +
+							channel);
 			for (int n = 0; n < N; n++)
 				pack.element[n] ^= a.flip;
 		} else {

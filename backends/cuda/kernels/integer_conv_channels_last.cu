@@ -35,9 +35,11 @@ KERNEL(integer_conv_channels_last, cu_integer_conv_args)
 	unsigned hits = 0;
 	for (position i = THREAD; i < count; i += THREADS) {
 		const position pixel = divide(i, a.packs), filter = (i - pixel * (position)a.packs.by) * N;
-		const position line = divide(pixel, a.out[1]), image = divide(line, a.out[0]);
-		const long long x = (long long)(pixel - line * (position)a.out[1].by) * a.stride[1] - a.begin[1],
-				y = (long long)(line - image * (position)a.out[0].by) * a.stride[0] - a.begin[0];
+		const position line = divide(pixel, a.window.out[1]), image = divide(line, a.window.out[0]);
+		const long long x = (long long)(pixel - line * (position)a.window.out[1].by) * a.window.stride[1] -
+				    a.window.begin[1],
+				y = (long long)(line - image * (position)a.window.out[0].by) * a.window.stride[0] -
+				    a.window.begin[0];
 		const store_u8 *from = INPUT(u8, a.x) + (long long)image * a.image +
 				       (long long)divide(filter, a.group_filters) * a.channels;
 		const store_i8 *w = INPUT(i8, a.w) + filter;
@@ -48,12 +50,12 @@ KERNEL(integer_conv_channels_last, cu_integer_conv_args)
 #endif
 		if (a.bias)
 			sum = *(const struct pack_bias *)(INPUT(u32, a.bias) + filter);
-		for (int l = 0; l < a.kernel[0]; l++) {
-			const long long at_y = y + (long long)l * a.dilation[0];
-			const int line_inside = at_y >= 0 && at_y < a.in[0];
-			long long at_x = x, at = (at_y * a.in[1] + x) * a.step;
-			for (int m = 0; m < a.kernel[1]; m++) {
-				const int inside = line_inside && at_x >= 0 && at_x < a.in[1];
+		for (int l = 0; l < a.window.kernel[0]; l++) {
+			const long long at_y = y + (long long)l * a.window.dilation[0];
+			const int line_inside = at_y >= 0 && at_y < a.window.in[0];
+			long long at_x = x, at = (at_y * a.window.in[1] + x) * a.step;
+			for (int m = 0; m < a.window.kernel[1]; m++) {
+				const int inside = line_inside && at_x >= 0 && at_x < a.window.in[1];
 				for (int c = 0; c < CHANNELS; c++, w += a.ld) {
 					struct pack_x values;
 					if (inside)
@@ -67,8 +69,8 @@ KERNEL(integer_conv_channels_last, cu_integer_conv_args)
 										     part.element[n]);
 					}
 				}
-				at_x += a.dilation[1];
-				at += a.dilation[1] * a.step;
+				at_x += a.window.dilation[1];
+				at += a.window.dilation[1] * a.step;
 			}
 		}
 		for (int n = 0; n < N; n++) {

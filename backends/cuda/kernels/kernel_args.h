@@ -96,14 +96,19 @@ struct cu_gather_args {
 	struct cu_divisor per_batch;
 };
 
-/* The arguments of pool.cu. Spatial sizes are in the order height, width, depth. */
+/* A window that slides over an image. Arrays are in the order height, width, depth. */
+struct cu_window {
+	long long in[3];                       /* the image's sizes */
+	struct cu_divisor out[3];              /* the result's sizes */
+	int kernel[3], stride[3], dilation[3]; /* the window's own */
+	int begin[3];                          /* positions of padding before the image */
+};
+
 struct cu_pool_args {
 	cu_address x, z, indices; /* indices: address, 0: not wanted */
 	long long count;
-	struct cu_divisor out[3];
+	struct cu_window window;
 	struct cu_divisor packs; /* with channels last: packs of channels of a position */
-	long long in[3];
-	int kernel[3], stride[3], dilation[3], pad[3];
 	/* For averages: the padding at the end that counts in the divisor. The padding at the beginning counts if
 	 * counts_padding is not 0. */
 	int counted_end[3];
@@ -163,13 +168,11 @@ struct cu_sequence_args {
 	int wraps, upper, batch_first;
 };
 
-/* The arguments of convtranspose.cu. Spatial sizes are in the order height, width, depth. */
 struct cu_convtranspose_args {
 	cu_address x, w, bias, z;
 	long long count, channels, group_channels;
-	struct cu_divisor out[3], filters, group_filters;
-	long long in[3];
-	int kernel[3], stride[3], dilation[3], begin[3];
+	struct cu_window window;
+	struct cu_divisor filters, group_filters;
 };
 
 /* What the last step of the integer rules needs. */
@@ -211,25 +214,23 @@ struct cu_integer_conv_args {
 	/* ld: elements from a filter's row to the next, with channels last from a tap's row; part: elements from one of
 	 * PARTS matrices to the next */
 	long long count, ld, part;
-	struct cu_divisor out[3], filters, group_filters;
-	long long in[3], plane, image; /* elements of a channel and of an image of x */
-	int channels;                  /* channels of a group */
+	struct cu_window window;
+	struct cu_divisor filters, group_filters;
+	long long plane, image; /* elements of a channel and of an image of x */
+	int channels;           /* channels of a group */
 	/* With channels last: packs of filters of a position; elements from one position of x to the next. */
 	struct cu_divisor packs;
 	long long step;
-	int kernel[3], stride[3], dilation[3], begin[3];
 	int pad, low; /* pad and flip: with channels last repeated for each element of a pack */
 	unsigned flip;
 	struct cu_finish finish;
 };
 
-/* The arguments of depthwise.cu. Spatial sizes are in the order height, width, depth. */
 struct cu_depthwise_args {
-	cu_address x, w, bias, z;        /* bias 0: there is none */
-	long long count, image;          /* packs of z; packs of an image of x */
-	struct cu_divisor packs, out[3]; /* packs: of a position */
-	long long in[3];
-	int stride[3], dilation[3], begin[3];
+	cu_address x, w, bias, z; /* bias 0: there is none */
+	long long count, image;   /* packs of z; packs of an image of x */
+	struct cu_window window;
+	struct cu_divisor packs; /* of a position */
 };
 
 /* The arguments of integer_pack.cu. sums 0: no sums are wanted. */
@@ -271,11 +272,12 @@ struct cu_quantise_args {
 /* im2col.cu writes the patches of one group, image by image, as z (pixel, channel, tap). */
 struct cu_im2col_args {
 	cu_address x, z;
-	long long count;                          /* of packs */
-	struct cu_divisor taps[3], packs, out[3]; /* packs: of a row, whose padding is `pad` */
-	long long in[3], plane, image, used;      /* elements of a channel and of an image of x; columns with taps */
-	long long first;                          /* index among the pixels of all images of the first one wanted */
-	int stride[3], dilation[3], begin[3], pad;
+	long long count; /* of packs */
+	struct cu_window window;
+	struct cu_divisor taps[3], packs; /* packs: of a row, whose padding is `pad` */
+	long long plane, image, used;     /* elements of a channel and of an image of x; columns with taps */
+	long long first;                  /* index among the pixels of all images of the first one wanted */
+	int pad;
 	unsigned flip;
 };
 
@@ -283,13 +285,13 @@ struct cu_im2col_args {
  * bytes, or words of four channels. */
 struct cu_im2col_last_args {
 	cu_address x, z;
-	long long count;                   /* of packs */
+	long long count; /* of packs */
+	struct cu_window window;
 	struct cu_divisor packs, channels; /* packs of a row, whose padding is `pad`; channels of a position of x */
-	struct cu_divisor taps, out[2];    /* taps: of a line of the kernel; out: height, width */
-	long long in[2], image, first;     /* image: elements of an image of x; first: as in cu_im2col_args */
+	struct cu_divisor taps;            /* of a line of the kernel */
+	long long image, first;            /* image: elements of an image of x; first: as in cu_im2col_args */
 	int lines;                         /* of the kernel */
-	int stride[2], dilation[2], begin[2];
-	unsigned pad, flip; /* of each byte of an element */
+	unsigned pad, flip;                /* of each byte of an element */
 };
 
 /* recurrent_rnn.cu, recurrent_lstm.cu, recurrent_gru.cu and recurrent_gru_reset.cu do one step of all samples in all

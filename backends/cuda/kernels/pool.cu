@@ -22,12 +22,13 @@ struct reach {
 DEVICE struct reach reach_of(const struct cu_pool_args *a, int d, long long output)
 {
 	struct reach r;
-	const long long step = a->dilation[d], left = a->in[d] - (r.first = output * a->stride[d] - a->pad[d]);
+	const long long step = a->window.dilation[d],
+			left = a->window.in[d] - (r.first = output * a->window.stride[d] - a->window.begin[d]);
 	const long long end = left <= 0 ? 0 : (left + step - 1) / step;
 	const long long past = (left + a->counted_end[d] + step - 1) / step;
 	r.begin = r.first < 0 ? (int)((-r.first + step - 1) / step) : 0;
-	r.end = end < a->kernel[d] ? (int)end : a->kernel[d];
-	r.counted = (past < a->kernel[d] ? past : a->kernel[d]) - (a->counts_padding ? 0 : r.begin);
+	r.end = end < a->window.kernel[d] ? (int)end : a->window.kernel[d];
+	r.counted = (past < a->window.kernel[d] ? past : a->window.kernel[d]) - (a->counts_padding ? 0 : r.begin);
 	return r;
 }
 
@@ -82,18 +83,18 @@ DEVICE value finished(const struct cu_pool_args *a, value sum, long long counted
 KERNEL(pool, cu_pool_args)
 {
 	const position packs = (position)a.count / N;
-	const long long volume = a.in[0] * a.in[1] * a.in[2];
+	const long long volume = a.window.in[0] * a.window.in[1] * a.window.in[2];
 	for (position i = THREAD; i < packs; i += THREADS) {
 #ifdef CHANNELS_LAST
 		const position at_z = divide(i, a.packs), step = (position)a.packs.by;
 #else
 		const position at_z = i, step = 1;
 #endif
-		const position row = divide(at_z, a.out[1]), slice = divide(row, a.out[0]),
-			       plane = divide(slice, a.out[2]);
-		const struct reach x = reach_of(&a, 1, at_z - row * (position)a.out[1].by),
-				   y = reach_of(&a, 0, row - slice * (position)a.out[0].by),
-				   z = reach_of(&a, 2, slice - plane * (position)a.out[2].by);
+		const position row = divide(at_z, a.window.out[1]), slice = divide(row, a.window.out[0]),
+			       plane = divide(slice, a.window.out[2]);
+		const struct reach x = reach_of(&a, 1, at_z - row * (position)a.window.out[1].by),
+				   y = reach_of(&a, 0, row - slice * (position)a.window.out[0].by),
+				   z = reach_of(&a, 2, slice - plane * (position)a.window.out[2].by);
 		const struct pack_x *from = (const struct pack_x *)a.x + (long long)plane * volume * step +
 					    (i - at_z * step);
 		struct pack_y result;
@@ -110,10 +111,10 @@ KERNEL(pool, cu_pool_args)
 		for (int k = z.begin; k < z.end; k++)
 			for (int l = y.begin; l < y.end; l++)
 				for (int m = x.begin; m < x.end; m++) {
-					const long long at = ((z.first + k * a.dilation[2]) * a.in[0] + y.first +
-							      l * a.dilation[0]) *
-								     a.in[1] +
-							     x.first + m * a.dilation[1];
+					const long long at = ((z.first + k * a.window.dilation[2]) * a.window.in[0] +
+							      y.first + l * a.window.dilation[0]) *
+								     a.window.in[1] +
+							     x.first + m * a.window.dilation[1];
 					const struct pack_x v = from[at * step];
 #ifdef INDICES
 					const value only = LOAD(X, v.element[0]);
@@ -128,8 +129,9 @@ KERNEL(pool, cu_pool_args)
 		((struct pack_y *)a.z)[i] = result;
 #ifdef INDICES
 		if (found >= 0 && a.column_major)
-			found = found / a.in[1] / a.in[0] +
-				a.in[2] * (found / a.in[1] % a.in[0] + a.in[0] * (found % a.in[1]));
+			found = found / a.window.in[1] / a.window.in[0] +
+				a.window.in[2] * (found / a.window.in[1] % a.window.in[0] +
+						  a.window.in[0] * (found % a.window.in[1]));
 		TENSOR(i64, a.indices)[i] = found < 0 ? -1 : (long long)plane * volume + found;
 #endif
 	}

@@ -81,6 +81,23 @@ Test(processor_model, little_work_stays_on_one_core)
 	cr_assert(some.cores == 2 && near(some.seconds, 300e-9) && near(some.watts, 20));
 }
 
+/* With an even share the work that waits for memory takes all cores and their power, at any rate of memory. */
+Test(processor_model, an_even_share_of_memory_keeps_all_cores_busy)
+{
+	struct npl_processor_model m = plain_model();
+	const struct npl_processor_counts work = {.weight_bytes = 1000};
+	m.memory_core_rate = 0;
+	for (int doubled = 0; doubled < 2; doubled++, m.memory_rate *= 2) {
+		m.core_share = NPL_SHARE_WHOLE;
+		const struct npl_processor_time whole = estimate(&m, work);
+		cr_assert(whole.cores == 1 && near(whole.watts, 15));
+		m.core_share = NPL_SHARE_EVEN;
+		const struct npl_processor_time even = estimate(&m, work);
+		cr_assert(even.cores == 4 && near(even.watts, 30));
+		cr_assert(near(even.seconds, 1000 / m.memory_rate) && near(whole.seconds, even.seconds));
+	}
+}
+
 /* What overlaps is taken from the shorter of arithmetic and traffic, of caches and memory alike. */
 Test(processor_model, parts_of_the_time)
 {
@@ -169,18 +186,20 @@ Test(processor_model, contradictions_are_refused)
 {
 	static const struct {
 		const char *set, *expected;
-	} cases[] = {{"private_cache.bytes=0", "private_cache.bytes"},
-		     {"shared_cache.bytes_per_second=0", "shared_cache.bytes_per_second is 0"},
-		     {"memory.core_bytes_per_second=1e12", "at most 5.1e+10, the memory.bytes_per_second of all cores"},
-		     {"precision=f16", "precision f16 needs macs_per_cycle.f16 above 0"},
-		     {"efficiency=0", "efficiency must be a number from 0.001 to 1"},
-		     {"efficiency=1.1", "efficiency must be"},
-		     {"overlap=2", "overlap must be"},
-		     {"energy.origin=measured:rapl-pkg", "a model's energy is not measured"},
-		     {"cores=0", "cores must be"},
-		     {"clock_hz=nan", "clock_hz must be"},
-		     {"energy.idle_watts=-1", "energy.idle_watts must be"},
-		     {"host_link.name=cable", "expected a bandwidth"}};
+	} cases[] = {
+		{"private_cache.bytes=0", "private_cache.bytes"},
+		{"shared_cache.bytes_per_second=0", "shared_cache.bytes_per_second is 0"},
+		{"memory.core_bytes_per_second=1e12", "at most 5.1e+10, the memory.bytes_per_second of all cores"},
+		{"memory.core_share=even", "memory.core_share is even and memory.core_bytes_per_second is 1.07e+10"},
+		{"precision=f16", "precision f16 needs macs_per_cycle.f16 above 0"},
+		{"efficiency=0", "efficiency must be a number from 0.001 to 1"},
+		{"efficiency=1.1", "efficiency must be"},
+		{"overlap=2", "overlap must be"},
+		{"energy.origin=measured:rapl-pkg", "a model's energy is not measured"},
+		{"cores=0", "cores must be"},
+		{"clock_hz=nan", "clock_hz must be"},
+		{"energy.idle_watts=-1", "energy.idle_watts must be"},
+		{"host_link.name=cable", "expected a bandwidth"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct npl_device *device;
 		struct npl_err err = {0};
