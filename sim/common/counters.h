@@ -24,16 +24,29 @@
 	{                                                                                                              \
 		.name = #member, "macs", help, offsetof(type, member), 0, NULL, kind                                   \
 	}
-/* Makes the row of a counter of a class of cycles. These classes cover all cycles. bound is what limits a layer that
- * spends most of its cycles in this class. */
-#define SIM_COUNTER_CYCLES(type, member, help, kind, bound)                                                            \
+/* Makes the row of a counter of a class of cycles, `constant` of the machine's classes. These classes cover all cycles.
+ * bound is what limits a layer that spends most of its cycles in this class. */
+#define SIM_COUNTER_CYCLES(type, member, constant, help, kind, bound)                                                  \
 	{                                                                                                              \
 		.name = #member, "cycles", help, offsetof(type, member), 1, NULL, kind, bound                          \
 	}
-/* Makes the row of a counter of a part of such a class. */
-#define SIM_COUNTER_PART(type, member, whole, help, kind, bound)                                                       \
+/* Makes the row of a counter of a part of such a class. A part is a class too. */
+#define SIM_COUNTER_PART(type, member, constant, whole, help, kind, bound)                                             \
 	{                                                                                                              \
 		.name = #member, "cycles", help, offsetof(type, member), 0, #whole, kind, bound                        \
 	}
+
+/* These make, from each row that counts a class of cycles, the constant of the class and its entry in an array of the
+ * offsets of counters. Other rows make nothing. */
+#define SIM_CLASS_CYCLES(prefix, member, constant, ...) prefix##constant,
+#define SIM_CLASS_PART(prefix, member, constant, ...)   prefix##constant,
+#define SIM_CLASS_MACS(...)
+#define SIM_CLASS_EVENTS(...)
+#define SIM_CLASS_OF_VALUES(...)
+#define SIM_OFFSET_CYCLES(prefix, type, member, constant, ...) [prefix##constant] = offsetof(type, member),
+#define SIM_OFFSET_PART(prefix, type, member, constant, ...)   [prefix##constant] = offsetof(type, member),
+#define SIM_OFFSET_MACS(...)
+#define SIM_OFFSET_EVENTS(...)
+#define SIM_OFFSET_OF_VALUES(...)
 
 #endif

@@ -3,8 +3,6 @@
  * The table of counters (counters.def), the counters of values, and those of memory. */
 #include "counters.h"
 
-#include "sim/common/counters.h"
-
 _Static_assert(DN_COUNTERS <= NPL_MAX_COUNTERS, "a result has room for all counters");
 
 const struct npl_counter_def dn_counter_defs[DN_COUNTERS] = {

@@ -6,6 +6,7 @@
 
 #include "npulab/counters.h"
 #include "npulab/memory.h"
+#include "sim/common/counters.h"
 
 /* Counters of a layer or program. */
 struct dn_counters {
@@ -16,6 +17,13 @@ struct dn_counters {
 	 * output's scale. It is in no table: results have it as their saturations. */
 	uint64_t output_saturations;
 };
+/* Classes of cycles: each cycle is in one of them. */
+enum dn_cycle_class {
+#define DN_COUNTER(form, ...) SIM_CLASS_##form(DN_CYCLES_, __VA_ARGS__)
+#include "counters.def"
+#undef DN_COUNTER
+	DN_CYCLE_CLASSES
+};
 enum {
 	DN_COUNTERS = 0 /* rows of counters.def */
 #define DN_COUNTER(...) +1
@@ -23,6 +31,16 @@ enum {
 #undef DN_COUNTER
 };
 extern const struct npl_counter_def dn_counter_defs[DN_COUNTERS];
+/* Returns the counter of a class. */
+static inline uint64_t *dn_class_counter(struct dn_counters *counters, enum dn_cycle_class cycle_class)
+{
+	static const size_t offset[DN_CYCLE_CLASSES] = {
+#define DN_COUNTER(form, ...) SIM_OFFSET_##form(DN_CYCLES_, struct dn_counters, __VA_ARGS__)
+#include "counters.def"
+#undef DN_COUNTER
+	};
+	return (uint64_t *)((char *)counters + offset[cycle_class]);
+}
 /* These set, and add to, the counters of what happens to values: those OF_VALUES and output_saturations. */
 void dn_set_value_counters(const struct dn_counters *from, struct dn_counters *to);
 void dn_add_value_counters(const struct dn_counters *from, struct dn_counters *to);

@@ -3,8 +3,6 @@
  * The table of counters (counters.def), and the counters of weight memory. */
 #include "counters.h"
 
-#include "sim/common/counters.h"
-
 _Static_assert(TPU_COUNTERS <= NPL_MAX_COUNTERS, "a result has room for all counters");
 
 const struct npl_counter_def tpu_counter_defs[TPU_COUNTERS] = {

@@ -6,12 +6,21 @@
 
 #include "npulab/counters.h"
 #include "npulab/memory.h"
+#include "sim/common/counters.h"
 
 /* Counters of a layer or program. */
 struct tpu_counters {
 #define TPU_COUNTER(form, member, ...) uint64_t member;
 #include "counters.def"
 #undef TPU_COUNTER
+};
+/* Classes of cycles. Each cycle is in one of the classes of the rows CYCLES; those of the rows PART are parts of
+ * non_matrix. */
+enum tpu_cycle_class {
+#define TPU_COUNTER(form, ...) SIM_CLASS_##form(TPU_CYCLES_, __VA_ARGS__)
+#include "counters.def"
+#undef TPU_COUNTER
+	TPU_CYCLE_CLASSES
 };
 enum {
 	TPU_COUNTERS = 0 /* rows of counters.def */
@@ -20,6 +29,16 @@ enum {
 #undef TPU_COUNTER
 };
 extern const struct npl_counter_def tpu_counter_defs[TPU_COUNTERS];
+/* Returns the counter of a class. */
+static inline uint64_t *tpu_class_counter(struct tpu_counters *counters, enum tpu_cycle_class cycle_class)
+{
+	static const size_t offset[TPU_CYCLE_CLASSES] = {
+#define TPU_COUNTER(form, ...) SIM_OFFSET_##form(TPU_CYCLES_, struct tpu_counters, __VA_ARGS__)
+#include "counters.def"
+#undef TPU_COUNTER
+	};
+	return (uint64_t *)((char *)counters + offset[cycle_class]);
+}
 /* Fills in the counters of weight memory up to its present cycle; memory NULL: there is none. */
 void tpu_count_weight_memory(const struct npl_memory *memory, struct tpu_counters *counters);
 

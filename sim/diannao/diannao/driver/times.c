@@ -8,13 +8,18 @@
 _Static_assert(DN_TIME_CLASSES <= NPL_MAX_CYCLE_CLASSES, "a result has room for all classes");
 
 const struct npl_cycle_class dn_time_classes[DN_TIME_CLASSES] = {
-	[DN_CYCLES_ACTIVE] = {"nfu_active", NPL_CLASS_WORKING, "it takes a step"},
-	[DN_CYCLES_WAIT_SB] = {"wait_sb", NPL_CLASS_WAITING, "for a row of SB"},
-	[DN_CYCLES_WAIT_NBIN] = {"wait_nbin", NPL_CLASS_WAITING, "for a row of NBin"},
-	[DN_CYCLES_WAIT_NBOUT] = {"wait_nbout", NPL_CLASS_WAITING, "for room in NBout, or for stores"},
-	[DN_CYCLES_FILL] = {"nfu_fill", NPL_CLASS_WAITING, "for steps before it on their way through the pipeline"},
-	[DN_TIME_QUEUED] = {"queued", NPL_CLASS_WAITING, "for instructions before it in the NFU's queue"},
-	[DN_TIME_MEMORY] = {"memory", NPL_CLASS_PASSING, "its loads are still to arrive, or its results to be stored"},
+#define DN_TIME(form, constant, name, kind, help) {#name, kind, help},
+#include "times.def"
+#undef DN_TIME
+};
+
+/* The time class of each class of the engines that has one. */
+static const int time_class[DN_CYCLE_CLASSES] = {
+#define TIME_OF_CLASS(constant) [DN_CYCLES_##constant] = DN_TIME_##constant,
+#define TIME_OF_OWN(constant)
+#define DN_TIME(form, constant, ...) TIME_OF_##form(constant)
+#include "times.def"
+#undef DN_TIME
 };
 
 struct times {
@@ -64,7 +69,7 @@ static void times_event(void *state, const struct sim_event *event)
 static void times_interval(void *state, const struct sim_cycles *interval)
 {
 	const struct times *times = state;
-	times->time[interval->instruction].cycles[interval->cycle_class] += interval->end - interval->begin;
+	times->time[interval->instruction].cycles[time_class[interval->cycle_class]] += interval->end - interval->begin;
 }
 
 static int times_take(void *state, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err)

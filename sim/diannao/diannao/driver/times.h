@@ -11,8 +11,12 @@
 #include "sim/common/execute.h"
 #include "sim/diannao/diannao/engine/engine.h"
 
-/* The engines' classes, and the classes of the cycles before and after those. */
-enum { DN_TIME_QUEUED = DN_CYCLE_CLASSES, DN_TIME_MEMORY, DN_TIME_CLASSES };
+enum {
+#define DN_TIME(form, constant, ...) DN_TIME_##constant,
+#include "times.def"
+#undef DN_TIME
+	DN_TIME_CLASSES
+};
 extern const struct npl_cycle_class dn_time_classes[DN_TIME_CLASSES];
 
 extern const struct sim_times dn_times;

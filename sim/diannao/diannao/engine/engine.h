@@ -34,15 +34,6 @@ enum { DN_DMA_NBIN, DN_DMA_SB, DN_DMA_NBOUT, DN_DMAS }; /* the DMAs, in the orde
 
 /* Events, in the order in which they can come at one boundary. */
 enum dn_event { DN_DECODED, DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STARTED, DN_ENDED, DN_STORED, DN_EVENTS };
-/* Classes of cycles: each cycle is of one of these. */
-enum dn_cycle_class {
-	DN_CYCLES_ACTIVE,
-	DN_CYCLES_WAIT_SB,
-	DN_CYCLES_WAIT_NBIN,
-	DN_CYCLES_WAIT_NBOUT,
-	DN_CYCLES_FILL,
-	DN_CYCLE_CLASSES
-};
 
 /* An observer (sim/common/observer.h) of these engines is told of every event, but not in the order of their times. An
  * event's index is that of an instruction: the one that was decoded, that asked for the load whose rows have all

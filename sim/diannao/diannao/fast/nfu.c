@@ -46,13 +46,10 @@ static void attribute(struct dn_fast *f, enum dn_cycle_class cycle_class, uint64
 {
 	const struct sim_observer *observer = f->execution->observer;
 	struct dn_counters *n = &f->outcome->counters;
-	uint64_t *const counter[DN_CYCLE_CLASSES] = {[DN_CYCLES_ACTIVE] = &n->nfu_active,
-						     [DN_CYCLES_WAIT_SB] = &n->wait_sb,
-						     [DN_CYCLES_WAIT_NBIN] = &n->wait_nbin,
-						     [DN_CYCLES_WAIT_NBOUT] = &n->wait_nbout,
-						     [DN_CYCLES_FILL] = &n->nfu_fill};
-	const uint64_t from = n->nfu_active + n->wait_sb + n->wait_nbin + n->wait_nbout + n->nfu_fill;
-	*counter[cycle_class] += cycles;
+	uint64_t from = 0;
+	for (int i = 0; i < DN_CYCLE_CLASSES; i++)
+		from += *dn_class_counter(n, i);
+	*dn_class_counter(n, cycle_class) += cycles;
 	if (cycles && observer && observer->on_cycles)
 		observer->on_cycles(observer->context,
 				    &(struct sim_cycles){cycle_class, from, from + cycles, (int64_t)index});
@@ -66,7 +63,7 @@ static enum dn_cycle_class waiting(const struct dn_fast *f, const struct dn_fast
 	if (e->reads_nbin && f->nbin.rows_arrived <= e->nbin_row + (uint64_t)f->head_steps * e->nbin_stride)
 		return DN_CYCLES_WAIT_NBIN;
 	return f->head_steps + 1 == e->steps && e->result_rows > f->free_result_rows ? DN_CYCLES_WAIT_NBOUT
-										     : DN_CYCLES_FILL;
+										     : DN_CYCLES_NFU_FILL;
 }
 
 static void idle(struct dn_fast *f, uint64_t cycles)
@@ -74,7 +71,7 @@ static void idle(struct dn_fast *f, uint64_t cycles)
 	const uint64_t index = f->index - f->ended;
 	uint64_t fill = f->fill_until > f->now ? f->fill_until - f->now : 0;
 	fill = fill < cycles ? fill : cycles;
-	attribute(f, DN_CYCLES_FILL, index, fill);
+	attribute(f, DN_CYCLES_NFU_FILL, index, fill);
 	if (f->filled_rows || f->stores_completed < f->stores_put)
 		attribute(f, DN_CYCLES_WAIT_NBOUT, index, cycles - fill);
 	else if (f->sb.rows_arrived < f->sb.next)
@@ -114,13 +111,13 @@ void dn_fast_nfu_run(struct dn_fast *f, uint64_t until)
 		if (ready_steps > f->head_steps) {
 			const uint64_t from = next_step(f, e), held_up = from < until ? from - f->now : cycles_left;
 			uint64_t n = ready_steps - f->head_steps;
-			attribute(f, DN_CYCLES_FILL, e->index, held_up);
+			attribute(f, DN_CYCLES_NFU_FILL, e->index, held_up);
 			cycles_left -= held_up;
 			n = n < cycles_left ? n : cycles_left;
 			if (n && !f->head_steps)
 				dn_fast_tell(f, DN_STARTED, e->index, from);
 			f->head_steps += (uint32_t)n;
-			attribute(f, DN_CYCLES_ACTIVE, e->index, n);
+			attribute(f, DN_CYCLES_NFU_ACTIVE, e->index, n);
 			cycles_left -= n;
 			if (n && e->by_nfu1)
 				f->after_nfu1 = until - cycles_left + (uint64_t)f->config->nfu1_stages;

@@ -261,7 +261,7 @@ void dn_rtl_end_and_decode(struct dn_rtl *rtl)
 	}
 }
 
-/* Returns what the next step waits for; DN_CYCLES_ACTIVE: nothing. */
+/* Returns what the next step waits for; DN_CYCLES_NFU_ACTIVE: nothing. */
 static enum dn_cycle_class obstacle(const struct dn_rtl *rtl, const struct dn_rtl_issued *issued)
 {
 	const struct dn_rtl_nbout *nbout = &rtl->nbout;
@@ -272,7 +272,7 @@ static enum dn_cycle_class obstacle(const struct dn_rtl *rtl, const struct dn_rt
 	if (issued->bundle.stores && issued->steps_taken + 1 == issued->steps &&
 	    nbout->rows_taken - nbout->rows_freed + issued->bundle.rows > nbout->result_rows)
 		return DN_CYCLES_WAIT_NBOUT;
-	return issued->bundle.nfu1 == DN_NFU1_NOP && rtl->nfu.in_nfu1 ? DN_CYCLES_FILL : DN_CYCLES_ACTIVE;
+	return issued->bundle.nfu1 == DN_NFU1_NOP && rtl->nfu.in_nfu1 ? DN_CYCLES_NFU_FILL : DN_CYCLES_NFU_ACTIVE;
 }
 
 /* Takes rows of NBout for the step's results. */
@@ -290,7 +290,7 @@ static void take_rows(struct dn_rtl *rtl, struct dn_rtl_bundle *step)
 static void count(struct dn_rtl *rtl, const struct dn_rtl_issued *issued, enum dn_cycle_class cycle_class)
 {
 	struct dn_counters *n = &rtl->outcome->counters;
-	const uint64_t lanes = (uint64_t)(rtl->tn * rtl->tn), step = cycle_class == DN_CYCLES_ACTIVE;
+	const uint64_t lanes = (uint64_t)(rtl->tn * rtl->tn), step = cycle_class == DN_CYCLES_NFU_ACTIVE;
 	dn_rtl_attribute(rtl, cycle_class, issued->index);
 	n->useful_macs += step && issued->bundle.nfu1 == DN_MULT ? lanes : 0;
 	n->idle_lanes += step && issued->bundle.nfu1 != DN_MULT ? lanes : 0;
@@ -308,7 +308,7 @@ void dn_rtl_take_step(struct dn_rtl *rtl)
 	}
 	const enum dn_cycle_class cycle_class = obstacle(rtl, issued);
 	count(rtl, issued, cycle_class);
-	if (cycle_class != DN_CYCLES_ACTIVE)
+	if (cycle_class != DN_CYCLES_NFU_ACTIVE)
 		return;
 	if (!issued->steps_taken)
 		dn_rtl_tell(rtl, DN_STARTED, issued->index);

@@ -14,12 +14,7 @@ void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_event event, int64_t index)
 void dn_rtl_attribute(struct dn_rtl *rtl, enum dn_cycle_class cycle_class, int64_t index)
 {
 	const struct sim_observer *observer = rtl->execution->observer;
-	struct dn_counters *n = &rtl->outcome->counters;
-	n->nfu_active += cycle_class == DN_CYCLES_ACTIVE;
-	n->wait_sb += cycle_class == DN_CYCLES_WAIT_SB;
-	n->wait_nbin += cycle_class == DN_CYCLES_WAIT_NBIN;
-	n->wait_nbout += cycle_class == DN_CYCLES_WAIT_NBOUT;
-	n->nfu_fill += cycle_class == DN_CYCLES_FILL;
+	*dn_class_counter(&rtl->outcome->counters, cycle_class) += 1;
 	if (observer && observer->on_cycles)
 		observer->on_cycles(observer->context,
 				    &(struct sim_cycles){cycle_class, rtl->cycle, rtl->cycle + 1, index});
@@ -29,7 +24,7 @@ void dn_rtl_count_idle(struct dn_rtl *rtl)
 {
 	enum dn_cycle_class cycle_class = DN_CYCLES_WAIT_NBIN;
 	if (rtl->stepped && rtl->cycle - rtl->last_step <= rtl->last_stages_to_leave)
-		cycle_class = DN_CYCLES_FILL;
+		cycle_class = DN_CYCLES_NFU_FILL;
 	else if (!dn_rtl_fifo_empty(&rtl->dma[DN_DMA_NBOUT].request))
 		cycle_class = DN_CYCLES_WAIT_NBOUT;
 	else if (!dn_rtl_fifo_empty(&rtl->dma[DN_DMA_SB].request))

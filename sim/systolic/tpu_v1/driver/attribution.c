@@ -176,20 +176,6 @@ static int64_t next_activate(const struct tpu_attribution *attribution, int64_t 
 	return i < program->count ? i : -1;
 }
 
-static uint64_t *counter_of_class(struct tpu_share *share, enum tpu_cycle_class cycle_class)
-{
-	struct tpu_counters *counters = &share->counters;
-	uint64_t *const counter[TPU_CYCLE_CLASSES] = {[TPU_CYCLES_ACTIVE] = &counters->array_active,
-						      [TPU_CYCLES_WEIGHT_STALL] = &counters->weight_stall,
-						      [TPU_CYCLES_WEIGHT_SHIFT] = &counters->weight_shift,
-						      [TPU_CYCLES_NON_MATRIX] = &counters->non_matrix,
-						      [TPU_CYCLES_RAW_STALL] = &counters->raw_stall,
-						      [TPU_CYCLES_INPUT_STALL] = &counters->input_stall,
-						      [TPU_CYCLES_OUTPUT_STALL] = &counters->output_stall,
-						      [TPU_CYCLES_SYNC_PAUSE] = &counters->sync_pause};
-	return counter[cycle_class];
-}
-
 /* Attributes the intervals of one class whose cycles belong to no instruction. A cycle goes to the layer of the
  * activate that ends next after it, or of the last activate if no other follows. So an interval is cut where activates
  * end. */
@@ -208,8 +194,8 @@ static void attribute_waits(struct tpu_attribution *attribution, enum tpu_cycle_
 			uint64_t to = activate >= 0 && attribution->end_cycle[activate] < interval->end
 					      ? attribution->end_cycle[activate]
 					      : interval->end;
-			*counter_of_class(share_of(attribution, activate >= 0 ? activate : last), cycle_class) += to -
-														  from;
+			struct tpu_share *share = share_of(attribution, activate >= 0 ? activate : last);
+			*tpu_class_counter(&share->counters, cycle_class) += to - from;
 			from = to;
 		}
 	}
@@ -290,8 +276,8 @@ int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu
 	for (int64_t s = 0; s < attribution->n_intervals; s++) {
 		const struct sim_cycles *interval = &attribution->interval[s];
 		if (interval->instruction >= 0)
-			*counter_of_class(share_of(attribution, interval->instruction),
-					  interval->cycle_class) += interval->end - interval->begin;
+			*tpu_class_counter(&share_of(attribution, interval->instruction)->counters,
+					   interval->cycle_class) += interval->end - interval->begin;
 	}
 	/* non_matrix and its parts, the classes from here on, have no instruction. */
 	for (enum tpu_cycle_class cycle_class = TPU_CYCLES_NON_MATRIX; cycle_class < TPU_CYCLE_CLASSES; cycle_class++)

@@ -13,27 +13,18 @@
 _Static_assert(TPU_TIME_CLASSES <= NPL_MAX_CYCLE_CLASSES, "a result has room for all classes");
 
 const struct npl_cycle_class tpu_time_classes[TPU_TIME_CLASSES] = {
-	[TPU_TIME_ISSUE] = {"issue", NPL_CLASS_PASSING, "it issues"},
-	[TPU_TIME_ARRAY_ACTIVE] = {"array_active", NPL_CLASS_WORKING, "its vectors enter the array"},
-	[TPU_TIME_ACTIVATE_CYCLES] = {"activate_cycles", NPL_CLASS_WORKING, "the activation unit reads"},
-	[TPU_TIME_HOST_LINK] = {"host_link", NPL_CLASS_WORKING, "its bytes are on the link"},
-	[TPU_TIME_WEIGHT_MEMORY] = {"weight_memory", NPL_CLASS_WORKING, "its tiles or tables come from weight memory"},
-	[TPU_TIME_INPUT_STALL] = {"input_stall", NPL_CLASS_WAITING, "issue, for host_in, while the array has no work"},
-	[TPU_TIME_RAW_STALL] = {"raw_stall", NPL_CLASS_WAITING,
-				"issue, for matrix or activate, while the array has no work"},
-	[TPU_TIME_OUTPUT_STALL] = {"output_stall", NPL_CLASS_WAITING,
-				   "issue, for host_out, while the array has no work"},
-	[TPU_TIME_SYNC_PAUSE] = {"sync_pause", NPL_CLASS_WAITING,
-				 "the time that a sync takes, while the array has no work"},
-	[TPU_TIME_SYNC] = {"sync", NPL_CLASS_WAITING, "issue, at a sync or halt, in other cycles"},
-	[TPU_TIME_QUEUE_FULL] = {"queue_full", NPL_CLASS_WAITING, "issue, for room in the unit's queue"},
-	[TPU_TIME_UNIT_BUSY] = {"unit_busy", NPL_CLASS_WAITING, "for the instruction before it in its unit"},
-	[TPU_TIME_WEIGHT_STALL] = {"weight_stall", NPL_CLASS_WAITING, "for its tile to reach the FIFO"},
-	[TPU_TIME_WEIGHT_SHIFT] = {"weight_shift", NPL_CLASS_WAITING, "for its tile to be shifted in"},
-	[TPU_TIME_ACCUMULATORS] = {"accumulators", NPL_CLASS_WAITING, "for accumulators that others read or write"},
-	[TPU_TIME_TABLE] = {"table", NPL_CLASS_WAITING, "for its table of parameters"},
-	[TPU_TIME_FIFO_FULL] = {"fifo_full", NPL_CLASS_WAITING, "for room for its tiles or tables"},
-	[TPU_TIME_RESULTS] = {"results", NPL_CLASS_PASSING, "its results are on their way to where they are written"},
+#define TPU_TIME(form, constant, name, kind, help) {#name, kind, help},
+#include "times.def"
+#undef TPU_TIME
+};
+
+/* The time class of each class of the engines that has one. */
+static const int time_class[TPU_CYCLE_CLASSES] = {
+#define TIME_OF_CLASS(constant) [TPU_CYCLES_##constant] = TPU_TIME_##constant,
+#define TIME_OF_OWN(constant)
+#define TPU_TIME(form, constant, ...) TIME_OF_##form(constant)
+#include "times.def"
+#undef TPU_TIME
 };
 
 /* Boundaries, in the order in which they came. */
@@ -180,15 +171,8 @@ static void times_interval(void *state, const struct sim_cycles *interval)
 {
 	struct times *times = state;
 	const uint64_t n = interval->end - interval->begin;
-	if (interval->instruction >= 0) {
-		uint64_t *cycles = times->time[interval->instruction].cycles;
-		if (interval->cycle_class == TPU_CYCLES_ACTIVE)
-			cycles[TPU_TIME_ARRAY_ACTIVE] += n;
-		else if (interval->cycle_class == TPU_CYCLES_WEIGHT_STALL)
-			cycles[TPU_TIME_WEIGHT_STALL] += n;
-		else if (interval->cycle_class == TPU_CYCLES_WEIGHT_SHIFT)
-			cycles[TPU_TIME_WEIGHT_SHIFT] += n;
-	}
+	if (interval->instruction >= 0)
+		times->time[interval->instruction].cycles[time_class[interval->cycle_class]] += n;
 	if (interval->cycle_class <= TPU_CYCLES_NON_MATRIX)
 		return;
 	struct sim_cycles *grown = npl_grow(times->stall, times->stalls, &times->stalls_capacity, sizeof *grown);
@@ -227,10 +211,6 @@ static int64_t times_instruction(const void *state, const struct sim_event *even
  * takes its time after it has issued. */
 static void attribute_stalls(struct times *times)
 {
-	static const int time_class[TPU_CYCLE_CLASSES] = {[TPU_CYCLES_RAW_STALL] = TPU_TIME_RAW_STALL,
-							  [TPU_CYCLES_INPUT_STALL] = TPU_TIME_INPUT_STALL,
-							  [TPU_CYCLES_OUTPUT_STALL] = TPU_TIME_OUTPUT_STALL,
-							  [TPU_CYCLES_SYNC_PAUSE] = TPU_TIME_SYNC_PAUSE};
 	for (int64_t s = 0; s < times->stalls; s++) {
 		const struct sim_cycles *interval = &times->stall[s];
 		int64_t low = -1;

@@ -30,19 +30,6 @@ enum tpu_event {
 	TPU_TILE_SHIFTED, /* the first row of the tile enters the shadow plane */
 	TPU_EVENTS
 };
-/* Classes of cycles, as docs/tpu-isa.md counts them. Each cycle is in one of the first four classes; the others are
- * parts of the fourth. */
-enum tpu_cycle_class {
-	TPU_CYCLES_ACTIVE,
-	TPU_CYCLES_WEIGHT_STALL,
-	TPU_CYCLES_WEIGHT_SHIFT,
-	TPU_CYCLES_NON_MATRIX,
-	TPU_CYCLES_RAW_STALL,
-	TPU_CYCLES_INPUT_STALL,
-	TPU_CYCLES_OUTPUT_STALL,
-	TPU_CYCLES_SYNC_PAUSE,
-	TPU_CYCLE_CLASSES
-};
 
 /* An observer (sim/common/observer.h) of these engines gets events in the order of their cycles. At one boundary they
  * come in the order of their kinds, and of one kind in the order of their index. on_retired is called for each

@@ -139,6 +139,7 @@ uint64_t tpu_fast_duration(struct tpu_fast_schedule *s, const struct tpu_instruc
 /* The intervals that may still become longer: one for the four classes that cover all cycles, and one for each part of
  * non_matrix. */
 struct intervals {
+	struct tpu_counters *counters;
 	const struct sim_observer *observer;       /* NULL: the intervals are not asked for */
 	struct sim_cycles last[TPU_CYCLE_CLASSES]; /* the first one stands for the four classes; from == to: none */
 };
@@ -156,16 +157,16 @@ static void follow(const struct sim_observer *observer, struct sim_cycles *inter
 	*interval = next;
 }
 
-/* Gives the cycles from <= t < to to the class. Returns how many these are. */
-static inline uint64_t attribute(struct intervals *intervals, enum tpu_cycle_class cycle_class, uint64_t from,
-				 uint64_t to, int64_t instruction)
+/* Counts the cycles from <= t < to in the class. */
+static inline void attribute(struct intervals *intervals, enum tpu_cycle_class cycle_class, uint64_t from, uint64_t to,
+			     int64_t instruction)
 {
 	if (from >= to)
-		return 0;
+		return;
+	*tpu_class_counter(intervals->counters, cycle_class) += to - from;
 	if (intervals->observer)
 		follow(intervals->observer, &intervals->last[cycle_class <= TPU_CYCLES_NON_MATRIX ? 0 : cycle_class],
 		       (struct sim_cycles){cycle_class, from, to, instruction});
-	return to - from;
 }
 
 /* Counts the non-matrix cycles [from, to), and the parts of them in which the issue stage waits or a sync takes its
@@ -173,19 +174,18 @@ static inline uint64_t attribute(struct intervals *intervals, enum tpu_cycle_cla
 static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to, int64_t *next,
 			struct intervals *intervals)
 {
-	struct tpu_counters *counters = &s->outcome->counters;
-	counters->non_matrix += attribute(intervals, TPU_CYCLES_NON_MATRIX, from, to, -1);
+	attribute(intervals, TPU_CYCLES_NON_MATRIX, from, to, -1);
 	for (int64_t i = *next; i < s->waits && s->wait[i].begin < to; i++) {
 		const struct tpu_fast_wait *wait = &s->wait[i];
 		const uint64_t known = npl_max_u64(wait->input_end, wait->raw_end);
-		counters->input_stall += attribute(intervals, TPU_CYCLES_INPUT_STALL, npl_max_u64(from, wait->begin),
-						   npl_min_u64(to, wait->input_end), -1);
-		counters->raw_stall += attribute(intervals, TPU_CYCLES_RAW_STALL, npl_max_u64(from, wait->input_end),
-						 npl_min_u64(to, wait->raw_end), -1);
-		counters->output_stall += attribute(intervals, TPU_CYCLES_OUTPUT_STALL, npl_max_u64(from, known),
-						    npl_min_u64(to, wait->output_end), -1);
-		counters->sync_pause += attribute(intervals, TPU_CYCLES_SYNC_PAUSE, npl_max_u64(from, wait->pause),
-						  npl_min_u64(to, wait->end), -1);
+		attribute(intervals, TPU_CYCLES_INPUT_STALL, npl_max_u64(from, wait->begin),
+			  npl_min_u64(to, wait->input_end), -1);
+		attribute(intervals, TPU_CYCLES_RAW_STALL, npl_max_u64(from, wait->input_end),
+			  npl_min_u64(to, wait->raw_end), -1);
+		attribute(intervals, TPU_CYCLES_OUTPUT_STALL, npl_max_u64(from, known),
+			  npl_min_u64(to, wait->output_end), -1);
+		attribute(intervals, TPU_CYCLES_SYNC_PAUSE, npl_max_u64(from, wait->pause), npl_min_u64(to, wait->end),
+			  -1);
 		if (wait->end <= to)
 			*next = i + 1;
 	}
@@ -195,12 +195,10 @@ static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to,
 static uint64_t count_tile(struct tpu_fast_schedule *s, const struct tpu_fast_job *job, uint64_t can,
 			   struct intervals *intervals)
 {
-	struct tpu_counters *counters = &s->outcome->counters;
 	const struct tpu_fast_tile *tile = &s->tile[job->switch_to];
-	counters->weight_stall += attribute(intervals, TPU_CYCLES_WEIGHT_STALL, can,
-					    npl_min_u64(job->start, tile->shift_cycle), job->index);
-	counters->weight_shift += attribute(intervals, TPU_CYCLES_WEIGHT_SHIFT, npl_max_u64(can, tile->shift_cycle),
-					    npl_min_u64(job->start, tile->pop_cycle), job->index);
+	attribute(intervals, TPU_CYCLES_WEIGHT_STALL, can, npl_min_u64(job->start, tile->shift_cycle), job->index);
+	attribute(intervals, TPU_CYCLES_WEIGHT_SHIFT, npl_max_u64(can, tile->shift_cycle),
+		  npl_min_u64(job->start, tile->pop_cycle), job->index);
 	return npl_max_u64(tile->pop_cycle, can);
 }
 
@@ -214,8 +212,8 @@ static void report_remaining_cycles(const struct intervals *intervals)
 void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
 {
 	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
-	struct tpu_counters *counters = &s->outcome->counters;
-	struct intervals intervals = {.observer = s->observer && s->observer->on_cycles ? s->observer : NULL};
+	struct intervals intervals = {.counters = &s->outcome->counters,
+				      .observer = s->observer && s->observer->on_cycles ? s->observer : NULL};
 	uint64_t idle = 0; /* the cycle from which on no vector enters */
 	int64_t next = 0;
 	for (int64_t i = 0; i < matrix->jobs_resolved; i++) {
@@ -226,7 +224,7 @@ void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
 			tile_end = count_tile(s, job, may_start, &intervals);
 		count_waits(s, tile_end, job->start, &next, &intervals);
 		idle = job->start + job->duration;
-		counters->array_active += attribute(&intervals, TPU_CYCLES_ACTIVE, job->start, idle, job->index);
+		attribute(&intervals, TPU_CYCLES_ARRAY_ACTIVE, job->start, idle, job->index);
 	}
 	count_waits(s, idle, s->outcome->cycles, &next, &intervals);
 	report_remaining_cycles(&intervals);

@@ -24,37 +24,27 @@ static void count_cells(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *w
 static void count_wait(const struct tpu_rtl_wires *wires, struct tpu_rtl_context *context)
 {
 	const unsigned results = 1u << TPU_MATRIX | 1u << TPU_ACTIVATION;
-	struct tpu_counters *count = &context->outcome->counters;
-	if (wires->awaited_units & 1u << TPU_HOST_IN) {
-		count->input_stall++;
+	if (wires->awaited_units & 1u << TPU_HOST_IN)
 		tpu_rtl_attribute(context, TPU_CYCLES_INPUT_STALL, -1);
-	} else if (wires->awaited_units & results) {
-		count->raw_stall++;
+	else if (wires->awaited_units & results)
 		tpu_rtl_attribute(context, TPU_CYCLES_RAW_STALL, -1);
-	} else if (wires->awaited_units & 1u << TPU_HOST_OUT) {
-		count->output_stall++;
+	else if (wires->awaited_units & 1u << TPU_HOST_OUT)
 		tpu_rtl_attribute(context, TPU_CYCLES_OUTPUT_STALL, -1);
-	} else if (wires->sync_pauses) {
-		count->sync_pause++;
+	else if (wires->sync_pauses)
 		tpu_rtl_attribute(context, TPU_CYCLES_SYNC_PAUSE, -1);
-	}
 }
 
 void tpu_rtl_count_cycle(const struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires, struct tpu_rtl_context *context)
 {
 	struct tpu_counters *count = &context->outcome->counters;
 	if (wires->row_enters) {
-		count->array_active++;
 		count->ub_rows_read++;
 		count_cells(rtl, wires, count);
-		tpu_rtl_attribute(context, TPU_CYCLES_ACTIVE, tpu_rtl_entering(&rtl->matrix, wires)->index);
+		tpu_rtl_attribute(context, TPU_CYCLES_ARRAY_ACTIVE, tpu_rtl_entering(&rtl->matrix, wires)->index);
 	} else if (waits_for_tile(rtl)) {
-		int64_t waits = tpu_rtl_queue_at(&rtl->matrix.queue, 0)->index;
-		*(wires->weights_enter ? &count->weight_shift : &count->weight_stall) += 1;
 		tpu_rtl_attribute(context, wires->weights_enter ? TPU_CYCLES_WEIGHT_SHIFT : TPU_CYCLES_WEIGHT_STALL,
-				  waits);
+				  tpu_rtl_queue_at(&rtl->matrix.queue, 0)->index);
 	} else {
-		count->non_matrix++;
 		tpu_rtl_attribute(context, TPU_CYCLES_NON_MATRIX, -1);
 		count_wait(wires, context);
 	}

@@ -74,6 +74,7 @@ static void end_interval(const struct tpu_rtl_context *context, const struct sim
 
 void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class cycle_class, int64_t instruction)
 {
+	*tpu_class_counter(&context->outcome->counters, cycle_class) += 1;
 	if (!context->observer || !context->observer->on_cycles)
 		return;
 	struct sim_cycles *interval =

@@ -85,14 +85,14 @@ static bool can_follow(const struct sim_cycles *interval, const struct sim_cycle
 
 static bool right_instruction(const struct sim_cycles *interval, const struct sim_program *program)
 {
-	if (interval->cycle_class != TPU_CYCLES_ACTIVE && interval->cycle_class != TPU_CYCLES_WEIGHT_STALL &&
+	if (interval->cycle_class != TPU_CYCLES_ARRAY_ACTIVE && interval->cycle_class != TPU_CYCLES_WEIGHT_STALL &&
 	    interval->cycle_class != TPU_CYCLES_WEIGHT_SHIFT)
 		return interval->instruction == -1;
 	if (interval->instruction < 0 || interval->instruction >= program->count)
 		return false;
 	const struct tpu_instruction *in = tpu_code(program) + interval->instruction;
 	return tpu_unit_of(in->opcode) == TPU_MATRIX &&
-	       (interval->cycle_class == TPU_CYCLES_ACTIVE || in->flags & TPU_MATRIX_SWITCH);
+	       (interval->cycle_class == TPU_CYCLES_ARRAY_ACTIVE || in->flags & TPU_MATRIX_SWITCH);
 }
 
 bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STREAMS], const struct sim_program *program,

@@ -22,11 +22,11 @@ static void expect_sums(const struct dn_outcome *outcome, const struct npl_instr
 		}
 		cr_assert_eq(all, table[i].end - table[i].begin, "seed %llu: %lld", seed, (long long)i);
 	}
-	cr_assert(sum[DN_CYCLES_ACTIVE] == outcome->counters.nfu_active &&
-			  sum[DN_CYCLES_FILL] == outcome->counters.nfu_fill &&
-			  sum[DN_CYCLES_WAIT_SB] == outcome->counters.wait_sb &&
-			  sum[DN_CYCLES_WAIT_NBIN] == outcome->counters.wait_nbin &&
-			  sum[DN_CYCLES_WAIT_NBOUT] == outcome->counters.wait_nbout,
+	cr_assert(sum[DN_TIME_NFU_ACTIVE] == outcome->counters.nfu_active &&
+			  sum[DN_TIME_NFU_FILL] == outcome->counters.nfu_fill &&
+			  sum[DN_TIME_WAIT_SB] == outcome->counters.wait_sb &&
+			  sum[DN_TIME_WAIT_NBIN] == outcome->counters.wait_nbin &&
+			  sum[DN_TIME_WAIT_NBOUT] == outcome->counters.wait_nbout,
 		  "seed %llu", seed);
 	cr_assert_eq(table[count - 1].end, outcome->cycles, "seed %llu", seed);
 }
