@@ -50,6 +50,8 @@ static void reference_describe(const void *state, struct npl_device_info *info)
 {
 	info->kind = NPL_KIND_REFERENCE;
 	info->format = format_of(state);
+	if (info->format == NPL_FORMAT_INT8X16)
+		npl_describe_int8x16(info);
 	info->activations = NPL_ALL_ACTIVATIONS;
 	/* In float32 it runs the model's own operators. */
 	info->capabilities = info->format == NPL_FORMAT_F32 ? NPL_PRIVATE_KERNELS | NPL_MULTIPLE_OUTPUTS

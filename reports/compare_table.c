@@ -81,8 +81,9 @@ static int put_accuracy(FILE *out, const struct npl_comparison *c, const struct 
 	return npl_table_close(&table);
 }
 
-/* Lists the operators that the host runs, by their time, with the number of layers, and one of which it does a part. */
-static void list_host(char *text, size_t size, const struct npl_comparison *c, const struct npl_run *run)
+/* Lists the operators that the host runs, by their time, with the number of layers, and one of which it does a part.
+ * Returns 0 or NPL_ENOMEM. */
+static int list_host(char *text, size_t size, const struct npl_comparison *c, const struct npl_run *run)
 {
 	const size_t room = size - 49; /* leaves room for the text after the list */
 	struct npl_host_reason *host_reason;
@@ -91,6 +92,8 @@ static void list_host(char *text, size_t size, const struct npl_comparison *c, c
 	int count = 0;
 	size_t used = 0;
 	bool all = true;
+	if (n < 0)
+		return n;
 	*text = '\0';
 	for (int i = 0; i < n; i++) {
 		const char *op = npl_op_defs[host_reason[i].op].name;
@@ -109,6 +112,7 @@ static void list_host(char *text, size_t size, const struct npl_comparison *c, c
 	used = strlen(text);
 	if (part)
 		snprintf(text + used, size - used, ", %s in part", part);
+	return 0;
 }
 
 /* Writes where the time of an entry beyond the device's own goes. */
@@ -116,26 +120,27 @@ static int put_parts(FILE *out, const struct npl_comparison *c)
 {
 	struct npl_table table;
 	static const char *const header[] = {"TIME OF A BATCH", "MACHINE", "HOST", "LINK", "HOST RUNS"};
-	int rows = 0;
+	int rows = 0, rc = 0;
 	npl_table_open(&table, "lrrrl", header);
-	for (int d = 0; d < c->n_devices; d++) {
+	for (int d = 0; d < c->n_devices && !rc; d++) {
 		const struct npl_device_report *r = &c->device[d];
 		double n = (double)r->batches;
 		char m[CELL], h[CELL], l[CELL], on_host[100];
 		if (!npl_report_modelled(r) && !r->n_parts && !(r->run.link_seconds > 0))
 			continue;
-		list_host(on_host, sizeof on_host, c, &r->run);
+		rc = list_host(on_host, sizeof on_host, c, &r->run);
 		const char *cells[] = {r->instance, figure(m, r->run.device_seconds / n, "s", npl_report_simulated(r)),
 				       figure(h, r->run.host_seconds / n, "s", npl_report_modelled(r)),
 				       figure(l, r->run.link_seconds / n, "s", npl_report_simulated(r)), on_host};
 		npl_table_row(&table, cells);
 		rows++;
 	}
-	if (rows) {
+	if (rows && !rc) {
 		fputc('\n', out);
 		npl_table_print(&table, out);
 	}
-	return npl_table_close(&table);
+	const int closed = npl_table_close(&table);
+	return rc ? rc : closed;
 }
 
 /* Writes what the links of a placement carry in a batch. */
@@ -186,12 +191,12 @@ static int put_reasons(FILE *out, const struct npl_comparison *c)
 {
 	static const char *const header[] = {"ON THE HOST OF", "OPERATOR", "HOST", "WHY"};
 	struct npl_table table;
-	int rows = 0;
+	int rows = 0, n = 0;
 	npl_table_open(&table, "llrl", header);
-	for (int d = 0; d < c->n_devices; d++) {
+	for (int d = 0; d < c->n_devices && n >= 0; d++) {
 		const struct npl_device_report *r = &c->device[d];
 		struct npl_host_reason *reason;
-		const int n = npl_host_reasons(c->graph, &r->run, false, &reason);
+		n = npl_host_reasons(c->graph, &r->run, false, &reason);
 		char time[CELL], line[60];
 		for (int i = 0; i < n && i < MOST_REASONS; i++, rows++)
 			npl_table_row(&table, (const char *const[]){
@@ -211,11 +216,12 @@ static int put_reasons(FILE *out, const struct npl_comparison *c)
 		rows += n && conversions > 0;
 		free(reason);
 	}
-	if (rows) {
+	if (rows && n >= 0) {
 		fputc('\n', out);
 		npl_table_print(&table, out);
 	}
-	return npl_table_close(&table);
+	const int closed = npl_table_close(&table);
+	return n < 0 ? n : closed;
 }
 
 int npl_report_table(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)

@@ -23,25 +23,20 @@ bool npl_report_counts_wraps(const struct npl_device_report *report)
 	return counts;
 }
 
-/* Returns the device of that format; NULL: none. */
-static const char *device_of_format(const struct npl_device_report *r, enum npl_format format)
-{
-	for (int i = 0; i < r->n_parts; i++)
-		if (r->part[i].info.format == format)
-			return r->part[i].instance;
-	return !r->n_parts && r->info.format == format ? r->name : NULL;
-}
-
-/* Writes which option keeps the sums of the format within their bits, and what it does. */
+/* Writes the setting that keeps sums within their bits, and what it does: that of the device, or of the first part of a
+ * placement that has one. */
 static void put_remedy(char *text, size_t size, const struct npl_device_report *r)
 {
-	const char *wide = device_of_format(r, NPL_FORMAT_INT8X16), *q16 = device_of_format(r, NPL_FORMAT_Q16);
-	if (wide)
-		snprintf(text, size,
-			 "--set %s.precision=int8 makes activations smaller, so that sums of up to 66311 products fit",
-			 wide);
-	else if (q16)
-		snprintf(text, size, "--set %s.nfu.sum_bits=48 gives them more bits", q16);
+	const struct npl_device_info *info = &r->info;
+	const char *name = r->name;
+	for (int i = r->n_parts; i-- > 0;) {
+		if (r->part[i].info.wrap_setting) {
+			info = &r->part[i].info;
+			name = r->part[i].instance;
+		}
+	}
+	if (info->wrap_setting)
+		snprintf(text, size, "--set %s.%s %s", name, info->wrap_setting, info->wrap_setting_effect);
 	else
 		snprintf(text, size, "float32 holds sums of any length: --devices cpu");
 }

@@ -30,6 +30,8 @@ static void list_on_host(const struct npl_graph *graph, const struct npl_run *ru
 {
 	struct npl_host_reason *reason;
 	const int n = npl_host_reasons(graph, run, false, &reason);
+	if (n < 0)
+		add_piece(text, MORE, sizeof MORE - 1);
 	for (int i = 0; i < n; i++) {
 		char piece[NPL_COST_TEXT];
 		const int length = snprintf(piece, sizeof piece, "%s (%d layer%s%s%s)", npl_op_defs[reason[i].op].name,

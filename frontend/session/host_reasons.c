@@ -31,7 +31,9 @@ int npl_host_reasons(const struct npl_graph *graph, const struct npl_run *run, b
 	struct npl_host_reason *reasons = malloc(((size_t)run->n_layers + 1) * sizeof *reasons);
 	int rows = 0, n = 0;
 	*list = reasons;
-	for (int i = 0; reasons && i < run->n_layers; i++) {
+	if (!reasons)
+		return NPL_ENOMEM;
+	for (int i = 0; i < run->n_layers; i++) {
 		const struct npl_layer_run *row = &run->layer[i];
 		if (npl_row_on_host(row))
 			reasons[rows++] = (struct npl_host_reason){.op = graph->node[row->node].op,

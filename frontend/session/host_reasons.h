@@ -16,7 +16,7 @@ struct npl_host_reason {
 
 /* Lists the layers that the host ran, summed by operator and reason or, with by_operator, by operator alone. The
  * entries that take most time come first, equal ones in the order of the network. The caller frees *list. Returns the
- * number of entries; 0 also when memory is short. */
+ * number of entries, or NPL_ENOMEM; *list is then NULL. */
 int npl_host_reasons(const struct npl_graph *graph, const struct npl_run *run, bool by_operator,
 		     struct npl_host_reason **list);
 

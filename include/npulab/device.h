@@ -106,6 +106,9 @@ struct npl_device_info {
 	const char *element;
 	/* The bytes of an element in such a device; 0: as many as its number format has. */
 	size_t element_bytes;
+	/* The setting KEY=VALUE with which sums of products wrap around less, and what it does, as a clause with the
+	 * setting as its subject; NULL: no setting does. */
+	const char *wrap_setting, *wrap_setting_effect;
 
 	/* ---- What it can do. */
 

@@ -64,6 +64,8 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	struct npl_memory_energy part[NPL_MEMORY_ENERGIES];
 	info->kind = NPL_KIND_SIMULATED;
 	info->format = NPL_FORMAT_Q16;
+	info->wrap_setting = "nfu.sum_bits=48";
+	info->wrap_setting_effect = "gives them more bits";
 	info->activations = NPL_ALL_ACTIVATIONS;
 	info->capabilities = NPL_PRIVATE_KERNELS | (config->lrn == DN_LRN_MACHINE ? NPL_LRN_FACTOR : 0);
 	info->engine = sim_engines[machine->rtl];

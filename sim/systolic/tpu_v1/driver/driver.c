@@ -65,7 +65,9 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	const struct tpu_config *c = &machine->config;
 	info->kind = NPL_KIND_SIMULATED;
 	info->capabilities = NPL_TAKES_INT8;
-	info->format = c->precision == TPU_8X16 ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8;
+	info->format = NPL_FORMAT_INT8;
+	if (c->precision == TPU_8X16)
+		npl_describe_int8x16(info);
 	info->activations = NPL_ALL_ACTIVATIONS;
 	info->engine = sim_engines[machine->rtl];
 	info->clock_hz = (double)c->clock_hz;
