@@ -175,10 +175,10 @@ static bool is_users(const struct npl_description *machine, const char *key)
 
 /* Sets channels and size where the user chose another weight memory. A memory file of one channel describes a part of
  * which a machine has several. A memory file of more channels, such as a stack of HBM, describes the whole. */
-int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl_arena *arena, const char **note,
-		     struct npl_err *err)
+int tpu_config_adapt(void *tpu_config, const struct npl_description *machine, struct npl_arena *arena,
+		     const char **note, struct npl_err *err)
 {
-	struct tpu_config *config = of;
+	struct tpu_config *config = tpu_config;
 	const int64_t channels = config->weight_channels, bytes = config->weight_bytes;
 	const bool free_channels = !is_users(machine, "weight_memory.channels");
 	struct preset file_preset, adapted;

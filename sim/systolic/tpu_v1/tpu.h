@@ -83,8 +83,8 @@ extern const struct npl_param tpu_params[];
 extern const struct npl_former_default tpu_former_defaults[];
 extern const struct npl_param_condition tpu_conditions[];
 /* Sets channels and size where the user chose another weight memory (npl_driver.adapt_unset). */
-int tpu_config_adapt(void *of, const struct npl_description *machine, struct npl_arena *arena, const char **note,
-		     struct npl_err *err);
+int tpu_config_adapt(void *tpu_config, const struct npl_description *machine, struct npl_arena *arena,
+		     const char **note, struct npl_err *err);
 /* Checks what the ranges of single parameters cannot say. Returns 0 or NPL_EUSAGE. */
 int tpu_config_check(const struct tpu_config *config, struct npl_err *err);
 
