@@ -231,7 +231,7 @@ static int list_devices(const char *only_name, const struct npl_device_options *
 	for (int i = 0; i < n && !rc; i++) {
 		npl_progress_part(names[i], "device", i + 1, n);
 		if (npl_device_open(names[i], options, &rows[i].device, &rows[i].failure) && only_name)
-			rc = npl_fail(err, rows[i].failure.code, "%s", rows[i].failure.msg);
+			rc = npl_fail_as(err, &rows[i].failure);
 	}
 	const char **titles = rc ? NULL : npl_arena_array(&arena, (size_t)n, sizeof *titles);
 	if (!rc && !titles)
@@ -286,7 +286,7 @@ static int strip_machine_name(const struct cli_list *given, const char *name, st
 	if (given->n && !npl_device_open(name, NULL, &device, &failure))
 		name = npl_device_name(device);
 	else if (is_file && failure.code)
-		return npl_fail(err, failure.code, "%s", failure.msg);
+		return npl_fail_as(err, &failure);
 	for (int i = 0; i < given->n && !rc; i++) {
 		const char *key = given->item[i];
 		const int n = settings->set.n;

@@ -5,6 +5,7 @@
 
 #include "common.h"
 #include "core/device_inside.h"
+#include "core/files/data_names.h"
 #include "exec_output.h"
 #include "exec_report.h"
 #include "frontend/import/memory_file.h"
@@ -100,7 +101,7 @@ static int open_own_machine(const struct exec_options *o, const struct npl_progr
 {
 	const char *name = npl_program_machine(program);
 	const int rc = cli_open_machine(name, &o->common, device, err);
-	const bool is_bad_file = rc == NPL_EINPUT && !strncmp(err->msg, name, strlen(name));
+	const bool is_bad_file = rc == NPL_EINPUT && err->in_file && npl_is_yaml_path(name);
 	if (!rc || (npl_device_is_known(name) && !is_bad_file))
 		return rc;
 	npl_prefix(err, "%s", o->path);

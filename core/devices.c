@@ -115,44 +115,44 @@ static bool has_param(const struct npl_driver *driver, const char *key)
 	return false;
 }
 
-/* Refuses a setting of `threads` beside --threads with another number. */
-static int refuse_other_threads(const struct npl_device *dev, const struct npl_device_options *options, const char *key,
-				const char *value, const char *typed, struct npl_err *err)
+static int apply_threads(struct npl_device *dev, int threads, struct npl_err *err)
 {
-	if (options->threads < 1 || strcmp(key, "threads") != 0 || atoll(value) == options->threads)
-		return 0;
-	return typed ? npl_fail(err, NPL_EUSAGE, "%s beside --threads %d, expected one of them", typed,
-				options->threads)
-		     : npl_fail(err, NPL_EUSAGE, "--set %s.%s=%s beside --threads %d, expected one of them",
-				dev->machine.name, key, value, options->threads);
+	char text[16], typed[32];
+	snprintf(text, sizeof text, "%d", threads);
+	snprintf(typed, sizeof typed, "--threads %d", threads);
+	return npl_params_set(&dev->machine, &dev->arena,
+			      &(struct npl_setting){.key = "threads", .value = text, .typed = typed}, err);
+}
+
+/* Adds a setting of the options. One of `threads` is refused beside --threads with another number. */
+static int apply_set(struct npl_device *dev, const struct npl_device_options *options, int i, struct npl_err *err)
+{
+	const char *set = options->set[i], *equals = strchr(set, '='), *name = dev->machine.name;
+	const char *given = options->typed ? options->typed[i] : NULL;
+	const struct npl_setting setting = {.key = npl_arena_strndup(&dev->arena, set, strcspn(set, "=")),
+					    .value = equals ? equals + 1 : "",
+					    .typed = given ? given
+							   : npl_arena_printf(&dev->arena, "--set %s.%s", name, set),
+					    .from_file = i >= options->n_sets - options->n_from_file};
+	const int code = npl_setting_code(&setting);
+	if (!setting.key || !setting.typed)
+		return npl_no_memory(err);
+	if (!equals)
+		return npl_fail(err, code, "%s: expected %s%sKEY=VALUE", setting.typed, given ? "" : name,
+				given ? "" : ".");
+	if (options->threads > 0 && !strcmp(setting.key, "threads") && atoll(setting.value) != options->threads)
+		return npl_fail(err, code, "%s beside --threads %d, expected one of them", setting.typed,
+				options->threads);
+	return npl_params_set(&dev->machine, &dev->arena, &setting, err);
 }
 
 static int apply_options(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
-	if (options->threads > 0 && has_param(dev->driver, "threads")) {
-		char text[16];
-		char typed[32];
-		snprintf(text, sizeof text, "%d", options->threads);
-		snprintf(typed, sizeof typed, "--threads %d", options->threads);
-		if (npl_params_set(&dev->machine, &dev->arena, "threads", text, typed, err))
+	if (options->threads > 0 && has_param(dev->driver, "threads") && apply_threads(dev, options->threads, err))
+		return err->code;
+	for (int i = 0; i < options->n_sets; i++)
+		if (apply_set(dev, options, i, err))
 			return err->code;
-	}
-	for (int i = 0; i < options->n_sets; i++) {
-		const char *set = options->set[i], *equals = strchr(set, '=');
-		const char *typed = options->typed ? options->typed[i] : NULL;
-		char *key = equals ? npl_arena_strndup(&dev->arena, set, (size_t)(equals - set)) : NULL;
-		if (!equals)
-			return typed ? npl_fail(err, NPL_EUSAGE, "%s: expected KEY=VALUE", typed)
-				     : npl_fail(err, NPL_EUSAGE, "--set %s.%s: expected %s.KEY=VALUE",
-						dev->machine.name, set, dev->machine.name);
-		if (!key)
-			return npl_no_memory(err);
-		if (refuse_other_threads(dev, options, key, equals + 1, typed, err))
-			return err->code;
-		if (typed ? npl_params_set(&dev->machine, &dev->arena, key, equals + 1, typed, err)
-			  : npl_description_set(&dev->machine, &dev->arena, key, equals + 1, err))
-			return err->code;
-	}
 	return 0;
 }
 
@@ -234,8 +234,8 @@ static const char *nearest_driver(const char *name, char *text, size_t n)
 	return text;
 }
 
-/* Reads the driver and its parameters, before it starts. */
-static int read_parameters(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
+/* Finds the driver that the machine names, and checks the machine's name. */
+static int find_driver(struct npl_device *dev, struct npl_err *err)
 {
 	char nearest_text[200], location[NPL_SETTING_LOCATION];
 	dev->driver = npl_driver_named(dev->machine.driver_or_model);
@@ -245,8 +245,16 @@ static int read_parameters(struct npl_device *dev, const struct npl_device_optio
 			npl_setting_heading_location(&dev->machine, dev->machine.line.driver_or_model, location),
 			dev->machine.driver_or_model,
 			nearest_driver(dev->machine.driver_or_model, nearest_text, sizeof nearest_text));
-	if (dev->machine.path && check_name(&dev->machine, dev->driver, err))
+	return dev->machine.path ? check_name(&dev->machine, dev->driver, err) : 0;
+}
+
+/* Reads the driver and its parameters, before it starts. */
+static int read_parameters(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
+{
+	if (find_driver(dev, err)) {
+		err->in_file = true;
 		return err->code;
+	}
 	if (options && apply_options(dev, options, err))
 		return err->code;
 	size_t bytes = dev->driver->config_bytes;
@@ -354,7 +362,7 @@ int npl_device_open(const char *name, const struct npl_device_options *options, 
 	struct npl_err local = {0};
 	if (find_machine(dev, name, &local) || open_driver(dev, options, &local)) {
 		npl_device_close(dev);
-		return npl_fail(err, local.code, "%s", local.msg);
+		return npl_fail_as(err, &local);
 	}
 	*device = dev;
 	return 0;

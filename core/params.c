@@ -172,12 +172,16 @@ const struct npl_setting *npl_description_setting(const struct npl_description *
 /* Checks that every parameter without a default is given. */
 static int check_given(const struct npl_param *schema, const struct npl_description *machine, struct npl_err *err)
 {
-	for (const struct npl_param *p = schema; p && p->key; p++)
+	const struct npl_param *p = schema;
+	for (; p && p->key; p++)
 		if (!p->default_text && !npl_description_setting(machine, p->key))
-			return npl_fail(err, NPL_EINPUT, "%s: %s is missing%s%s",
-					machine->path ? machine->path : machine->name, p->key, *p->help ? ": " : "",
-					p->help);
-	return 0;
+			break;
+	if (!p || !p->key)
+		return 0;
+	npl_fail(err, NPL_EINPUT, "%s: %s is missing%s%s", machine->path ? machine->path : machine->name, p->key,
+		 *p->help ? ": " : "", p->help);
+	err->in_file = machine->path != NULL;
+	return err->code;
 }
 
 /* Refuses a figure that is missing beside its origin: it would count as a known 0. */
@@ -190,37 +194,42 @@ static int check_origins(const struct npl_param *schema, const struct npl_descri
 			continue;
 		size_t length;
 		for (const char *words = p->words, *word; (word = npl_next_word(&words, &length));)
-			if (!find_setting(machine, word, length))
-				return npl_fail(
-					err, npl_setting_code(origin),
-					"%s: %.*s is missing, expected a figure beside %s %s (absent: not known)",
-					npl_setting_location(machine, origin, location), (int)length, word, p->key,
-					origin->value);
+			if (!find_setting(machine, word, length)) {
+				npl_fail(err, npl_setting_code(origin),
+					 "%s: %.*s is missing, expected a figure beside %s %s (absent: not known)",
+					 npl_setting_location(machine, origin, location), (int)length, word, p->key,
+					 origin->value);
+				return npl_setting_blame(origin, err);
+			}
 	}
 	return 0;
+}
+
+static int read_setting(const struct npl_param *schema, const struct npl_description *machine,
+			const struct npl_setting *setting, struct npl_arena *arena, void *config, struct npl_err *err)
+{
+	char location[NPL_SETTING_LOCATION];
+	const struct npl_param *p = schema;
+	while (p && p->key && strcmp(p->key, setting->key))
+		p++;
+	npl_setting_location(machine, setting, location);
+	if (!p || !p->key)
+		return unknown_key(schema, setting, location, err);
+	const char *copy = npl_arena_strdup(arena, setting->value);
+	if (!copy)
+		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
+	return npl_params_parse(p, copy, config, location, npl_setting_code(setting), err);
 }
 
 int npl_params_read(const struct npl_param *schema, const struct npl_description *machine, struct npl_arena *arena,
 		    void *config, struct npl_err *err)
 {
-	char location[NPL_SETTING_LOCATION];
 	for (const struct npl_param *p = schema; p && p->key; p++)
 		if (p->default_text && npl_params_parse(p, p->default_text, config, p->key, NPL_EINTERNAL, err))
 			return err->code;
-	for (int i = 0; i < machine->n_settings; i++) {
-		const struct npl_setting *setting = &machine->setting[i];
-		const struct npl_param *p = schema;
-		while (p && p->key && strcmp(p->key, setting->key))
-			p++;
-		npl_setting_location(machine, setting, location);
-		if (!p || !p->key)
-			return unknown_key(schema, setting, location, err);
-		const char *copy = npl_arena_strdup(arena, setting->value);
-		if (!copy)
-			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
-		if (npl_params_parse(p, copy, config, location, npl_setting_code(setting), err))
-			return err->code;
-	}
+	for (int i = 0; i < machine->n_settings; i++)
+		if (read_setting(schema, machine, &machine->setting[i], arena, config, err))
+			return npl_setting_blame(&machine->setting[i], err);
 	return check_given(schema, machine, err) || check_origins(schema, machine, err) ? err->code : 0;
 }
 
@@ -254,8 +263,8 @@ static void take_heading(const struct npl_setting *setting, const char **value, 
 	*line = setting->line;
 }
 
-int npl_description_load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *machine,
-			 struct npl_err *err)
+static int load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *machine,
+		struct npl_err *err)
 {
 	struct npl_setting *list;
 	int n;
@@ -297,28 +306,41 @@ int npl_description_load(const char *path, const char *key, struct npl_arena *ar
 	return 0;
 }
 
+int npl_description_load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *machine,
+			 struct npl_err *err)
+{
+	const int rc = load(path, key, arena, machine, err);
+	if (rc)
+		err->in_file = true;
+	return rc;
+}
+
 int npl_description_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
 			struct npl_err *err)
 {
 	const char *typed = npl_arena_printf(arena, "--set %s.%s=%s", machine->name, key, value);
-	return typed ? npl_params_set(machine, arena, key, value, typed, err)
+	const struct npl_setting setting = {.key = key, .value = value, .typed = typed};
+	return typed ? npl_params_set(machine, arena, &setting, err)
 		     : npl_fail(err, NPL_ENOMEM, "out of memory for --set %s", key);
 }
 
-int npl_params_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
-		   const char *typed, struct npl_err *err)
+int npl_params_set(struct npl_description *machine, struct npl_arena *arena, const struct npl_setting *setting,
+		   struct npl_err *err)
 {
 	struct npl_setting *grown = npl_arena_array(arena, (size_t)machine->n_settings + 1, sizeof *grown);
-	const struct npl_setting added = {.key = npl_arena_strdup(arena, key),
-					  .value = npl_arena_strdup(arena, value),
-					  .typed = npl_arena_strdup(arena, typed),
+	const struct npl_setting added = {.key = npl_arena_strdup(arena, setting->key),
+					  .value = npl_arena_strdup(arena, setting->value),
+					  .typed = npl_arena_strdup(arena, setting->typed),
+					  .from_file = setting->from_file,
 					  .source = NPL_SOURCE_OWN};
 	if (!grown || !added.key || !added.value || !added.typed)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %s", typed);
-	if (is_heading(key))
-		return npl_fail(err, NPL_EUSAGE, "%s: the %s of a machine cannot be set", typed, key);
-	if (!is_utf8(value))
-		return npl_fail(err, NPL_EUSAGE, "%s: the value is not UTF-8, expected text in UTF-8", typed);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %s", setting->typed);
+	if (is_heading(added.key))
+		return npl_fail(err, npl_setting_code(&added), "%s: the %s of a machine cannot be set", added.typed,
+				added.key);
+	if (!is_utf8(added.value))
+		return npl_fail(err, npl_setting_code(&added), "%s: the value is not UTF-8, expected text in UTF-8",
+				added.typed);
 	if (machine->n_settings)
 		memcpy(grown, machine->setting, (size_t)machine->n_settings * sizeof *grown);
 	grown[machine->n_settings++] = added;

@@ -10,9 +10,9 @@
  * with `location`, and `code` is returned. */
 int npl_params_parse(const struct npl_param *param, const char *value, void *config, const char *location, int code,
 		     struct npl_err *err);
-/* Adds an override as npl_description_set does; messages about it begin with `typed`. */
-int npl_params_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
-		   const char *typed, struct npl_err *err);
+/* Adds an override as npl_description_set does; messages about it begin with setting->typed. Its texts are copied. */
+int npl_params_set(struct npl_description *machine, struct npl_arena *arena, const struct npl_setting *setting,
+		   struct npl_err *err);
 /* Returns the value in config as text; buf holds numbers. */
 const char *npl_params_text(const struct npl_param *param, const void *config, char *buf, size_t n);
 /* Writes the word of a choice, the first of its spellings, into buf. Returns buf. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Finds the setting that a message is about (setting_location.h). */
+ * Finds where the user gave the setting that is at fault (setting_location.h). */
 #include "setting_location.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#include "core/files/words.h"
 
 const char *npl_setting_location(const struct npl_description *machine, const struct npl_setting *setting,
 				 char text[NPL_SETTING_LOCATION])
@@ -26,56 +28,43 @@ const char *npl_setting_heading_location(const struct npl_description *machine, 
 
 int npl_setting_code(const struct npl_setting *setting)
 {
-	return setting->typed ? NPL_EUSAGE : NPL_EINPUT;
+	return setting->typed && !setting->from_file ? NPL_EUSAGE : NPL_EINPUT;
 }
 
-/* Returns the setting of a key of `length` characters, or of one that ends with ".KEY". NULL: it is not given, or not
- * in this way. */
-static const struct npl_setting *find(const struct npl_description *machine, const char *key, size_t length,
-				      bool is_typed, bool is_whole)
+int npl_setting_blame(const struct npl_setting *setting, struct npl_err *err)
 {
-	for (int i = machine->n_settings; i-- > 0;) {
-		const struct npl_setting *setting = &machine->setting[i];
-		const char *dot = strrchr(setting->key, '.');
-		const char *name = is_whole || !dot ? setting->key : dot + 1;
-		if (!strncmp(name, key, length) && !name[length] && (setting->typed != NULL) == is_typed)
-			return setting;
-	}
-	return NULL;
+	npl_blame_settings(err, NULL, setting->key);
+	err->in_file = !setting->typed;
+	return err->code;
 }
 
-/* Returns the first setting that the message names; NULL: it names none. */
-static const struct npl_setting *find_named(const struct npl_description *machine, const char *message, bool is_typed,
-					    bool is_whole)
+/* Returns the first of these keys' settings that was typed, or that the file gives; NULL: there is none. */
+static const struct npl_setting *find_given(const struct npl_description *machine, const char *keys, bool is_typed)
 {
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
-	for (const char *at = message; *at;) {
-		size_t length = strspn(at, letters);
-		const char *end = at + length;
-		while (length && at[length - 1] == '.') /* the end of a sentence */
-			length--;
-		const struct npl_setting *setting = length ? find(machine, at, length, is_typed, is_whole) : NULL;
-		if (setting)
-			return setting;
-		at = *end ? end + 1 : end;
-	}
+	size_t length;
+	for (const char *key; (key = npl_next_word(&keys, &length));)
+		for (int i = machine->n_settings; i-- > 0;) {
+			const struct npl_setting *setting = &machine->setting[i];
+			if ((setting->typed != NULL) == is_typed && strlen(setting->key) == length &&
+			    !strncmp(setting->key, key, length))
+				return setting;
+		}
 	return NULL;
 }
 
 int npl_setting_locate_fault(const struct npl_description *machine, struct npl_err *err)
 {
-	static const struct {
-		bool is_typed, is_whole;
-	} passes[] = {{true, true}, {false, true}, {true, false}, {false, false}};
-	const struct npl_setting *setting = NULL;
 	char location[NPL_SETTING_LOCATION];
 	if (err->code != NPL_EUSAGE && err->code != NPL_EINPUT)
 		return err->code;
-	for (size_t i = 0; i < sizeof passes / sizeof *passes && !setting; i++)
-		setting = find_named(machine, err->msg, passes[i].is_typed, passes[i].is_whole);
+	const struct npl_setting *setting = find_given(machine, err->settings, true);
+	if (!setting)
+		setting = find_given(machine, err->settings, false);
 	if (err->code == NPL_EUSAGE)
 		err->code = setting ? npl_setting_code(setting) : machine->path ? NPL_EINPUT : NPL_EUSAGE;
-	if (setting)
-		return npl_prefix(err, "%s", npl_setting_location(machine, setting, location));
-	return npl_prefix(err, "%s", machine->path ? machine->path : machine->name);
+	err->in_file = machine->path != NULL;
+	if (!setting)
+		return npl_prefix(err, "%s", machine->path ? machine->path : machine->name);
+	npl_setting_blame(setting, err);
+	return npl_prefix(err, "%s", npl_setting_location(machine, setting, location));
 }

@@ -15,18 +15,14 @@ const char *npl_setting_location(const struct npl_description *machine, const st
 /* Writes where a heading of the file, such as `name:`, is: "FILE:LINE", or "FILE" for line 0. Returns text. */
 const char *npl_setting_heading_location(const struct npl_description *machine, int line,
 					 char text[NPL_SETTING_LOCATION]);
-/* Returns the code of a message about the setting: NPL_EINPUT for one of a file, NPL_EUSAGE for one that was typed. */
+/* Returns the code of an error about the setting: NPL_EINPUT for one of a file, NPL_EUSAGE for one that was typed. */
 int npl_setting_code(const struct npl_setting *setting);
-/* Puts before a message about parameters where one of them was given. Of the parameters that the message names, it
- * takes
- *
- *   1. the first that was typed,
- *   2. else the first that the file gives,
- *   3. else, if it names no whole key, the same two for keys by their last part, as "tRC" for "timing.tRC".
- *
- * Where there is none, the file stands before the message, or the machine's name if there is no file. A code NPL_EUSAGE
- * becomes NPL_EINPUT unless the setting was typed or there is no file. Does nothing for codes other than NPL_EUSAGE and
- * NPL_EINPUT. Returns err->code. */
+/* Says that this setting is at fault, in the file if it stands there. Returns err->code. */
+int npl_setting_blame(const struct npl_setting *setting, struct npl_err *err);
+/* Puts before a message about settings (err->settings) where one of them was given: the first that was typed, else the
+ * first that the file gives. Where there is none, the file stands before the message, or the machine's name if there is
+ * no file. A code NPL_EUSAGE becomes NPL_EINPUT unless the setting was typed or there is no file. Does nothing for
+ * codes other than NPL_EUSAGE and NPL_EINPUT. Returns err->code. */
 int npl_setting_locate_fault(const struct npl_description *machine, struct npl_err *err);
 
 #endif

@@ -111,13 +111,15 @@ static int refuse_copied_from(const struct npl_description *machine, const struc
 	int n = 0;
 	npl_setting_heading_location(machine, machine->line.copied_from, location);
 	if (driver)
-		return npl_fail(err, NPL_EINPUT,
-				"%s: copied_from is '%s', a %s of the %s '%s', expected one of the %s '%s'", location,
-				from, files->noun, files->key, driver, files->key, machine->driver_or_model);
-	if (npl_data_names(files->folder, NULL, 0, arena, &names, &n, err))
+		npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s', a %s of the %s '%s', expected one of the %s '%s'",
+			 location, from, files->noun, files->key, driver, files->key, machine->driver_or_model);
+	else if (npl_data_names(files->folder, NULL, 0, arena, &names, &n, err))
 		return err->code;
-	return npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s', and no %s that ships has this name%s", location,
-			from, files->noun, NPL_NEAREST(from, names, n));
+	else
+		npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s', and no %s that ships has this name%s", location,
+			 from, files->noun, NPL_NEAREST(from, names, n));
+	err->in_file = true;
+	return err->code;
 }
 
 int npl_description_find_shipped(const struct npl_description *machine, const struct npl_shipped_files *files,

@@ -72,8 +72,9 @@ static int set_threads(struct cpu_state *cpu, struct npl_err *err)
 	if (cpu->int8 || cpu->blas_threads >= cpu->threads)
 		return 0;
 	if (cpu->config.threads)
-		return npl_fail(err, NPL_EUSAGE, "threads is %d, expected at most %d, the limit of this OpenBLAS",
-				cpu->threads, cpu->blas_threads);
+		return npl_fail_settings(err, NULL, "threads",
+					 "threads is %d, expected at most %d, the limit of this OpenBLAS", cpu->threads,
+					 cpu->blas_threads);
 	cpu->threads = cpu->blas_threads;
 	return 0;
 }
@@ -82,7 +83,8 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 {
 	const struct cpu_config *options = config;
 	if (options->powercap && !*options->powercap)
-		return npl_fail(err, NPL_EUSAGE, "powercap is empty, expected a folder, as " NPL_POWERCAP_ROOT);
+		return npl_fail_settings(err, NULL, "powercap",
+					 "powercap is empty, expected a folder, as " NPL_POWERCAP_ROOT);
 	struct cpu_state *cpu = calloc(1, sizeof *cpu);
 	if (!cpu)
 		return npl_no_memory(err);

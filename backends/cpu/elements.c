@@ -85,5 +85,5 @@ int cpu_elements_run(struct cpu_state *cpu, const struct npl_layer *layer, struc
 		run_piece(&job, 0, 0);
 	else
 		npl_pool_run(cpu->pool, job.pieces, run_piece, &job);
-	return job.err.code ? npl_fail(err, job.err.code, "%s", job.err.msg) : 0;
+	return job.err.code ? npl_fail_as(err, &job.err) : 0;
 }

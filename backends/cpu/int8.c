@@ -241,7 +241,7 @@ static int run_integers(struct cpu_state *cpu, const struct npl_layer *layer, st
 	*seconds = npl_clock_seconds() - begin;
 	for (int t = 0; t < cpu->threads && p.failed && !rc; t++)
 		if (p.failed[t].code)
-			rc = npl_fail(err, p.failed[t].code, "%s", p.failed[t].msg);
+			rc = npl_fail_as(err, &p.failed[t]);
 	free(p.failed);
 	return rc;
 }

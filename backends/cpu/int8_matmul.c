@@ -82,7 +82,7 @@ static int run(struct cpu_state *cpu, struct matmul_job *job, struct npl_result 
 	for (int t = 0; t < cpu->threads; t++) {
 		result->saturations += job->counts[t].saturations;
 		if (job->failed[t].code)
-			return npl_fail(err, job->failed[t].code, "%s", job->failed[t].msg);
+			return npl_fail_as(err, &job->failed[t]);
 	}
 	return 0;
 }

@@ -160,5 +160,5 @@ int cpu_int8_table(struct cpu_state *cpu, const struct npl_layer *layer, const s
 		npl_pool_run(cpu->pool, job.pieces, run_piece, &job);
 	result->seconds = npl_clock_seconds() - begin;
 	result->saturations = job.saturations;
-	return job.err.code ? npl_fail(err, job.err.code, "%s", job.err.msg) : 0;
+	return job.err.code ? npl_fail_as(err, &job.err) : 0;
 }

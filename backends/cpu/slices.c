@@ -198,5 +198,5 @@ int cpu_slices_run(struct cpu_state *cpu, const struct npl_layer *layer, const s
 	double begin = npl_clock_seconds();
 	npl_pool_run(cpu->pool, job.tasks, run_task, &job);
 	*seconds = npl_clock_seconds() - begin;
-	return job.err.code ? npl_fail(err, job.err.code, "%s", job.err.msg) : 0;
+	return job.err.code ? npl_fail_as(err, &job.err) : 0;
 }

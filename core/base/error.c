@@ -61,8 +61,26 @@ int npl_fail(struct npl_err *err, int code, const char *format, ...)
 		fill(err, NULL, format, args);
 		va_end(args);
 		err->code = code;
+		npl_blame_settings(err, NULL, "");
 	}
 	return code;
+}
+
+int npl_fail_settings(struct npl_err *err, const char *mapping, const char *keys, const char *format, ...)
+{
+	va_list args;
+	va_start(args, format);
+	fill(err, NULL, format, args);
+	va_end(args);
+	err->code = NPL_EUSAGE;
+	return npl_blame_settings(err, mapping, keys);
+}
+
+int npl_fail_as(struct npl_err *err, const struct npl_err *failure)
+{
+	if (err)
+		*err = *failure;
+	return failure->code;
 }
 
 int npl_prefix(struct npl_err *err, const char *format, ...)
@@ -75,6 +93,22 @@ int npl_prefix(struct npl_err *err, const char *format, ...)
 	va_start(args, format);
 	fill(err, rest, format, args);
 	va_end(args);
+	return err->code;
+}
+
+int npl_blame_settings(struct npl_err *err, const char *mapping, const char *keys)
+{
+	size_t used = 0;
+	err->settings[0] = '\0';
+	err->in_file = false;
+	for (; *keys && used < sizeof err->settings; keys += strspn(keys, " ")) {
+		const size_t length = strcspn(keys, " ");
+		used += (size_t)snprintf(err->settings + used, sizeof err->settings - used, "%s%s%s%.*s",
+					 used ? " " : "", mapping ? mapping : "", mapping ? "." : "", (int)length,
+					 keys);
+		keys += length;
+	}
+	npl_make_printable(err->settings);
 	return err->code;
 }
 

@@ -153,7 +153,7 @@ static int load(const char *path, bool ragged, struct npl_arena *arena, struct n
 		rc = read_header(&r, arena, csv);
 	if (!rc)
 		rc = read_rows(&r, arena, csv);
-	return rc ? npl_fail(err, rc, "%s", local.msg) : 0;
+	return rc ? npl_fail_as(err, &local) : 0;
 }
 
 int npl_csv_load(const char *path, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err)

@@ -291,7 +291,7 @@ int npl_build_shape(const struct npl_build *build, int value, enum npl_dtype *dt
 {
 	if (value < 0 || value >= build->b.n_values) {
 		if (value < 0 && build->first.code)
-			return npl_fail(err, build->first.code, "%s", build->first.msg);
+			return npl_fail_as(err, &build->first);
 		return npl_fail(err, NPL_EINPUT, "%d is not a value of this network", value);
 	}
 	if (dtype)
@@ -317,7 +317,7 @@ int npl_build_finish(struct npl_build *build, struct npl_build_in outputs, struc
 	if (!build->first.code)
 		settle(build, add_outputs(build, outputs));
 	if (build->first.code) {
-		int rc = npl_fail(err, build->first.code, "%s", build->first.msg);
+		int rc = npl_fail_as(err, &build->first);
 		npl_build_close(build);
 		return rc;
 	}

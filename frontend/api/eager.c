@@ -236,7 +236,7 @@ static int add_to_pending(struct npl_eager *ctx, struct npl_eager_value *value, 
 		int v = described.constant ? build_known(ctx->pending, &described)
 					   : npl_build_input(ctx->pending, NULL, described.dtype, described.shape);
 		if (v < 0) /* out of memory; this network cannot be used any more */
-			return npl_fail(err, ctx->pending->last.code, "%s", ctx->pending->last.msg);
+			return npl_fail_as(err, &ctx->pending->last);
 		value->index = v;
 		value->network = ctx->network;
 	}
@@ -267,7 +267,7 @@ static int append_call(struct npl_eager *ctx, const char *op, struct npl_args ar
 	}
 	if (!rc &&
 	    build_ops(ctx->pending, op, (struct npl_build_in){.value = in, .n = args.n}, attrs, n_results, result))
-		rc = npl_fail(err, ctx->pending->last.code, "%s", ctx->pending->last.msg);
+		rc = npl_fail_as(err, &ctx->pending->last);
 	free(in);
 	return rc;
 }
@@ -392,12 +392,12 @@ int eager_submit(struct npl_eager *ctx, struct npl_err *err)
 	return 0;
 }
 
-/* Drops the error of a job that a call returns by itself; the error of another job stays. */
-static void forget_failure(struct npl_eager *ctx, const struct npl_err *failure)
+/* Drops the failure that left a value without elements, which a call returns by itself; another failure stays. */
+static void forget_failure(struct npl_eager *ctx, const struct npl_eager_value *value)
 {
 	pthread_mutex_lock(&ctx->lock);
-	if (failure && failure->code == ctx->failure.code && !strcmp(failure->msg, ctx->failure.msg))
-		ctx->failure = (struct npl_err){0};
+	if (value->state == EAGER_FAILED && value->failure.number == ctx->failure.number)
+		ctx->failure = (struct eager_failure){0};
 	pthread_mutex_unlock(&ctx->lock);
 }
 
@@ -405,10 +405,10 @@ static void forget_failure(struct npl_eager *ctx, const struct npl_err *failure)
 static int tell_failure(struct npl_eager *ctx, struct npl_err *err)
 {
 	pthread_mutex_lock(&ctx->lock);
-	struct npl_err failed = ctx->failure;
-	ctx->failure = (struct npl_err){0};
+	const struct npl_err failed = ctx->failure.err;
+	ctx->failure = (struct eager_failure){0};
 	pthread_mutex_unlock(&ctx->lock);
-	return failed.code ? npl_fail(err, failed.code, "%s", failed.msg) : 0;
+	return failed.code ? npl_fail_as(err, &failed) : 0;
 }
 
 static void wait_for_all(struct npl_eager *ctx)
@@ -467,7 +467,7 @@ int eager_fetch(struct npl_eager *ctx, const struct npl_eager_value *value, stru
 	pthread_mutex_unlock(&ctx->lock);
 	*tensor = (struct npl_tensor){.dtype = described->dtype, .shape = described->shape};
 	if (failed)
-		return npl_fail(err, value->failure.code, "%s", value->failure.msg);
+		return npl_fail_as(err, &value->failure.err);
 	if (npl_tensor_alloc(tensor, err))
 		return err->code;
 	int rc = 0;
@@ -489,7 +489,7 @@ int npl_eager_read(struct npl_eager *ctx, const struct npl_eager_value *value, s
 	if (value->pending && eager_submit(ctx, err))
 		return err->code;
 	int rc = eager_fetch(ctx, value, tensor, err);
-	if (rc)
-		forget_failure(ctx, err); /* this call tells of the failure */
+	if (rc && err)
+		forget_failure(ctx, value); /* this call tells of the failure */
 	return rc;
 }

@@ -16,17 +16,23 @@
 
 enum eager_state { EAGER_READY, EAGER_PROMISED, EAGER_FAILED };
 
+/* The error of a job. A job that reads a value which an earlier job failed to make has that job's failure. */
+struct eager_failure {
+	struct npl_err err; /* code 0: none */
+	uint64_t number;    /* tells the failures of a context apart, from 1 on */
+};
+
 struct npl_eager_value {
 	struct npl_eager *ctx;
 	struct npl_eager_value *next, *prev; /* neighbours in the list of all held values */
 	int holds;
 	int refs; /* one while it is held, one for each job or pending network that uses it */
 	enum eager_state state;
-	void *result;           /* the elements of a result, once READY */
-	struct npl_err failure; /* the error, once FAILED */
-	bool pending;           /* the network has not become a job yet */
-	bool input;             /* declared as an input */
-	bool borrowed;          /* value.data is the user's */
+	void *result;                 /* the elements of a result, once READY */
+	struct eager_failure failure; /* once FAILED */
+	bool pending;                 /* the network has not become a job yet */
+	bool input;                   /* declared as an input */
+	bool borrowed;                /* value.data is the user's */
 	/* Type and shape. The elements of a constant, data or a description, are known when networks are built. Results
 	 * have no data. */
 	struct npl_value value;
@@ -66,7 +72,8 @@ struct npl_eager {
 	pthread_cond_t job_posted, job_done;
 	struct eager_job *first_job, *last_job;
 	bool busy, stop;
-	struct npl_err failure; /* first error of a job that no call has returned yet; code 0: none */
+	struct eager_failure failure; /* the first that no call has returned yet */
+	uint64_t n_failures;
 	struct npl_eager_totals totals;
 };
 

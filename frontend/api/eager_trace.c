@@ -22,7 +22,7 @@ int npl_trace_begin(struct npl_eager *ctx, const char *name, struct npl_err *err
 static int added(struct npl_eager *ctx, struct npl_eager_value *value, int v, struct npl_err *err)
 {
 	if (v < 0)
-		return npl_fail(err, ctx->trace->last.code, "%s", ctx->trace->last.msg);
+		return npl_fail_as(err, &ctx->trace->last);
 	value->recording = ctx->recording;
 	value->recorded = v;
 	return 0;
@@ -89,7 +89,7 @@ int eager_record(struct npl_eager *ctx, const char *op, struct npl_args args, st
 			rc = use(ctx, args.value[i], &in[i], err);
 	}
 	if (!rc && build_ops(ctx->trace, op, (struct npl_build_in){.value = in, .n = args.n}, attrs, n_results, trace))
-		rc = npl_fail(err, ctx->trace->last.code, "%s", ctx->trace->last.msg);
+		rc = npl_fail_as(err, &ctx->trace->last);
 	free(in);
 	return rc;
 }

@@ -19,14 +19,15 @@ void eager_free_job(struct eager_job *job)
 	free(job);
 }
 
-/* Fills in[] with the tensors that the job's network reads. If an earlier job failed to make one of them, its error is
- * this job's too. */
-static int bind_inputs(const struct eager_job *job, struct npl_tensor *in, struct npl_err *err)
+/* Fills in[] with the tensors that the job's network reads. */
+static int bind_inputs(const struct eager_job *job, struct npl_tensor *in, struct eager_failure *failure)
 {
 	for (int i = 0; i < job->inputs.n; i++) {
 		const struct npl_eager_value *value = job->inputs.value[i];
-		if (value->state == EAGER_FAILED) /* written by this thread */
-			return npl_fail(err, value->failure.code, "%s", value->failure.msg);
+		if (value->state == EAGER_FAILED) { /* written by this thread */
+			*failure = value->failure;
+			return failure->err.code;
+		}
 		in[i] = (struct npl_tensor){
 			.dtype = value->value.dtype, .shape = value->value.shape, .data = (void *)eager_data(value)};
 	}
@@ -34,11 +35,12 @@ static int bind_inputs(const struct eager_job *job, struct npl_tensor *in, struc
 }
 
 static int run(struct npl_eager *ctx, struct eager_job *job, struct npl_tensor *out, struct npl_cost *cost,
-	       struct npl_err *err)
+	       struct eager_failure *failure)
 {
 	struct npl_graph *graph = NULL;
+	struct npl_err *err = &failure->err;
 	struct npl_tensor *in = calloc((size_t)job->inputs.n + 1, sizeof *in);
-	int rc = in ? bind_inputs(job, in, err) : npl_no_memory(err);
+	int rc = in ? bind_inputs(job, in, failure) : npl_no_memory(err);
 	if (!rc) {
 		rc = npl_build_finish(job->build, (struct npl_build_in){.value = job->output, .n = job->outputs.n},
 				      &graph, err);
@@ -51,8 +53,8 @@ static int run(struct npl_eager *ctx, struct eager_job *job, struct npl_tensor *
 	return rc;
 }
 
-/* Gives the values of a job their data or their error; the lock is held. */
-static void settle(const struct eager_job *job, struct npl_tensor *out, int rc, const struct npl_err *err)
+/* Gives the values of a job their data or their failure; the lock is held. */
+static void settle(const struct eager_job *job, struct npl_tensor *out, int rc, const struct eager_failure *failure)
 {
 	for (int i = 0; i < job->outputs.n; i++) {
 		struct npl_eager_value *value = job->outputs.value[i];
@@ -61,21 +63,23 @@ static void settle(const struct eager_job *job, struct npl_tensor *out, int rc, 
 			value->state = EAGER_READY;
 			continue;
 		}
-		value->failure = *err;
+		value->failure = *failure;
 		value->state = EAGER_FAILED;
 	}
 }
 
 static void do_job(struct npl_eager *ctx, struct eager_job *job)
 {
-	struct npl_err err = {0};
+	struct eager_failure failure = {0};
 	struct npl_cost cost = {0};
 	struct npl_tensor *out = calloc((size_t)job->outputs.n + 1, sizeof *out);
-	int rc = out ? run(ctx, job, out, &cost, &err) : npl_no_memory(&err);
+	int rc = out ? run(ctx, job, out, &cost, &failure) : npl_no_memory(&failure.err);
 	pthread_mutex_lock(&ctx->lock);
-	settle(job, out, rc, &err);
-	if (rc && !ctx->failure.code)
-		ctx->failure = err;
+	if (rc && !failure.number)
+		failure.number = ++ctx->n_failures;
+	settle(job, out, rc, &failure);
+	if (rc && !ctx->failure.err.code)
+		ctx->failure = failure;
 	if (!rc) {
 		npl_cost_add(&ctx->totals.cost, &cost);
 		ctx->totals.networks++;

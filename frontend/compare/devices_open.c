@@ -101,6 +101,7 @@ static int find_sets(struct opening *o, int d, const char *label, const struct i
 	device_options->set = sets;
 	device_options->typed = typed;
 	device_options->n_sets = n;
+	device_options->n_from_file = location ? instance->n_sets : 0;
 	return ok ? 0 : npl_no_memory(err);
 }
 
@@ -119,16 +120,13 @@ static int refuse_host(const char *machine, const char *name, struct npl_err *er
 }
 
 /* Opens a device; o->label[d] becomes its label, and o->unknown says whether its name is at fault. */
-static int open_device(struct opening *o, int d, struct npl_device **device, struct npl_err *err)
+static int open_device(struct opening *o, int d, const struct instance *instance, struct npl_device **device,
+		       struct npl_err *err)
 {
 	const struct npl_compare_options *options = o->options;
 	struct npl_device_options device_options = {.threads = options->threads};
 	struct npl_device *plain = NULL;
-	struct instance instance;
-	o->unknown = true;
-	if (instance_cut(options->device_names[d], &o->arena, &instance, err))
-		return err->code;
-	const char *name = instance.device;
+	const char *name = instance->device;
 	o->unknown = false;
 	/* A device that cannot be opened has the name by which it was asked for. */
 	if (!(o->label[d] = npl_arena_strdup(&o->arena, options->device_names[d])))
@@ -138,7 +136,7 @@ static int open_device(struct opening *o, int d, struct npl_device **device, str
 		return err->code;
 	const char *machine = plain ? npl_device_name(plain) : name;
 	o->label[d] = instance_label(machine, options->device_names[d], &o->arena);
-	int rc = o->label[d] ? find_sets(o, d, machine, &instance, &device_options, err) : npl_no_memory(err);
+	int rc = o->label[d] ? find_sets(o, d, machine, instance, &device_options, err) : npl_no_memory(err);
 	if (!rc)
 		rc = refuse_host(machine, name, err);
 	npl_device_close(plain);
@@ -158,14 +156,16 @@ static int open_device(struct opening *o, int d, struct npl_device **device, str
  * read, and for a setting after the name. */
 static int open_one(struct opening *o, int d, struct npl_device **device, struct npl_err *err)
 {
-	const char *location = named_at(o->options, d), *name = o->options->device_names[d];
-	const int rc = open_device(o, d, device, err);
-	if (!rc || !location)
+	const char *location = named_at(o->options, d);
+	struct instance instance;
+	int rc = instance_cut(o->options->device_names[d], &o->arena, &instance, err);
+	o->unknown = rc != 0;
+	if (!rc)
+		rc = open_device(o, d, &instance, device, err);
+	if (!rc || !location || !(o->unknown || (err->in_file && npl_is_yaml_path(instance.device))))
 		return rc;
-	const size_t length = strlen(location), path_length = strcspn(name, "@");
-	if (o->unknown || (npl_is_yaml_path(name) && !strncmp(err->msg, name, path_length)))
-		npl_prefix(err, "%s", location);
-	if (err->code == NPL_EUSAGE && !strncmp(err->msg, location, length))
+	npl_prefix(err, "%s", location);
+	if (err->code == NPL_EUSAGE)
 		err->code = NPL_EINPUT;
 	return err->code;
 }
@@ -218,13 +218,13 @@ static int open_all(struct opening *o, struct npl_device **device, struct npl_un
 		if (!rc)
 			continue;
 		if (rc != NPL_EDEVICE || is_error || o->unknown)
-			return npl_fail(err, rc, "%s", error.msg);
+			return npl_fail_as(err, &error);
 		if (!first_error.code)
 			first_error = error;
 		rc = list_unavailable(o, d, unavailable, &error, err);
 	}
 	if (!rc && first_error.code && unavailable->n == options->n_devices)
-		return npl_fail(err, first_error.code, "%s", first_error.msg);
+		return npl_fail_as(err, &first_error);
 	return rc;
 }
 

@@ -49,7 +49,7 @@ static int load_at(const char *path, const struct npl_load_options *options, int
 	struct npl_err error = {0};
 	at.batch = batch;
 	int rc = graph_load_probe(path, &at, graph, &error);
-	return rc == NPL_ENOMEM ? npl_fail(err, rc, "%s", error.msg) : 0;
+	return rc == NPL_ENOMEM ? npl_fail_as(err, &error) : 0;
 }
 
 /* Counts the samples in the files of the batch; *count is 0 where they do not show it. */

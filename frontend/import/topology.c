@@ -231,7 +231,7 @@ int topology_load(const char *path, const struct npl_load_options *options, stru
 	npl_arena_free(&t.arena);
 	if (rc) {
 		npl_graph_free(loaded_graph);
-		return npl_fail(err, rc, "%s", t.err.msg);
+		return npl_fail_as(err, &t.err);
 	}
 	*graph = loaded_graph;
 	return 0;

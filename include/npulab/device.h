@@ -162,6 +162,7 @@ struct npl_device_options {
 	const char *const *set; /* "KEY=VALUE" without the machine's name */
 	/* What messages call each setting: as the user typed it. NULL, or an entry NULL: "--set NAME.KEY=VALUE". */
 	const char *const *typed;
+	int n_from_file;      /* so many of the last settings are in a file: a wrong one is NPL_EINPUT */
 	int threads;          /* > 0: for drivers with a parameter `threads` */
 	const char *engine;   /* for drivers with several engines; NULL: the first */
 	const char *instance; /* tells devices of one name apart in runs and reports; NULL: the name */

@@ -13,6 +13,7 @@
 #ifndef NPULAB_ERROR_H
 #define NPULAB_ERROR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -34,14 +35,28 @@ enum npl_code {
 struct npl_err {
 	int code;      /* one of enum npl_code */
 	char msg[512]; /* one line, no newline; a longer one loses its middle */
+	/* The keys of the machine's or memory's settings that are at fault, with blanks between them, in the order in
+	 * which the message names them; "": no setting is. */
+	char settings[160];
+	/* What is at fault is the file of the machine or memory that was to be opened, or stands in that file. */
+	bool in_file;
 };
 
-/* Fills err and returns code, so that `return npl_fail(...)` reads well. Only here may err be NULL. User data in the
- * message is made printable: the message stays one line and cannot control a terminal. */
+/* Fills err and returns code, so that `return npl_fail(...)` reads well. In this function and in npl_fail_as err may be
+ * NULL. User data in the message is made printable: the message stays one line and cannot control a terminal. */
 int npl_fail(struct npl_err *err, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Fails with NPL_EUSAGE for settings that contradict each other or the machine. `keys` has their keys with blanks
+ * between them, first the one that the message names first: keys of the mapping, or whole keys where it is NULL. */
+int npl_fail_settings(struct npl_err *err, const char *mapping, const char *keys, const char *format, ...)
+	__attribute__((format(printf, 4, 5)));
+/* Fails as another call did: copies its error and returns the code. */
+int npl_fail_as(struct npl_err *err, const struct npl_err *failure);
 
-/* Puts "PREFIX: " before a message that is already there; returns err->code. */
+/* Puts "PREFIX: " before a message that is already there; returns err->code. The settings at fault stay the same. */
 int npl_prefix(struct npl_err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Says that these settings are at fault and no others, with mapping and keys as in npl_fail_settings; returns
+ * err->code. The message stays the same. */
+int npl_blame_settings(struct npl_err *err, const char *mapping, const char *keys);
 
 /* The process exit status for a code: 0 to 6. */
 int npl_exit_status(int code);

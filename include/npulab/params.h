@@ -80,6 +80,7 @@ struct npl_setting {
 	int line; /* the line in the file; 0: from the command line */
 	/* What the user typed, "--set tpu_v1.clock_hz=1GHz" or "tpu_v1@clock_hz=1GHz", for messages; NULL in a file. */
 	const char *typed;
+	bool from_file;         /* what was typed is in a file, such as one of placement rules */
 	enum npl_source source; /* the file's tag; NPL_SOURCE_OWN where there is none */
 };
 

@@ -89,16 +89,19 @@ static bool is_power_of_two(int64_t value)
 /* A rule: left is at least right. */
 struct rule {
 	const char *text; /* "tRC is at least tRAS + tRP" */
+	const char *keys; /* of these parameters */
 	int64_t left, right;
 };
 
-static int check_rules(const struct rule *rules, size_t n, const char *subject, struct npl_err *err)
+static int check_rules(const struct rule *rules, size_t n, const char *mapping, const char *subject,
+		       struct npl_err *err)
 {
 	for (size_t i = 0; i < n; i++)
 		if (rules[i].left < rules[i].right)
-			return npl_fail(err, NPL_EUSAGE,
-					"%s contradict each other: expected that %s, got %lld and %lld", subject,
-					rules[i].text, (long long)rules[i].left, (long long)rules[i].right);
+			return npl_fail_settings(err, mapping, rules[i].keys,
+						 "%s contradict each other: expected that %s, got %lld and %lld",
+						 subject, rules[i].text, (long long)rules[i].left,
+						 (long long)rules[i].right);
 	return 0;
 }
 
@@ -109,31 +112,34 @@ static int check_timing(const struct dram_config *c, struct npl_err *err)
 	const int64_t commands = 2 * c->ranks * c->bank_groups * c->banks;
 	const int64_t busy = c->trfc + c->tfaw + c->trc + c->cwl + (int64_t)dram_burst_cycles(c) + c->twr + commands;
 	const struct rule rules[] = {
-		{"CL is at least 1", c->cl, 1},
-		{"CWL is at least 1", c->cwl, 1},
-		{"tRC is at least tRAS + tRP", c->trc, c->tras + c->trp},
-		{"tRAS is at least tRCD", c->tras, c->trcd_rd},
-		{"tRAS is at least tRCDWR", c->tras, c->trcd_wr},
-		{"tCCD_L is at least tCCD_S", c->tccd_l, c->tccd_s},
-		{"tRRD_L is at least tRRD_S", c->trrd_l, c->trrd_s},
-		{"tWTR_L is at least tWTR_S", c->twtr_l, c->twtr_s},
-		{"tFAW is at least tRRD_S", c->tfaw, c->trrd_s},
-		{"tREFI is at least tRFC + tFAW + tRC + CWL + burst + tWR and two commands a bank", c->trefi, busy},
+		{"CL is at least 1", "CL", c->cl, 1},
+		{"CWL is at least 1", "CWL", c->cwl, 1},
+		{"tRC is at least tRAS + tRP", "tRC tRAS tRP", c->trc, c->tras + c->trp},
+		{"tRAS is at least tRCD", "tRAS tRCD", c->tras, c->trcd_rd},
+		{"tRAS is at least tRCDWR", "tRAS tRCDWR", c->tras, c->trcd_wr},
+		{"tCCD_L is at least tCCD_S", "tCCD_L tCCD_S", c->tccd_l, c->tccd_s},
+		{"tRRD_L is at least tRRD_S", "tRRD_L tRRD_S", c->trrd_l, c->trrd_s},
+		{"tWTR_L is at least tWTR_S", "tWTR_L tWTR_S", c->twtr_l, c->twtr_s},
+		{"tFAW is at least tRRD_S", "tFAW tRRD_S", c->tfaw, c->trrd_s},
+		{"tREFI is at least tRFC + tFAW + tRC + CWL + burst + tWR and two commands a bank",
+		 "tREFI tRFC tFAW tRC CWL tWR", c->trefi, busy},
 	};
 	const struct rule clock[] = {
 		{"burst_length is at least the transfers of a clock, in which a channel gives one command",
-		 c->burst_length, c->transfers_per_clock},
-		{"hz_numerator is at least 1000 times hz_denominator", c->hz_numerator, 1000 * c->hz_denominator},
-		{"hz_numerator is at most 1e11 times hz_denominator", 100000000000 * c->hz_denominator,
-		 c->hz_numerator},
+		 "organisation.burst_length clock.transfers", c->burst_length, c->transfers_per_clock},
+		{"hz_numerator is at least 1000 times hz_denominator", "clock.hz_numerator clock.hz_denominator",
+		 c->hz_numerator, 1000 * c->hz_denominator},
+		{"hz_numerator is at most 1e11 times hz_denominator", "clock.hz_numerator clock.hz_denominator",
+		 100000000000 * c->hz_denominator, c->hz_numerator},
 	};
 	const struct rule queues[] = {
-		{"write_high is at least write_low", c->write_high, c->write_low},
-		{"write_queue is more than write_high", c->write_queue, c->write_high + 1},
+		{"write_high is at least write_low", "write_high write_low", c->write_high, c->write_low},
+		{"write_queue is more than write_high", "write_queue write_high", c->write_queue, c->write_high + 1},
 	};
-	return check_rules(rules, sizeof rules / sizeof *rules, "the timings", err) ||
-			       check_rules(clock, sizeof clock / sizeof *clock, "the clock's numbers", err) ||
-			       check_rules(queues, sizeof queues / sizeof *queues, "the controller's numbers", err)
+	return check_rules(rules, sizeof rules / sizeof *rules, "timing", "the timings", err) ||
+			       check_rules(clock, sizeof clock / sizeof *clock, NULL, "the clock's numbers", err) ||
+			       check_rules(queues, sizeof queues / sizeof *queues, "controller",
+					   "the controller's numbers", err)
 		       ? err->code
 		       : 0;
 }
@@ -148,20 +154,20 @@ static int check_currents(const struct dram_config *c, struct npl_err *err)
 {
 	const struct {
 		bool holds;
-		const char *text;
+		const char *key, *text;
 	} rules[] = {
-		{c->vdd > 0, "VDD is above 0"},
-		{c->idd2n > 0, "IDD2N is above 0"},
-		{c->idd3n > 0, "IDD3N is above 0"},
-		{c->idd4r >= c->idd3n, "IDD4R is at least IDD3N"},
-		{c->idd4w >= c->idd3n, "IDD4W is at least IDD3N"},
-		{c->idd5b >= c->idd3n, "IDD5B is at least IDD3N"},
-		{row_current(c) >= 0, "IDD0 is at least IDD3N for tRAS and IDD2N for the rest of tRC"},
+		{c->vdd > 0, "VDD", "VDD is above 0"},
+		{c->idd2n > 0, "IDD2N", "IDD2N is above 0"},
+		{c->idd3n > 0, "IDD3N", "IDD3N is above 0"},
+		{c->idd4r >= c->idd3n, "IDD4R", "IDD4R is at least IDD3N"},
+		{c->idd4w >= c->idd3n, "IDD4W", "IDD4W is at least IDD3N"},
+		{c->idd5b >= c->idd3n, "IDD5B", "IDD5B is at least IDD3N"},
+		{row_current(c) >= 0, "IDD0", "IDD0 is at least IDD3N for tRAS and IDD2N for the rest of tRC"},
 	};
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
 		if (!rules[i].holds)
-			return npl_fail(err, NPL_EUSAGE, "the currents contradict each other: expected that %s",
-					rules[i].text);
+			return npl_fail_settings(err, "currents", rules[i].key,
+						 "the currents contradict each other: expected that %s", rules[i].text);
 	return 0;
 }
 
@@ -169,20 +175,22 @@ static int check(const struct dram_config *c, struct npl_err *err)
 {
 	const int64_t banks = c->ranks * c->bank_groups * c->banks, row_bytes = c->columns * c->bus_bits / 8;
 	if (banks > DRAM_MAX_BANKS)
-		return npl_fail(err, NPL_EUSAGE, "a channel has %lld banks, expected %d at most", (long long)banks,
-				DRAM_MAX_BANKS);
+		return npl_fail_settings(err, "organisation", "banks", "a channel has %lld banks, expected %d at most",
+					 (long long)banks, DRAM_MAX_BANKS);
 	if (!is_power_of_two(c->bus_bits) || c->bus_bits < 8)
-		return npl_fail(err, NPL_EUSAGE, "bus_bits is %lld, expected a power of two from 8 on",
-				(long long)c->bus_bits);
+		return npl_fail_settings(err, "organisation", "bus_bits",
+					 "bus_bits is %lld, expected a power of two from 8 on", (long long)c->bus_bits);
 	if (!is_power_of_two(c->burst_length))
-		return npl_fail(err, NPL_EUSAGE, "burst_length is %lld, expected a power of two",
-				(long long)c->burst_length);
+		return npl_fail_settings(err, "organisation", "burst_length",
+					 "burst_length is %lld, expected a power of two", (long long)c->burst_length);
 	if (c->bus_bits % c->device_bits)
-		return npl_fail(err, NPL_EUSAGE, "bus_bits is %lld, expected a multiple of device_bits (%lld)",
-				(long long)c->bus_bits, (long long)c->device_bits);
+		return npl_fail_settings(err, "organisation", "bus_bits device_bits",
+					 "bus_bits is %lld, expected a multiple of device_bits (%lld)",
+					 (long long)c->bus_bits, (long long)c->device_bits);
 	if (c->columns % c->burst_length)
-		return npl_fail(err, NPL_EUSAGE, "columns is %lld, expected a multiple of burst_length (%lld)",
-				(long long)c->columns, (long long)c->burst_length);
+		return npl_fail_settings(err, "organisation", "columns burst_length",
+					 "columns is %lld, expected a multiple of burst_length (%lld)",
+					 (long long)c->columns, (long long)c->burst_length);
 	if ((double)(c->channels * banks) * (double)c->rows * (double)row_bytes > 0x1p62)
 		return npl_fail(err, NPL_EUSAGE, "the memory is larger than 2^62 bytes");
 	if (check_timing(c, err))
@@ -195,8 +203,8 @@ int dram_open_config(struct dram_config *c, const struct npl_memory_options *opt
 {
 	c->channels = options->dram_channels ? options->dram_channels : c->channels;
 	if (c->channels < 1 || c->channels > DRAM_MAX_CHANNELS)
-		return npl_fail(err, NPL_EUSAGE, "%lld channels, expected 1 to %d", (long long)c->channels,
-				DRAM_MAX_CHANNELS);
+		return npl_fail_settings(err, "organisation", "channels", "%lld channels, expected 1 to %d",
+					 (long long)c->channels, DRAM_MAX_CHANNELS);
 	if (check(c, err))
 		return err->code;
 	info->clock = (struct npl_hz){c->hz_numerator, c->hz_denominator};

@@ -24,8 +24,8 @@ static int field_of(const char *word, size_t length)
 static int refuse(const struct dram_config *config, const char *reason, const char *field, size_t length,
 		  struct npl_err *err)
 {
-	return npl_fail(
-		err, NPL_EUSAGE,
+	return npl_fail_settings(
+		err, NULL, "mapping",
 		"the mapping '%s' %s '%.*s', expected row, rank, bankgroup, bank, column and channel in some order, "
 		"joined by colons",
 		config->mapping, reason, (int)length, field);

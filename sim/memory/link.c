@@ -50,27 +50,28 @@ static bool is_power_of_two(int64_t n)
 static int pcie(const struct npl_link_config *c, const char *prefix, struct npl_link_model *model, struct npl_err *err)
 {
 	if (c->generation < 1 || c->generation > GENERATIONS)
-		return npl_fail(err, NPL_EUSAGE,
-				"%s.generation is %" PRId64 ", expected 1 to %" PRId64 " for PCI Express", prefix,
-				c->generation, GENERATIONS);
+		return npl_fail_settings(err, prefix, "generation",
+					 "%s.generation is %" PRId64 ", expected 1 to %" PRId64 " for PCI Express",
+					 prefix, c->generation, GENERATIONS);
 	if (c->lanes > 32 || (!is_power_of_two(c->lanes) && c->lanes != 12))
-		return npl_fail(err, NPL_EUSAGE,
-				"%s.lanes is %" PRId64 ", expected 1, 2, 4, 8, 12, 16 or 32 for PCI Express", prefix,
-				c->lanes);
+		return npl_fail_settings(err, prefix, "lanes",
+					 "%s.lanes is %" PRId64 ", expected 1, 2, 4, 8, 12, 16 or 32 for PCI Express",
+					 prefix, c->lanes);
 	if (c->generation == 6 && c->lanes > 16)
-		return npl_fail(err, NPL_EUSAGE,
-				"%s.lanes is %" PRId64 ", expected at most 16 lanes while %s.generation is 6", prefix,
-				c->lanes, prefix);
+		return npl_fail_settings(err, prefix, "lanes generation",
+					 "%s.lanes is %" PRId64 ", expected at most 16 lanes while %s.generation is 6",
+					 prefix, c->lanes, prefix);
 	if (!is_power_of_two(c->payload_bytes) || c->payload_bytes < 128 || c->payload_bytes > 4096)
-		return npl_fail(err, NPL_EUSAGE,
-				"%s.payload_bytes is %" PRId64
-				", expected 128, 256, 512, 1024, 2048 or 4096 for a packet "
-				"of PCI Express",
-				prefix, c->payload_bytes);
+		return npl_fail_settings(err, prefix, "payload_bytes",
+					 "%s.payload_bytes is %" PRId64
+					 ", expected 128, 256, 512, 1024, 2048 or 4096 for a packet "
+					 "of PCI Express",
+					 prefix, c->payload_bytes);
 	if (c->header_bytes < 12 || c->header_bytes > 256 || c->header_bytes % WORD)
-		return npl_fail(err, NPL_EUSAGE,
-				"%s.header_bytes is %" PRId64 ", expected 12 to 256 in words of 4 for PCI Express",
-				prefix, c->header_bytes);
+		return npl_fail_settings(err, prefix, "header_bytes",
+					 "%s.header_bytes is %" PRId64
+					 ", expected 12 to 256 in words of 4 for PCI Express",
+					 prefix, c->header_bytes);
 	const struct generation *g = &generations[c->generation - 1];
 	model->line = ratio(g->line_numerator * c->lanes, g->line_denominator);
 	model->payload_bytes = c->payload_bytes;
@@ -83,19 +84,19 @@ static int hypertransport(const struct npl_link_config *c, const char *prefix, s
 {
 	if (c->clock_hz < NPL_LINK_LEAST_CLOCK || c->clock_hz > NPL_LINK_GREATEST_CLOCK || c->width_bits < 1 ||
 	    c->width_bits > 1024 || c->transfers_per_clock < 1 || c->transfers_per_clock > 16)
-		return npl_fail(err, NPL_EUSAGE,
-				"%s.clock_hz is %" PRId64 ", %s.width_bits %" PRId64
-				" and %s.transfers_per_clock %" PRId64
-				", expected a clock of 1000 to 1e11 Hz, 1 to 1024 bits and 1 to 16 transfers",
-				prefix, c->clock_hz, prefix, c->width_bits, prefix, c->transfers_per_clock);
+		return npl_fail_settings(err, prefix, "clock_hz width_bits transfers_per_clock",
+					 "%s.clock_hz is %" PRId64 ", %s.width_bits %" PRId64
+					 " and %s.transfers_per_clock %" PRId64
+					 ", expected a clock of 1000 to 1e11 Hz, 1 to 1024 bits and 1 to 16 transfers",
+					 prefix, c->clock_hz, prefix, c->width_bits, prefix, c->transfers_per_clock);
 	if (c->payload_bytes < WORD || c->payload_bytes > 65536 || c->payload_bytes % WORD)
-		return npl_fail(err, NPL_EUSAGE,
-				"%s.payload_bytes is %" PRId64 ", expected up to 65536 bytes in words of 4", prefix,
-				c->payload_bytes);
+		return npl_fail_settings(err, prefix, "payload_bytes",
+					 "%s.payload_bytes is %" PRId64 ", expected up to 65536 bytes in words of 4",
+					 prefix, c->payload_bytes);
 	if (c->header_bytes < 0 || c->header_bytes > 256 || c->header_bytes % WORD)
-		return npl_fail(err, NPL_EUSAGE,
-				"%s.header_bytes is %" PRId64 ", expected up to 256 bytes in words of 4", prefix,
-				c->header_bytes);
+		return npl_fail_settings(err, prefix, "header_bytes",
+					 "%s.header_bytes is %" PRId64 ", expected up to 256 bytes in words of 4",
+					 prefix, c->header_bytes);
 	model->line = ratio(c->clock_hz * c->width_bits * c->transfers_per_clock, 8);
 	model->payload_bytes = c->payload_bytes;
 	model->overhead_bytes = c->header_bytes;
@@ -105,10 +106,10 @@ static int hypertransport(const struct npl_link_config *c, const char *prefix, s
 static int plain(const struct npl_link_config *c, const char *prefix, struct npl_link_model *model, struct npl_err *err)
 {
 	if (c->bytes_per_second < 1)
-		return npl_fail(err, NPL_EUSAGE,
-				"%s.bytes_per_second is %" PRId64
-				", expected a bandwidth for a plain link (%s.kind, %s.name)",
-				prefix, c->bytes_per_second, prefix, prefix);
+		return npl_fail_settings(err, prefix, "bytes_per_second kind name",
+					 "%s.bytes_per_second is %" PRId64
+					 ", expected a bandwidth for a plain link (%s.kind, %s.name)",
+					 prefix, c->bytes_per_second, prefix, prefix);
 	model->line = (struct npl_ratio){c->bytes_per_second, 1};
 	return 0;
 }
@@ -120,16 +121,18 @@ int npl_link_model_of(const struct npl_link_config *config, const char *prefix, 
 				    struct npl_err *) = {plain, pcie, hypertransport};
 	*model = (struct npl_link_model){.latency_seconds = config->latency_seconds};
 	if (config->kind < 0 || config->kind >= (int)(sizeof kinds / sizeof *kinds))
-		return npl_fail(err, NPL_EUSAGE, "%s.kind is %d, which is not a kind of link", prefix, config->kind);
+		return npl_fail_settings(err, prefix, "kind", "%s.kind is %d, which is not a kind of link", prefix,
+					 config->kind);
 	if (config->limit_bytes_per_second < 0 || !(config->latency_seconds >= 0))
-		return npl_fail(err, NPL_EUSAGE,
-				"%s.limit_bytes_per_second is %" PRId64
-				" and %s.latency_seconds %g, expected 0 at least",
-				prefix, config->limit_bytes_per_second, prefix, config->latency_seconds);
+		return npl_fail_settings(err, prefix, "limit_bytes_per_second latency_seconds",
+					 "%s.limit_bytes_per_second is %" PRId64
+					 " and %s.latency_seconds %g, expected 0 at least",
+					 prefix, config->limit_bytes_per_second, prefix, config->latency_seconds);
 	if (config->kind != NPL_LINK_PLAIN && config->bytes_per_second > 0)
-		return npl_fail(err, NPL_EUSAGE,
-				"%s.bytes_per_second is %" PRId64 ", expected 0 for a link whose %s.kind is not plain",
-				prefix, config->bytes_per_second, prefix);
+		return npl_fail_settings(err, prefix, "bytes_per_second kind",
+					 "%s.bytes_per_second is %" PRId64
+					 ", expected 0 for a link whose %s.kind is not plain",
+					 prefix, config->bytes_per_second, prefix);
 	if (kinds[config->kind](config, prefix, model, err))
 		return err->code;
 	model->rate = model->line;

@@ -79,38 +79,47 @@ static int find_sources(struct npl_memory *memory, const char *name, bool ships,
 static int apply_options(struct npl_memory *memory, const struct npl_memory_options *options, struct npl_err *err)
 {
 	char channels[24], typed[300];
+	struct npl_setting setting = {.key = "organisation.channels", .value = channels, .typed = typed};
 	if (strcmp(memory->model->name, "dram") && (options->channels || options->mapping))
 		return npl_fail(err, NPL_EUSAGE, "%s: the model '%s' has no channels and no mapping",
 				memory->machine.name, memory->model->name);
 	snprintf(channels, sizeof channels, "%" PRId64, options->channels);
 	snprintf(typed, sizeof typed, "--channels %s", channels);
-	if (options->channels &&
-	    npl_params_set(&memory->machine, &memory->arena, "organisation.channels", channels, typed, err))
+	if (options->channels && npl_params_set(&memory->machine, &memory->arena, &setting, err))
 		return err->code;
 	snprintf(typed, sizeof typed, "--mapping %s", options->mapping ? options->mapping : "");
-	if (options->mapping &&
-	    npl_params_set(&memory->machine, &memory->arena, "mapping", options->mapping, typed, err))
-		return err->code;
-	return 0;
+	setting.key = "mapping";
+	setting.value = options->mapping;
+	return options->mapping ? npl_params_set(&memory->machine, &memory->arena, &setting, err) : 0;
+}
+
+/* Finds the model that the memory's file names, and checks the memory's name. */
+static int read_headings(struct npl_memory *memory, bool every_cycle, struct npl_err *err)
+{
+	const struct npl_description *machine = &memory->machine;
+	char location[NPL_SETTING_LOCATION];
+	memory->model = *machine->name ? find_model(machine->driver_or_model, every_cycle) : NULL;
+	if (memory->model)
+		return 0;
+	if (!*machine->name)
+		npl_fail(err, NPL_EINPUT, "%s: the name is empty, expected a word",
+			 npl_setting_heading_location(machine, machine->line.name, location));
+	else
+		npl_fail(err, NPL_EINPUT, "%s: the model is '%s', expected ideal, fixed or dram",
+			 npl_setting_heading_location(machine, machine->line.driver_or_model, location),
+			 machine->driver_or_model);
+	err->in_file = true;
+	return err->code;
 }
 
 static int open_memory(struct npl_memory *memory, const char *name, const struct npl_memory_options *options,
 		       struct npl_err *err)
 {
-	char location[NPL_SETTING_LOCATION];
 	const char *path;
 	if (find_file(name, &memory->arena, &path, err) ||
-	    npl_description_load(path, "model", &memory->arena, &memory->machine, err))
+	    npl_description_load(path, "model", &memory->arena, &memory->machine, err) ||
+	    read_headings(memory, options->every_cycle, err))
 		return err->code;
-	if (!*memory->machine.name)
-		return npl_fail(err, NPL_EINPUT, "%s: the name is empty, expected a word",
-				npl_setting_heading_location(&memory->machine, memory->machine.line.name, location));
-	memory->model = find_model(memory->machine.driver_or_model, options->every_cycle);
-	if (!memory->model)
-		return npl_fail(
-			err, NPL_EINPUT, "%s: the model is '%s', expected ideal, fixed or dram",
-			npl_setting_heading_location(&memory->machine, memory->machine.line.driver_or_model, location),
-			memory->machine.driver_or_model);
 	memory->config = npl_arena_alloc(&memory->arena, memory->model->config_bytes);
 	if (!memory->config)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);

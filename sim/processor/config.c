@@ -2,9 +2,7 @@
  *
  * Parameters of processors (processor_model.h) and the checks between them. No figure of one processor is a default for
  * another: a file has to give what decides the time, and what it leaves out is neutral. */
-#include <string.h>
-
-#include <stddef.h>
+#include <stdio.h>
 
 #include "core/param_rows.h"
 #include "core/params_impl.h"
@@ -68,9 +66,9 @@ static int check_cache(const char *name, double bytes, double rate, struct npl_e
 {
 	if ((bytes > 0) == (rate > 0))
 		return 0;
-	return npl_fail(err, NPL_EUSAGE,
-			"%s.bytes is %g and %s.bytes_per_second is %g, expected both above 0 or neither", name, bytes,
-			name, rate);
+	return npl_fail_settings(err, name, "bytes bytes_per_second",
+				 "%s.bytes is %g and %s.bytes_per_second is %g, expected both above 0 or neither", name,
+				 bytes, name, rate);
 }
 
 /* Checks that one core does not get more than all cores together. */
@@ -78,33 +76,34 @@ static int check_core(const char *name, double all_rate, double core_rate, struc
 {
 	if (core_rate <= all_rate)
 		return 0;
-	return npl_fail(err, NPL_EUSAGE,
-			"%s.core_bytes_per_second is %g, expected at most %g, the %s.bytes_per_second of "
-			"all cores",
-			name, core_rate, all_rate, name);
+	return npl_fail_settings(err, name, "core_bytes_per_second bytes_per_second",
+				 "%s.core_bytes_per_second is %g, expected at most %g, the %s.bytes_per_second of "
+				 "all cores",
+				 name, core_rate, all_rate, name);
 }
 
 int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err)
 {
-	char word[16];
+	char word[16], keys[60];
 	if (check_cache("private_cache", p->private_bytes, p->private_rate, err) ||
 	    check_cache("shared_cache", p->shared_bytes, p->shared_rate, err) ||
 	    check_core("shared_cache", p->shared_rate, p->shared_core_rate, err) ||
 	    check_core("memory", p->memory_rate, p->memory_core_rate, err))
 		return err->code;
 	if (p->core_share == NPL_SHARE_EVEN && p->memory_core_rate > 0)
-		return npl_fail(
-			err, NPL_EUSAGE,
+		return npl_fail_settings(
+			err, "memory", "core_share core_bytes_per_second",
 			"memory.core_share is even and memory.core_bytes_per_second is %g, expected one of the two",
 			p->memory_core_rate);
 	if (npl_origin_is_measured(p->origin) || npl_origin_is_measured(p->link.energy_origin))
-		return npl_fail(
-			err, NPL_EUSAGE,
+		return npl_fail_settings(
+			err, NULL, "energy.origin host_link.energy_origin",
 			"energy.origin and host_link.energy_origin are %s and %s: a model's energy is not measured, "
 			"expected calibrated:, modelled:, assumed: or absent",
 			p->origin, p->link.energy_origin);
 	if (p->macs[p->precision] > 0)
 		return 0;
 	npl_params_choice_word(NPL_PROCESSOR_PRECISION_WORDS, p->precision, word, sizeof word);
-	return npl_fail(err, NPL_EUSAGE, "precision %s needs macs_per_cycle.%s above 0", word, word);
+	snprintf(keys, sizeof keys, "precision macs_per_cycle.%s", word);
+	return npl_fail_settings(err, NULL, keys, "precision %s needs macs_per_cycle.%s above 0", word, word);
 }

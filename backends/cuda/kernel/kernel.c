@@ -125,7 +125,7 @@ static int load_failed(const struct cu_kernels *kernels, int code, struct npl_er
 	struct npl_err failure = {0};
 	cu_driver_failed(kernels->driver, "cuModuleLoadData", code, &failure);
 	if (nvrtc->major * 1000 + nvrtc->minor * 10 <= driver)
-		return npl_fail(err, failure.code, "%s", failure.msg);
+		return npl_fail_as(err, &failure);
 	return npl_fail(
 		err, failure.code,
 		"%s: NVRTC %d.%d compiles kernels and the driver is for CUDA %d.%d; NPULAB_CUDA_PATH may name the "

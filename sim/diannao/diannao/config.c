@@ -88,8 +88,8 @@ int64_t dn_operations_per_cycle(const struct dn_config *config)
 int dn_config_check(const struct dn_config *config, struct npl_err *err)
 {
 	if (config->nbout_sum_rows + 2 > config->nbout_rows)
-		return npl_fail(
-			err, NPL_EUSAGE,
+		return npl_fail_settings(
+			err, "nbout", "sum_rows rows",
 			"nbout.sum_rows is %lld of nbout.rows = %lld, expected at least 2 rows to be left for results",
 			(long long)config->nbout_sum_rows, (long long)config->nbout_rows);
 	return 0;
@@ -99,14 +99,16 @@ int dn_memory_open(const struct dn_config *config, bool every_cycle, struct npl_
 {
 	const struct npl_memory_options options = {
 		.dram_channels = config->memory_channels, .clock = {config->clock_hz, 1}, .every_cycle = every_cycle};
-	if (npl_memory_open(config->memory_preset, &options, memory, err))
-		return npl_prefix(err, "memory.preset");
+	if (npl_memory_open(config->memory_preset, &options, memory, err)) {
+		npl_prefix(err, "memory.preset");
+		return npl_blame_settings(err, "memory", "preset");
+	}
 	const struct npl_memory_info *info = npl_memory_info(*memory);
 	if (!config->memory_channels || *info->mapping)
 		return 0;
-	npl_fail(err, NPL_EUSAGE,
-		 "memory.channels is %lld, expected 0 with %s, a memory of the model '%s' without channels",
-		 (long long)config->memory_channels, info->name, info->model);
+	npl_fail_settings(err, "memory", "channels",
+			  "memory.channels is %lld, expected 0 with %s, a memory of the model '%s' without channels",
+			  (long long)config->memory_channels, info->name, info->model);
 	npl_memory_close(*memory);
 	*memory = NULL;
 	return err->code;

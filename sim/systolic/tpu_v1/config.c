@@ -113,14 +113,14 @@ int tpu_config_check(const struct tpu_config *config, struct npl_err *err)
 {
 	int64_t row_bytes = tpu_row_bytes(config);
 	if (config->buffer_bytes < 2 * row_bytes)
-		return npl_fail(
-			err, NPL_EUSAGE,
+		return npl_fail_settings(
+			err, NULL, "unified_buffer.bytes array.rows array.columns",
 			"unified_buffer.bytes is %lld, expected two rows of %lld bytes at least, the greater of "
 			"array.rows and array.columns",
 			(long long)config->buffer_bytes, (long long)row_bytes);
 	if (config->weight_bytes < config->rows * config->columns)
-		return npl_fail(
-			err, NPL_EUSAGE,
+		return npl_fail_settings(
+			err, NULL, "weight_memory.bytes array.rows array.columns",
 			"weight_memory.bytes is %lld, expected one tile of %lld bytes at least, array.rows times "
 			"array.columns",
 			(long long)config->weight_bytes, (long long)(config->rows * config->columns));
@@ -142,9 +142,10 @@ static int open_preset(const struct tpu_config *config, int64_t channels, bool e
 {
 	const struct npl_memory_options options = {
 		.dram_channels = channels, .every_cycle = every_cycle, .clock = {config->clock_hz, 1}};
-	return npl_memory_open(config->weight_preset, &options, memory, err)
-		       ? npl_prefix(err, "weight_memory.preset, which may also be fixed")
-		       : 0;
+	if (!npl_memory_open(config->weight_preset, &options, memory, err))
+		return 0;
+	npl_prefix(err, "weight_memory.preset, which may also be fixed");
+	return npl_blame_settings(err, "weight_memory", "preset");
 }
 
 /* A preset of weight memory with a number of channels; 0: the preset's own number. */
@@ -229,8 +230,8 @@ static int refuse_size(const struct tpu_config *config, const struct npl_memory_
 	if (*info->mapping && channels <= 64)
 		snprintf(remedy, sizeof remedy, ", or weight_memory.channels to %llu or more",
 			 (unsigned long long)channels);
-	return npl_fail(
-		err, NPL_EUSAGE,
+	return npl_fail_settings(
+		err, "weight_memory", *remedy ? "bytes preset channels" : "bytes preset",
 		"weight_memory.bytes is %llu, and the weight_memory.preset %s%s holds %llu: set weight_memory.bytes "
 		"to that or less%s",
 		(unsigned long long)weight_bytes, info->name, channels_text, (unsigned long long)info->capacity_bytes,

@@ -225,7 +225,7 @@ static int sum_values(const struct dn_config *config, const struct dn_layer *lay
 		struct sums *s = &parts.sums[i];
 		dn_add_value_counters(&s->counters, counters);
 		if (s->err.code && !rc)
-			rc = npl_fail(err, s->err.code, "%s", s->err.msg);
+			rc = npl_fail_as(err, &s->err);
 		sums_free(s);
 	}
 	free(parts.sums);

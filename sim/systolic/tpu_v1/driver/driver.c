@@ -130,7 +130,7 @@ static int open_single_layer(void *state, const struct npl_layer *layer, struct 
 	if (!tpu_generate_supports(&machine->config, layer, reason, sizeof reason))
 		return npl_unsupported(reason, err);
 	const int rc = tpu_layer_group_open(state, &single_layer->request.group, &single_layer->group, &info, &local);
-	return rc == NPL_EDEVICE ? npl_unsupported(local.msg, err) : rc ? npl_fail(err, rc, "%s", local.msg) : 0;
+	return rc == NPL_EDEVICE ? npl_unsupported(local.msg, err) : rc ? npl_fail_as(err, &local) : 0;
 }
 
 static int tpu_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
