@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "common.h"
-#include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "core/files/data_names.h"
 #include "npulab/device.h"
@@ -24,12 +23,6 @@ struct row {
 	struct npl_facts facts; /* the facts of a real device, where they were asked for */
 };
 
-/* Returns why a device cannot be used, without the device's name, which the table has already. */
-static const char *unavailable_reason(const char *name, const struct row *row)
-{
-	return npl_without_prefix(row->failure.msg, name, strlen(name));
-}
-
 static int print_details(const char *const *names, const struct row *rows, int n)
 {
 	struct npl_table table;
@@ -38,7 +31,7 @@ static int print_details(const char *const *names, const struct row *rows, int n
 	npl_table_open(&table, "ll", header);
 	for (int i = 0; i < n; i++) {
 		const char *detail = rows[i].device ? npl_device_get_info(rows[i].device)->detail
-						    : unavailable_reason(names[i], &rows[i]);
+						    : npl_err_reason(&rows[i].failure);
 		any_detail |= *detail;
 		npl_table_row(&table, (const char *const[]){names[i], detail});
 	}
@@ -130,7 +123,7 @@ static int print_table(const char *const *names, const struct row *rows, int n, 
 				       clock,
 				       peak,
 				       info ? npl_device_description(rows[i].device)
-					    : unavailable_reason(names[i], &rows[i])};
+					    : npl_err_reason(&rows[i].failure)};
 		npl_table_row(&table, cells);
 	}
 	npl_table_print(&table, stdout);
@@ -183,7 +176,7 @@ static void write_json(FILE *out, const void *data)
 		npl_json_string(&json, "name", names[i]);
 		npl_json_string(&json, "kind", info ? npl_device_kind_name(info->kind) : NULL);
 		npl_json_bool(&json, "available", info != NULL);
-		npl_json_string(&json, "reason", info ? NULL : unavailable_reason(names[i], &rows[i]));
+		npl_json_string(&json, "reason", info ? NULL : npl_err_reason(&rows[i].failure));
 		npl_json_string(&json, "description", info ? npl_device_description(rows[i].device) : NULL);
 		npl_json_text(&json, "detail", info ? info->detail : NULL);
 		npl_json_string(&json, "precision", info ? npl_device_precision(info) : NULL);

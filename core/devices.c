@@ -53,6 +53,13 @@ bool npl_device_is_known(const char *name)
 	       (!npl_data_path("machines", name, path, sizeof path, &ships, &(struct npl_err){0}) && ships);
 }
 
+/* Fails for want of memory for the device of this name. */
+static int no_memory(const char *name, struct npl_err *err)
+{
+	npl_no_memory(err);
+	return npl_prefix_name(err, name);
+}
+
 /* Fills the machine from a file or, for a driver that needs none, from its name. */
 static int find_machine(struct npl_device *dev, const char *name, struct npl_err *err)
 {
@@ -63,7 +70,7 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 	if (driver && !driver->needs_machine) {
 		const char *copy = npl_arena_strdup(&dev->arena, name);
 		if (!copy)
-			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+			return no_memory(name, err);
 		dev->machine = (struct npl_description){.name = copy,
 							.driver_or_model = driver->name,
 							.driver_or_model_key = "driver",
@@ -77,7 +84,7 @@ static int find_machine(struct npl_device *dev, const char *name, struct npl_err
 			return err->code;
 		dev->shipped = dev->machine;
 		dev->machine.copied_from = npl_arena_strdup(&dev->arena, name);
-		return dev->machine.copied_from ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+		return dev->machine.copied_from ? 0 : no_memory(name, err);
 	}
 	const char *const *names = NULL;
 	int n = 0;
@@ -190,7 +197,7 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 	if (find_shipped(dev, err) || find_sources(dev, err))
 		return err->code;
 	if (driver->adapt_unset && driver->adapt_unset(dev->config, &dev->machine, &dev->arena, &adapted, err))
-		return npl_prefix(err, "%s", dev->machine.name);
+		return npl_prefix_name(err, dev->machine.name);
 	if (dev->machine.former_key)
 		add_note(dev,
 			 npl_arena_printf(&dev->arena, "%s: `model:` is called `driver:` now; it is read as before",
@@ -260,7 +267,7 @@ static int read_parameters(struct npl_device *dev, const struct npl_device_optio
 	size_t bytes = dev->driver->config_bytes;
 	dev->config = npl_arena_alloc(&dev->arena, bytes ? bytes : 1);
 	if (!dev->config)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", dev->machine.name);
+		return no_memory(dev->machine.name, err);
 	if (npl_params_read(dev->driver->params, &dev->machine, &dev->arena, dev->config, err))
 		return err->code;
 	if (dev->driver->params) {
@@ -269,7 +276,7 @@ static int read_parameters(struct npl_device *dev, const struct npl_device_optio
 		dev->yaml = npl_params_dump(dev->driver->params, &dev->machine, dev->config, &dev->arena);
 		if (!dev->yaml || npl_params_values(dev->driver->params, &dev->machine, dev->config, &dev->arena,
 						    &dev->value, &dev->n_values))
-			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", dev->machine.name);
+			return no_memory(dev->machine.name, err);
 	}
 	return 0;
 }
@@ -318,17 +325,15 @@ static int check_info(const struct npl_device *dev, struct npl_err *err)
 	const unsigned required = NPL_CROSS_WEIGHTS | NPL_CROSS_ACTIVATIONS;
 	char reason[200];
 	if (!npl_driver_ok(dev->driver, reason, sizeof reason))
-		return npl_fail(err, NPL_EINTERNAL, "%s: its driver: %s", dev->machine.name, reason);
+		return npl_fail(err, NPL_EINTERNAL, "its driver: %s", reason);
 	if (info->n_counters > NPL_MAX_COUNTERS)
-		return npl_fail(err, NPL_EINTERNAL, "%s: %zu counters, at most %d", dev->machine.name, info->n_counters,
-				NPL_MAX_COUNTERS);
+		return npl_fail(err, NPL_EINTERNAL, "%zu counters, at most %d", info->n_counters, NPL_MAX_COUNTERS);
 	if (!npl_counters_ok(info->counter_def, info->n_counters, reason, sizeof reason))
-		return npl_fail(err, NPL_EINTERNAL, "%s: %s", dev->machine.name, reason);
+		return npl_fail(err, NPL_EINTERNAL, "%s", reason);
 	if (npl_device_kind_is_modelled(info->kind) && (crossings & required) != required)
 		return npl_fail(err, NPL_EINTERNAL,
-				"%s: no memory that its weights or its activations cross, expected "
-				"npl_device_info.crosses to name one for both",
-				dev->machine.name);
+				"no memory that its weights or its activations cross, expected "
+				"npl_device_info.crosses to name one for both");
 	return 0;
 }
 
@@ -337,30 +342,28 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 	if (read_parameters(dev, options, err))
 		return err->code;
 	if (options && options->instance && !(dev->instance = npl_arena_strdup(&dev->arena, options->instance)))
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", dev->machine.name);
+		return no_memory(dev->machine.name, err);
 	if (dev->driver->open(dev->config, &dev->state, err)) {
 		dev->state = NULL;
 		const bool is_fault = err->code == NPL_EUSAGE || err->code == NPL_EINPUT;
 		return is_fault ? npl_setting_locate_fault(&dev->machine, err)
-				: npl_prefix(err, "%s", dev->machine.name);
+				: npl_prefix_name(err, dev->machine.name);
 	}
 	if (options && options->engine && dev->driver->engines && choose_engine(dev, options->engine, err))
-		return npl_prefix(err, "%s", dev->machine.name);
+		return npl_prefix_name(err, dev->machine.name);
 	dev->driver->describe(dev->state, &dev->info);
 	if (dev->yaml)
 		set_sha256(dev);
-	return check_info(dev, err);
+	return check_info(dev, err) ? npl_prefix_name(err, dev->machine.name) : 0;
 }
 
 int npl_device_open(const char *name, const struct npl_device_options *options, struct npl_device **device,
 		    struct npl_err *err)
 {
 	struct npl_device *dev = calloc(1, sizeof *dev);
-	*device = NULL;
-	if (!dev)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
 	struct npl_err local = {0};
-	if (find_machine(dev, name, &local) || open_driver(dev, options, &local)) {
+	*device = NULL;
+	if (!dev ? no_memory(name, &local) : find_machine(dev, name, &local) || open_driver(dev, options, &local)) {
 		npl_device_close(dev);
 		return npl_fail_as(err, &local);
 	}
@@ -374,12 +377,12 @@ int npl_device_parameters(const char *name, const struct npl_device_options *opt
 	struct npl_device *dev = calloc(1, sizeof *dev);
 	*yaml = NULL;
 	if (!dev)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+		return no_memory(name, err);
 	int rc = find_machine(dev, name, err);
 	if (!rc)
 		rc = read_parameters(dev, options, err);
 	if (!rc && dev->yaml && !(*yaml = npl_arena_strdup(arena, dev->yaml)))
-		rc = npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
+		rc = no_memory(name, err);
 	npl_device_close(dev);
 	return rc;
 }

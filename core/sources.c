@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/base/nearest.h"
+#include "core/base/refuse.h"
 #include "core/files/data_names.h"
 #include "core/files/words.h"
 #include "npulab/result.h"
@@ -83,8 +84,10 @@ int npl_description_sources(struct npl_description *machine, const struct npl_pa
 	while (schema && schema[n].key)
 		n++;
 	enum npl_source *source = npl_arena_array(arena, n + 1, sizeof *source);
-	if (!source)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", machine->name);
+	if (!source) {
+		npl_no_memory(err);
+		return npl_prefix_name(err, machine->name);
+	}
 	for (size_t i = 0; i < n; i++)
 		source[i] = source_of(machine, schema, &schema[i], config, shipped);
 	machine->source = source;

@@ -51,6 +51,7 @@ static void fill(struct npl_err *err, const char *rest, const char *format, va_l
 	}
 	va_end(again);
 	npl_make_printable(err->msg);
+	err->name_bytes = 0;
 }
 
 int npl_fail(struct npl_err *err, int code, const char *format, ...)
@@ -94,6 +95,20 @@ int npl_prefix(struct npl_err *err, const char *format, ...)
 	fill(err, rest, format, args);
 	va_end(args);
 	return err->code;
+}
+
+int npl_prefix_name(struct npl_err *err, const char *name)
+{
+	const size_t reason_bytes = strlen(err->msg), bytes = strlen(name) + strlen(": ") + reason_bytes;
+	npl_prefix(err, "%s", name);
+	if (bytes < sizeof err->msg) /* nothing was cut */
+		err->name_bytes = strlen(err->msg) - reason_bytes;
+	return err->code;
+}
+
+const char *npl_err_reason(const struct npl_err *err)
+{
+	return err->msg + err->name_bytes;
 }
 
 int npl_blame_settings(struct npl_err *err, const char *mapping, const char *keys)

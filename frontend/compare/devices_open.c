@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/message.h"
 #include "core/base/nearest.h"
 #include "core/base/refuse.h"
 #include "core/device_inside.h"
@@ -57,7 +56,8 @@ struct opening {
 	struct npl_arena arena;
 	enum { UNUSED, OVERRIDDEN, IN_FORCE } * setting_use; /* per setting of the options, by find_sets */
 	const char **label;                                  /* per device: the name of its instance */
-	bool unknown; /* the device tried last failed by its name: no driver or machine file has it */
+	bool unknown;     /* the device tried last failed by its name: no driver or machine file has it */
+	bool is_labelled; /* the label of the device tried last begins with its machine's name */
 };
 
 /* Returns where a file names the device, "FILE:LINE"; NULL: no file does. */
@@ -128,6 +128,7 @@ static int open_device(struct opening *o, int d, const struct instance *instance
 	struct npl_device *plain = NULL;
 	const char *name = instance->device;
 	o->unknown = false;
+	o->is_labelled = false;
 	/* A device that cannot be opened has the name by which it was asked for. */
 	if (!(o->label[d] = npl_arena_strdup(&o->arena, options->device_names[d])))
 		return npl_no_memory(err);
@@ -135,6 +136,7 @@ static int open_device(struct opening *o, int d, const struct instance *instance
 	if (npl_is_yaml_path(name) && npl_device_open(name, &device_options, &plain, err))
 		return err->code;
 	const char *machine = plain ? npl_device_name(plain) : name;
+	o->is_labelled = true;
 	o->label[d] = instance_label(machine, options->device_names[d], &o->arena);
 	int rc = o->label[d] ? find_sets(o, d, machine, instance, &device_options, err) : npl_no_memory(err);
 	if (!rc)
@@ -174,7 +176,7 @@ static int list_unavailable(struct opening *o, int d, struct npl_unavailables *l
 			    struct npl_err *err)
 {
 	/* In a row of cuda's, "cuda: no driver" becomes "no driver". */
-	const char *reason = npl_without_prefix(error->msg, o->label[d], strcspn(o->label[d], "@"));
+	const char *reason = o->is_labelled ? npl_err_reason(error) : error->msg;
 	if (!list->device)
 		list->device = npl_arena_array(list->arena, (size_t)o->options->n_devices, sizeof *list->device);
 	struct npl_unavailable *entry = list->device ? &list->device[list->n] : NULL;

@@ -265,6 +265,13 @@ static int survey_file(const char *path, struct npl_arena *arena, struct onnx_su
 	return rc;
 }
 
+/* Returns the message without "PATH: " before it, for a table that has the case's name. */
+static const char *without_path(const char *msg, const char *path)
+{
+	const size_t n = strlen(path);
+	return !strncmp(msg, path, n) && !strncmp(msg + n, ": ", 2) ? msg + n + 2 : msg;
+}
+
 int npl_case_run(struct npl_case *c, const struct npl_conformance_options *options, struct npl_arena *arena,
 		 struct npl_err *err)
 {
@@ -276,7 +283,7 @@ int npl_case_run(struct npl_case *c, const struct npl_conformance_options *optio
 		return npl_no_memory(err);
 	if (survey_file(a.model, arena, &survey, &a.error)) {
 		c->status = NPL_CASE_FAILED;
-		reason = npl_arena_strdup(arena, npl_without_prefix(a.error.msg, a.model, strlen(a.model)));
+		reason = npl_arena_strdup(arena, without_path(a.error.msg, a.model));
 	} else if (survey.n_missing) {
 		c->status = NPL_CASE_UNSUPPORTED;
 		c->n_missing = survey.n_missing;
@@ -284,7 +291,7 @@ int npl_case_run(struct npl_case *c, const struct npl_conformance_options *optio
 		reason = missing_text(&survey, arena);
 	} else {
 		c->status = run_data_sets(&a);
-		reason = npl_arena_strdup(arena, npl_without_prefix(a.error.msg, a.model, strlen(a.model)));
+		reason = npl_arena_strdup(arena, without_path(a.error.msg, a.model));
 	}
 	c->reason = c->status == NPL_CASE_PASSED ? NULL : reason;
 	return reason ? 0 : npl_no_memory(err);

@@ -32,8 +32,9 @@ struct npl_driver {
 	const char *summary;
 	/* Starts a machine. `config` is filled from `params` and borrowed until close; *state is handed to every other
 	 * function. NPL_EDEVICE: the machine cannot start, with the reason. NPL_EUSAGE: parameters that are valid alone
-	 * contradict each other. The message names all their keys: core puts before it where the user set one of them,
-	 * and makes it NPL_EINPUT where that is a file. NPL_EINPUT: a file that a parameter names is bad. */
+	 * contradict each other. npl_fail_settings has all their keys, as the message does: core puts before it where
+	 * the user set one of them, and makes it NPL_EINPUT where that is a file. NPL_EINPUT: a file that a parameter
+	 * names is bad; npl_blame_settings has the parameter's key. */
 	int (*open)(const void *config, void **state, struct npl_err *err);
 	/* Ends the machine and frees its state. It accepts NULL. */
 	void (*close)(void *state);

@@ -33,8 +33,9 @@ enum npl_code {
 };
 
 struct npl_err {
-	int code;      /* one of enum npl_code */
-	char msg[512]; /* one line, no newline; a longer one loses its middle */
+	int code;          /* one of enum npl_code */
+	char msg[512];     /* one line, no newline; a longer one loses its middle */
+	size_t name_bytes; /* of "NAME: " at the beginning of msg, where a device's name stands there; else 0 */
 	/* The keys of the machine's or memory's settings that are at fault, with blanks between them, in the order in
 	 * which the message names them; "": no setting is. */
 	char settings[160];
@@ -54,6 +55,10 @@ int npl_fail_as(struct npl_err *err, const struct npl_err *failure);
 
 /* Puts "PREFIX: " before a message that is already there; returns err->code. The settings at fault stay the same. */
 int npl_prefix(struct npl_err *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Puts the name of a device before a message, from which npl_err_reason takes it away; returns err->code. */
+int npl_prefix_name(struct npl_err *err, const char *name);
+/* Returns the message without the device's name before it, for tables that have the name already. */
+const char *npl_err_reason(const struct npl_err *err);
 /* Says that these settings are at fault and no others, with mapping and keys as in npl_fail_settings; returns
  * err->code. The message stays the same. */
 int npl_blame_settings(struct npl_err *err, const char *mapping, const char *keys);

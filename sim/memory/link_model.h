@@ -64,8 +64,8 @@ struct npl_link_model {
 	double latency_seconds;
 };
 
-/* Computes the model. NPL_EUSAGE: no such link has these parameters; the message names them after
- * `prefix`, the machine's key of the link. */
+/* Computes the model. NPL_EUSAGE: no such link has these parameters; the error names them after `prefix`, the machine's
+ * key of the link. */
 int npl_link_model_of(const struct npl_link_config *config, const char *prefix, struct npl_link_model *model,
 		      struct npl_err *err);
 double npl_link_bytes_per_second(const struct npl_link_model *model);

@@ -403,13 +403,15 @@ Test(cli_bad_machine, settings_of_one_entry_are_quoted_as_typed)
 /* What a placement file names wrongly is bad input, with its line; what an option says beside it is not. */
 Test(cli_bad_machine, faults_of_placement_files_are_named_by_line)
 {
-	char folder[CLI_PATH];
-	static const char *const rules[] = {"*=nosuch",      "*=tpu_v1@array.rows=0",
-					    "*=tpu_v1@rows", "*=./none.yaml",
-					    "*=tpu_v1",      "*=tpu_v1@unified_buffer.bytes=100"};
+	char folder[CLI_PATH], long_path[600];
+	snprintf(long_path, sizeof long_path, "*=./%0200d/%0200d/%0150d/none.yaml", 1, 2, 3);
+	const char *const rules[] = {"*=nosuch",      "*=tpu_v1@array.rows=0",
+				     "*=tpu_v1@rows", "*=./none.yaml",
+				     "*=tpu_v1",      "*=tpu_v1@unified_buffer.bytes=100",
+				     long_path};
 	cli_folder(folder);
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-		char name[16], text[80];
+		char name[16], text[700];
 		snprintf(name, sizeof name, "%zu.txt", i);
 		snprintf(text, sizeof text, "# rules\nConv=host\n%s\n", rules[i]);
 		cli_write_text(folder, name, text);
@@ -426,6 +428,8 @@ Test(cli_bad_machine, faults_of_placement_files_are_named_by_line)
 		{2, "npulab: --set tpu_v1.array.rows=0: ", FILE_OF_RULES("@/4.txt", "--set", "tpu_v1.array.rows=0")},
 		{2, "npulab: --set cpu.threads=1: no device here", FILE_OF_RULES("@/4.txt", "--set", "cpu.threads=1")},
 		{3, "5.txt:3: tpu_v1@unified_buffer.bytes=100: unified_buffer.bytes", FILE_OF_RULES("@/5.txt")},
+		/* the message, which is cut, no longer has the whole path */
+		{3, "6.txt:3: ./0000", FILE_OF_RULES("@/6.txt")},
 		{2, "npulab: there is no device 'nosuch'", {"run", "digits", "--place", "*=nosuch"}},
 	};
 	CLI_CHECK(folder, cases);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Messages that are longer than their place: the beginning and the reason at the end stay. */
+ * Messages that are longer than their place: the beginning and the reason at the end stay. What an error says beside
+ * its message: the settings at fault, and the reason without a device's name. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -64,4 +65,56 @@ Test(error, long_messages_of_wide_characters_stay_well_formed)
 		cr_assert_not(strchr(err.msg, '?'), "%s", err.msg);
 		cr_assert(ends_with(err.msg, ": wrong"), "%s", err.msg);
 	}
+}
+
+Test(error, an_error_keeps_its_settings_behind_prefixes)
+{
+	struct npl_err err, copy;
+	cr_assert_eq(npl_fail_settings(&err, "array", "rows columns", "%d rows", 3), NPL_EUSAGE);
+	cr_assert_eq(err.code, NPL_EUSAGE);
+	cr_assert_str_eq(err.settings, "array.rows array.columns");
+	npl_prefix(&err, "m.yaml:%d", 4);
+	npl_prefix(&err, "clock_hz/rules.txt:1");
+	cr_assert_str_eq(err.msg, "clock_hz/rules.txt:1: m.yaml:4: 3 rows");
+	cr_assert_str_eq(err.settings, "array.rows array.columns");
+	err.in_file = true;
+	cr_assert_eq(npl_fail_as(&copy, &err), NPL_EUSAGE);
+	cr_assert(copy.in_file && copy.code == NPL_EUSAGE);
+	cr_assert_str_eq(copy.settings, "array.rows array.columns");
+	cr_assert_str_eq(copy.msg, err.msg);
+	cr_assert_eq(npl_fail_as(NULL, &err), NPL_EUSAGE);
+	cr_assert_eq(npl_blame_settings(&err, NULL, "memory.preset"), NPL_EUSAGE);
+	cr_assert_str_eq(err.settings, "memory.preset");
+	cr_assert_not(err.in_file, "the file was another setting's");
+	npl_fail(&copy, NPL_EINPUT, "no setting");
+	cr_assert(!*copy.settings && !copy.in_file);
+}
+
+Test(error, more_keys_than_there_is_room_for_are_cut)
+{
+	struct npl_err err;
+	char keys[1001];
+	for (int i = 0; i < 500; i++)
+		memcpy(keys + 2 * (size_t)i, "k ", 3);
+	npl_fail_settings(&err, "mapping", keys, "too many");
+	cr_assert_eq(strlen(err.settings), sizeof err.settings - 1);
+	cr_assert(!strncmp(err.settings, "mapping.k mapping.k ", 20), "%s", err.settings);
+}
+
+Test(error, a_reason_is_had_without_the_name_before_it)
+{
+	struct npl_err err;
+	char name[601];
+	npl_fail(&err, NPL_EDEVICE, "cuda: no driver");
+	cr_assert_str_eq(npl_err_reason(&err), "cuda: no driver", "this is no device's name");
+	cr_assert_eq(npl_prefix_name(&err, "cuda"), NPL_EDEVICE);
+	cr_assert_str_eq(err.msg, "cuda: cuda: no driver");
+	cr_assert_str_eq(npl_err_reason(&err), "cuda: no driver");
+	npl_prefix(&err, "rules.txt:1");
+	cr_assert_str_eq(npl_err_reason(&err), "rules.txt:1: cuda: cuda: no driver");
+	memset(name, 'n', sizeof name);
+	name[sizeof name - 1] = '\0';
+	npl_fail(&err, NPL_EDEVICE, "no driver");
+	npl_prefix_name(&err, name);
+	cr_assert_str_eq(npl_err_reason(&err), err.msg, "a name that was cut stays");
 }

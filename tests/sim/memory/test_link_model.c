@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
+#include "core/files/words.h"
 #include "core/param_rows.h"
 #include "sim/memory/link_model.h"
 #include "tests/kit/support.h"
@@ -78,6 +79,11 @@ static void refused(struct npl_link_config config, const char *reason)
 	struct npl_err err;
 	cr_expect_eq(npl_link_model_of(&config, "here", &model, &err), NPL_EUSAGE, "should be refused: %s", reason);
 	cr_expect(strstr(err.msg, reason) && !strncmp(err.msg, "here.", 5), "'%s' does not say '%s'", err.msg, reason);
+	size_t length;
+	int n = 0;
+	for (const char *keys = err.settings, *key; (key = npl_next_word(&keys, &length)); n++)
+		cr_expect(memmem(err.msg, strlen(err.msg), key, length), "'%s' does not name '%s'", err.msg, key);
+	cr_expect_gt(n, 0, "%s", err.msg);
 }
 
 Test(link_model, links_that_pcie_lacks_are_refused)

@@ -105,15 +105,24 @@ static const char good_file[] =
 	"}\n"
 	"mapping: row:rank:bank:bankgroup:column:channel\n";
 
+/* Returns where "KEY: " stands in the text of a file; NULL: the file does not give the key. */
+static char *find_key(char *text, const char *key)
+{
+	char find[40];
+	snprintf(find, sizeof find, "%s: ", key);
+	char *at = strstr(text, find);
+	while (at && at > text && at[-1] != ' ' && at[-1] != '\n')
+		at = strstr(at + 1, find);
+	return at;
+}
+
 /* Puts "key: value" in the place of the key's own; without a value the key goes. A key that is not there goes to the
  * timings. */
 static void change_one(char *text, size_t n, const char *key, const char *value)
 {
 	char find[40], tail[2048];
 	snprintf(find, sizeof find, "%s: ", key);
-	char *at = strstr(text, find);
-	while (at && at > text && at[-1] != ' ' && at[-1] != '\n')
-		at = strstr(at + 1, find);
+	char *at = find_key(text, key);
 	if (at) {
 		const char *end = at + strcspn(at, at[-1] == '\n' ? "\n" : ",}");
 		snprintf(tail, sizeof tail, "%s", *end == ',' && !value ? end + 2 : end);
@@ -189,9 +198,21 @@ static const struct {
 	{"name: m\n", "no `model:` line"},
 };
 
+/* Writes "m.yaml:6: " for the line in which a key stands. */
+static void write_line(char *place, size_t n, char *text, const char *key)
+{
+	const char *at = find_key(text, key);
+	int line = 1;
+	cr_assert(at, "%s", key);
+	for (const char *c = text; c < at; c++)
+		line += *c == '\n';
+	snprintf(place, n, "m.yaml:%d: ", line);
+}
+
+/* Every fault is refused with the line of the first key that was changed, except that the memory is too large. */
 Test(memory_open, wrong_files_are_refused)
 {
-	char folder[CLI_PATH], text[2048];
+	char folder[CLI_PATH], text[2048], place[40];
 	struct npl_memory *memory;
 	struct npl_err err;
 	cli_folder(folder);
@@ -209,6 +230,9 @@ Test(memory_open, wrong_files_are_refused)
 		}
 		cli_write_text(folder, "m.yaml", text);
 		refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, wrong_changes[i].said);
+		write_line(place, sizeof place, text, changes);
+		if (!strstr(wrong_changes[i].said, "2^62"))
+			refused(cli_path(folder, "m.yaml"), NULL, NPL_EINPUT, place);
 	}
 	for (size_t i = 0; i < sizeof wrong_texts / sizeof *wrong_texts; i++) {
 		cli_write_text(folder, "m.yaml", wrong_texts[i].text);
