@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Given to clang's static analyzer before each source (scripts/lint.sh) and to no compiler. The analyzer looks at one
- * file at a time and cannot know that npl_fail, npl_fail_settings and npl_no_memory return a code, which is never 0, and
- * npl_refuse false: without this it follows every failure into the code behind `if (!rc)` and reports null pointers
+ * file at a time and cannot know that npl_fail, npl_fail_settings and npl_no_memory return a code, which is never 0,
+ * and npl_refuse false: without this it follows every failure into the code behind `if (!rc)` and reports null pointers
  * there.
  */
 #ifndef NPULAB_SCRIPTS_ANALYZER_H
