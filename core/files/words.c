@@ -18,24 +18,33 @@ size_t npl_byte_order_mark(const char *text, size_t n)
 	return n >= bytes && !memcmp(text, mark, bytes) ? bytes : 0;
 }
 
-int npl_words_open(struct npl_words *words, const char *source, const char *text, size_t n, struct npl_err *err)
+void npl_words_open(struct npl_words *words, const char *source, const char *text, size_t n, struct npl_err *err)
 {
 	*words = (struct npl_words){.source = source, .comments = "#", .marks = "", .err = err};
 	words->next = words->end = text + npl_byte_order_mark(text, n); /* before the first line */
 	words->text_end = text + n;
-	if (n < INT32_MAX)
-		return 0;
-	return npl_fail(err, NPL_EINPUT, "%s: %zu bytes, expected less than 2^31", source, n);
+	if (n >= INT32_MAX)
+		npl_words_fail(words, npl_fail(err, NPL_EINPUT, "%s: %zu bytes, expected less than 2^31", source, n));
 }
 
-int npl_words_complain(const struct npl_words *words, const char *format, ...)
+int npl_words_fail(struct npl_words *words, int code)
 {
+	words->next = words->end = words->text_end;
+	words->word[0] = '\0';
+	return words->rc = code;
+}
+
+int npl_words_complain(struct npl_words *words, const char *format, ...)
+{
+	if (words->rc)
+		return words->rc;
 	char message[400];
 	va_list args;
 	va_start(args, format);
 	vsnprintf(message, sizeof message, format, args);
 	va_end(args);
-	return npl_fail(words->err, NPL_EINPUT, "%s:%d: %s", words->source, words->line, message);
+	return npl_words_fail(words,
+			      npl_fail(words->err, NPL_EINPUT, "%s:%d: %s", words->source, words->line, message));
 }
 
 static bool is_blank(char c)
@@ -71,7 +80,7 @@ int npl_words_next(struct npl_words *words)
 					  NPL_LONGEST_WORD, first);
 	memcpy(words->word, first, length);
 	words->word[length] = '\0';
-	return 0;
+	return words->rc;
 }
 
 bool npl_words_follows(const struct npl_words *words, char mark)
@@ -101,24 +110,21 @@ static bool next_line(struct npl_words *words)
 	return true;
 }
 
-bool npl_words_line(struct npl_words *words, int *rc)
+bool npl_words_line(struct npl_words *words)
 {
 	do {
-		if (!next_line(words))
+		if (words->rc || !next_line(words))
 			return false;
 		if (memchr(words->next, '\0', (size_t)(words->end - words->next)))
-			*rc = npl_words_complain(words, "a NUL byte, expected text");
-		else
-			*rc = npl_words_next(words);
-	} while (!*rc && !*words->word);
-	return !*rc;
+			npl_words_complain(words, "a NUL byte, expected text");
+	} while (!npl_words_next(words) && !*words->word);
+	return !words->rc;
 }
 
 int npl_words_end(struct npl_words *words)
 {
-	int rc = npl_words_next(words);
-	if (rc || !*words->word)
-		return rc;
+	if (npl_words_next(words) || !*words->word)
+		return words->rc;
 	return npl_words_complain(words, "'%s' is one too many, expected the end of the line", words->word);
 }
 

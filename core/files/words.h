@@ -4,9 +4,13 @@
  * length.
  *
  *     struct npl_words words;
- *     int rc = npl_words_open(&words, source, text, n, err);
- *     while (!rc && npl_words_line(&words, &rc))
- *         rc = take(words.word) ... npl_words_next(&words) ...
+ *     npl_words_open(&words, source, text, n, err);
+ *     while (npl_words_line(&words))
+ *         take(words.word) ... npl_words_next(&words) ...
+ *     return words.rc;
+ *
+ * The first failure ends the text: every later word is empty, no line follows, and later complaints are dropped. So a
+ * caller may go on, and look at rc at the end.
  */
 #ifndef NPULAB_CORE_FILES_WORDS_H
 #define NPULAB_CORE_FILES_WORDS_H
@@ -30,23 +34,28 @@ struct npl_words {
 	const char *marks;               /* characters that are a word each; "" when opened */
 	int line;                        /* the line's number, from 1 on */
 	char word[NPL_LONGEST_WORD + 1]; /* empty: the end of the line */
+	int rc;                          /* 0, or the code of the first failure */
 	struct npl_err *err;
 	const char *next, *end, *text_end; /* end: of the line, without its comment; text_end: of the text */
 };
 
-/* Opens a text, which is borrowed. Returns NPL_EINPUT when it is too long. */
-int npl_words_open(struct npl_words *words, const char *source, const char *text, size_t n, struct npl_err *err);
-/* Goes to the next line that has words, and to its first word. Returns false at the end, or with *rc NPL_EINPUT. */
-bool npl_words_line(struct npl_words *words, int *rc);
-/* Goes to the next word of the line. Returns NPL_EINPUT when it is too long. */
-int npl_words_next(struct npl_words *words);
+/* Opens a text, which is borrowed. Fails with NPL_EINPUT when it is too long. */
+void npl_words_open(struct npl_words *words, const char *source, const char *text, size_t n, struct npl_err *err);
+/* Goes to the next line that has words, and to its first word. Returns false at the end, and after a failure. */
+bool npl_words_line(struct npl_words *words);
 /* Says whether this mark is the next word of the line. */
 bool npl_words_follows(const struct npl_words *words, char mark);
 bool npl_words_at_end(const struct npl_words *words); /* says whether no word of the line is left */
-/* Returns NPL_EINPUT unless the line ends here. */
+
+/* All of these return rc. */
+/* Goes to the next word of the line. Fails with NPL_EINPUT when it is too long. */
+int npl_words_next(struct npl_words *words);
+/* Fails with NPL_EINPUT unless the line ends here. */
 int npl_words_end(struct npl_words *words);
-/* Returns NPL_EINPUT with the message "SOURCE:LINE: ...". */
-int npl_words_complain(const struct npl_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Fails with NPL_EINPUT and the message "SOURCE:LINE: ...". */
+int npl_words_complain(struct npl_words *words, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Fails with this code, whose message is in words->err. */
+int npl_words_fail(struct npl_words *words, int code);
 
 /* Returns the bytes of a UTF-8 byte order mark text the beginning of a text, which some editors write: 3, or 0 where
  * there is none. */

@@ -46,7 +46,7 @@ struct reader {
 	int columns_line;
 };
 
-static int no_number(const struct reader *r)
+static int no_number(struct reader *r)
 {
 	if (r->type->dtype == NPL_F32)
 		return npl_words_complain(&r->words, "'%s' is not a number, expected one of float32", r->words.word);
@@ -133,25 +133,24 @@ static int take_directive(struct reader *r, int64_t numbers)
 				  NPL_NEAREST(r->words.word, known, (int)(sizeof known / sizeof *known)));
 }
 
-static int end_row(struct reader *r, uint64_t begin, int64_t numbers)
+static void end_row(struct reader *r, uint64_t begin, int64_t numbers)
 {
 	if (!r->columns) {
 		r->columns = numbers;
 		r->columns_line = r->words.line;
 	}
 	if (numbers != r->columns)
-		return npl_words_complain(&r->words,
-					  "%lld numbers, expected %lld as in line %d (a word like .int8, .row or .at "
-					  "begins another matrix)",
-					  (long long)numbers, (long long)r->columns, r->columns_line);
-	if (r->row && r->n - begin > r->row)
-		return npl_words_complain(&r->words, "a row of %llu bytes, expected at most the %llu of .row",
-					  (unsigned long long)(r->n - begin), (unsigned long long)r->row);
-	if (r->row && r->row > MOST_BYTES - begin)
-		return npl_words_complain(&r->words, "more than %zu bytes of memory", MOST_BYTES);
-	if (r->row)
+		npl_words_complain(&r->words,
+				   "%lld numbers, expected %lld as in line %d (a word like .int8, .row or .at begins "
+				   "another matrix)",
+				   (long long)numbers, (long long)r->columns, r->columns_line);
+	else if (r->row && r->n - begin > r->row)
+		npl_words_complain(&r->words, "a row of %llu bytes, expected at most the %llu of .row",
+				   (unsigned long long)(r->n - begin), (unsigned long long)r->row);
+	else if (r->row && r->row > MOST_BYTES - begin)
+		npl_words_complain(&r->words, "more than %zu bytes of memory", MOST_BYTES);
+	else if (r->row)
 		r->n = begin + r->row;
-	return 0;
 }
 
 static bool is_directive(const char *word)
@@ -161,21 +160,21 @@ static bool is_directive(const char *word)
 
 /* Takes a line: directives and numbers. It has as many numbers as the line before, unless it begins with a
  * directive. */
-static int take_line(struct reader *r)
+static void take_line(struct reader *r)
 {
 	uint64_t begin = r->n;
 	int64_t numbers = 0;
-	int rc = 0;
 	if (is_directive(r->words.word))
 		r->columns = 0;
-	while (!rc && *r->words.word) {
+	for (; *r->words.word; npl_words_next(&r->words)) {
 		const bool directive = is_directive(r->words.word);
-		rc = directive ? take_directive(r, numbers) : take_number(r);
+		if (directive ? take_directive(r, numbers) : take_number(r))
+			return;
 		numbers += !directive;
 		begin = numbers ? begin : r->n;
-		rc = rc ? rc : npl_words_next(&r->words);
 	}
-	return rc || !numbers ? rc : end_row(r, begin, numbers);
+	if (numbers)
+		end_row(r, begin, numbers);
 }
 
 /* Counts the bytes, or stores them. */
@@ -183,12 +182,12 @@ static int read_text(struct reader *r, const char *path, const struct npl_file *
 		     struct npl_err *err)
 {
 	*r = (struct reader){.bytes = r->bytes, .type = type};
-	int rc = npl_words_open(&r->words, path, file->data, file->bytes, err);
-	while (!rc && npl_words_line(&r->words, &rc))
-		rc = take_line(r);
-	if (!rc && !r->n)
-		rc = npl_fail(err, NPL_EINPUT, "%s: no numbers, expected rows of them", path);
-	return rc;
+	npl_words_open(&r->words, path, file->data, file->bytes, err);
+	while (npl_words_line(&r->words))
+		take_line(r);
+	if (!r->words.rc && !r->n)
+		return npl_fail(err, NPL_EINPUT, "%s: no numbers, expected rows of them", path);
+	return r->words.rc;
 }
 
 static int load_text(const char *path, const struct npl_file *file, enum npl_dtype word, struct npl_tensor *bytes,

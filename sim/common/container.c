@@ -26,6 +26,12 @@ static size_t constant_bytes(const struct sim_instruction_set *set)
 	return set->constants ? SIM_CONSTANT_NAME + 4 * (size_t)set->constants->pairs : 0;
 }
 
+/* Returns where in a constant's binary value i is: pairs a,b stand there after the name. */
+static size_t value_at(const struct sim_constants *constants, int i)
+{
+	return SIM_CONSTANT_NAME + 4 * (size_t)(i % constants->pairs) + 2 * (size_t)(i / constants->pairs);
+}
+
 bool sim_has_header(const uint8_t *bytes, size_t n)
 {
 	return n >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
@@ -96,11 +102,8 @@ int sim_to_binary(const struct sim_program *program, const char *machine, uint8_
 	for (int i = 0; i < program->n_constants; i++, cursor += constant_bytes(set)) {
 		const struct sim_constant *constant = &program->constant[i];
 		memcpy(cursor, constant->name, strlen(constant->name));
-		for (int k = 0; k < set->constants->pairs; k++) {
-			sim_put_number(cursor + SIM_CONSTANT_NAME + 4 * k, 2, (uint16_t)constant->value[k]);
-			sim_put_number(cursor + SIM_CONSTANT_NAME + 4 * k + 2, 2,
-				       (uint16_t)constant->value[set->constants->pairs + k]);
-		}
+		for (int k = 0; k < 2 * set->constants->pairs; k++)
+			sim_put_number(cursor + value_at(set->constants, k), 2, (uint16_t)constant->value[k]);
 	}
 	for (int64_t i = 0; i < program->count; i++, cursor += instruction_bytes)
 		sim_encode(set, sim_program_at(program, i), cursor);
@@ -112,10 +115,8 @@ static size_t header_bytes(const struct sim_instruction_set *set, const uint8_t 
 {
 	if (sim_has_header(bytes, n))
 		return sizeof(struct header);
-	return set->former_magic && n >= FORMER_HEADER &&
-			       !memcmp(bytes, set->former_magic, strlen(set->former_magic) + 1)
-		       ? FORMER_HEADER
-		       : 0;
+	const char *former = set->former_magic;
+	return former && n >= FORMER_HEADER && !memcmp(bytes, former, strlen(former) + 1) ? FORMER_HEADER : 0;
 }
 
 static int take_constant(const char *source, const uint8_t *bytes, struct sim_program *program, struct npl_err *err)
@@ -134,83 +135,70 @@ static int take_constant(const char *source, const uint8_t *bytes, struct sim_pr
 		return npl_fail(err, NPL_EINPUT, "%s: %ss %d and %d are both named %s", source,
 				constants->directive + 1, sim_constant_number(program, constant.name), number,
 				constant.name);
-	for (int k = 0; k < constants->pairs; k++) {
-		constant.value[k] = (int16_t)sim_get_number(bytes + SIM_CONSTANT_NAME + 4 * k, 2);
-		constant.value[constants->pairs + k] = (int16_t)sim_get_number(bytes + SIM_CONSTANT_NAME + 4 * k + 2,
-									       2);
-	}
+	for (int k = 0; k < 2 * constants->pairs; k++)
+		constant.value[k] = (int16_t)sim_get_number(bytes + value_at(constants, k), 2);
 	program->constant[program->n_constants++] = constant;
 	return 0;
 }
 
-/* Reads how many constants and instructions follow. They must fill the file. */
-static int take_header(const char *source, const uint8_t *bytes, size_t n, struct sim_program *program,
-		       uint64_t *constants, uint64_t *instructions, struct npl_err *err)
+/* Reads a header of so many bytes. What it says must follow, and fill the file. */
+static int take_header(const char *source, const uint8_t *bytes, size_t n, size_t header_bytes,
+		       struct sim_program *program, struct header *header, struct npl_err *err)
 {
 	const struct sim_instruction_set *set = program->set;
-	const uint64_t end = (uint64_t)1 << set->address_bits;
 	char name[SIM_SET_NAME], machine[SIM_MACHINE_NAME];
-	struct header header;
-	const size_t header_size = header_bytes(set, bytes, n);
-	snprintf(name, sizeof name, "%s", set->name);
-	if (header_size == sizeof header && sim_header_names(source, bytes, n, name, machine, err))
+	if (header_bytes == sizeof *header && sim_header_names(source, bytes, n, name, machine, err))
 		return err->code;
-	if (strcmp(name, set->name))
-		return npl_fail(err, NPL_EINPUT, "%s: a program for the driver %s, expected one for %s", source, name,
-				set->name);
-	memcpy(&header, bytes, FORMER_HEADER);
-	program->host_address = header.host_address;
-	program->weight_address = header.weight_address;
-	if (!set->has_addresses && (program->host_address || program->weight_address))
+	memcpy(header, bytes, header_bytes);
+	if (header_bytes == sizeof *header && strcmp(header->set, set->name) != 0)
+		return npl_fail(err, NPL_EINPUT, "%s: a program for the driver %s, expected one for %s", source,
+				header->set, set->name);
+	const uint64_t host = program->host_address = header->host_address;
+	const uint64_t weights = program->weight_address = header->weight_address;
+	if (!set->has_addresses && (host || weights))
 		return npl_fail(
 			err, NPL_EINPUT,
 			"%s: host memory at byte %llu and weights at %llu in the header, expected 0: programs for "
 			"the driver %s have no such addresses",
-			source, (unsigned long long)program->host_address, (unsigned long long)program->weight_address,
-			set->name);
-	if (set->has_addresses && (program->host_address >= end || program->weight_address >= end))
+			source, (unsigned long long)host, (unsigned long long)weights, set->name);
+	if (set->has_addresses && (host | weights) >> set->address_bits)
 		return npl_fail(err, NPL_EINPUT,
 				"%s: host memory at byte %llu and weights at %llu, expected less than 2^%d", source,
-				(unsigned long long)program->host_address, (unsigned long long)program->weight_address,
-				set->address_bits);
-	*constants = header.constants;
-	*instructions = header.instructions;
-	const uint64_t max_constants = set->constants ? SIM_MOST_CONSTANTS : 0;
-	const size_t body_bytes = n - header_size, tables = *constants * constant_bytes(set);
+				(unsigned long long)host, (unsigned long long)weights, set->address_bits);
+	const unsigned most_constants = set->constants ? SIM_MOST_CONSTANTS : 0;
+	if (header->constants > most_constants)
+		return npl_fail(err, NPL_EINPUT, "%s: %u constants, expected at most %u", source, header->constants,
+				most_constants);
 	const size_t instruction_bytes = sim_instruction_bytes(set);
-	if (*constants > max_constants)
-		return npl_fail(err, NPL_EINPUT, "%s: %llu constants, expected at most %llu", source,
-				(unsigned long long)*constants, (unsigned long long)max_constants);
-	if (body_bytes >= tables && (body_bytes - tables) % instruction_bytes == 0 &&
-	    (body_bytes - tables) / instruction_bytes == *instructions)
+	const size_t before = header_bytes + header->constants * constant_bytes(set); /* the instructions */
+	if (n >= before && (n - before) % instruction_bytes == 0 &&
+	    (n - before) / instruction_bytes == header->instructions)
 		return 0;
-	return npl_fail(
-		err, NPL_EINPUT,
-		"%s: %zu bytes, expected %zu of header, %llu constants of %zu bytes and %llu instructions of %zu",
-		source, n, header_size, (unsigned long long)*constants, constant_bytes(set),
-		(unsigned long long)*instructions, instruction_bytes);
+	return npl_fail(err, NPL_EINPUT,
+			"%s: %zu bytes, expected %zu of header, %u constants of %zu bytes and %llu instructions of %zu",
+			source, n, header_bytes, header->constants, constant_bytes(set),
+			(unsigned long long)header->instructions, instruction_bytes);
 }
 
 int sim_from_binary(const struct sim_instruction_set *set, const char *source, const uint8_t *bytes, size_t n,
 		    struct sim_program *program, struct npl_err *err)
 {
 	_Alignas(8) char instruction[SIM_MOST_INSTRUCTION];
-	const size_t instruction_bytes = sim_instruction_bytes(set);
-	const size_t header = header_bytes(set, bytes, n);
-	uint64_t constants = 0, instructions = n / instruction_bytes;
+	const size_t instruction_bytes = sim_instruction_bytes(set), header_size = header_bytes(set, bytes, n);
+	struct header header = {.instructions = n / instruction_bytes};
 	int rc = 0;
 	*program = (struct sim_program){.set = set};
-	if (header)
-		rc = take_header(source, bytes, n, program, &constants, &instructions, err);
+	if (header_size)
+		rc = take_header(source, bytes, n, header_size, program, &header, err);
 	else if (n % instruction_bytes)
 		rc = npl_fail(err, NPL_EINPUT,
 			      "%s: the last instruction is cut off: %zu bytes without a header, expected a multiple of "
 			      "%zu",
 			      source, n, instruction_bytes);
-	bytes += header;
-	for (; constants && !rc; constants--, bytes += constant_bytes(set))
+	bytes += header_size;
+	for (; header.constants && !rc; header.constants--, bytes += constant_bytes(set))
 		rc = take_constant(source, bytes, program, err);
-	for (; instructions && !rc; instructions--, bytes += instruction_bytes) {
+	for (; header.instructions && !rc; header.instructions--, bytes += instruction_bytes) {
 		sim_decode(set, bytes, instruction);
 		rc = sim_program_add(program, instruction, 0, err);
 	}

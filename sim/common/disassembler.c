@@ -97,10 +97,9 @@ static void put_instruction(FILE *out, const struct sim_program *program, const 
 
 static void put_constant(FILE *out, const struct sim_constants *constants, const struct sim_constant *constant)
 {
-	int16_t known[2 * SIM_MOST_PAIRS];
+	const void *known = sim_known_values(constants, constant->name);
 	fprintf(out, "%s %s", constants->directive, constant->name);
-	if (!constants->known_values(constant->name, known) ||
-	    memcmp(known, constant->value, 2 * (size_t)constants->pairs * sizeof *known) != 0)
+	if (!known || memcmp(known, constant->value, 2 * (size_t)constants->pairs * sizeof *constant->value) != 0)
 		for (int k = 0; k < constants->pairs; k++)
 			fprintf(out, " %d,%d", constant->value[k], constant->value[constants->pairs + k]);
 	fputc('\n', out);

@@ -4,8 +4,8 @@
 #include "instruction_set.h"
 
 #include <ctype.h>
-#include <stdio.h>
 
+#include "core/base/message.h"
 #include "core/base/refuse.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers in binaries are as in memory");
@@ -86,113 +86,99 @@ void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, voi
 		sim_field_set(instruction, field, (int64_t)sim_get_number(bytes, field->bytes));
 }
 
-#define MOST_LISTED 8 /* names in a message */
+/* The instruction that is examined, and where the reason goes if it is none. */
+struct examined {
+	const struct sim_instruction_set *set;
+	const void *instruction;
+	int n_constants;
+	char *reason;
+	size_t reason_bytes;
+};
 
-/* Lists the values of a field that has names for them: "0 (NOP), 1 (LOAD)". */
-static const char *list_names(const struct sim_field *field, char *list, size_t n)
-{
-	size_t used = 0;
-	list[0] = '\0';
-	for (int64_t i = 0; i <= field->high && used < n; i++)
-		if (field->names[i])
-			used += (size_t)snprintf(list + used, n - used, "%s%lld (%s)", used ? ", " : "", (long long)i,
-						 field->names[i]);
-	return list;
-}
+#define refuse(e, ...) npl_refuse((e)->reason, (e)->reason_bytes, __VA_ARGS__)
 
-/* Says whether a field may have the value. If not, `reason` says why, with `prefix` before it: "SB: ", "". */
-static bool value_ok(const char *prefix, const struct sim_field *field, int n_constants, int64_t value, char *reason,
-		     size_t reason_bytes)
+#define MOST_LISTED 8 /* the most names in a message */
+
+static bool value_ok(const struct examined *e, const struct sim_slot *slot, const struct sim_field *field)
 {
-	char list[160];
+	const int64_t value = sim_field_get(e->instruction, field);
+	const char *part = e->set->opcode ? "" : slot->name, *colon = e->set->opcode ? "" : ": ";
 	const bool named = field->kind == SIM_NAMED;
-	if (field->kind == SIM_CONSTANT && value > n_constants)
-		return npl_refuse(reason, reason_bytes, "%s%s is number %lld, expected one of the program's %d", prefix,
-				  field->name, (long long)value, n_constants);
+	if (field->kind == SIM_CONSTANT && value > e->n_constants)
+		return refuse(e, "%s%s%s is number %lld, expected one of the program's %d", part, colon, field->name,
+			      (long long)value, e->n_constants);
 	if (value >= field->low && value <= field->high && (!named || field->names[value]))
 		return true;
-	if (named && field->high < MOST_LISTED)
-		return npl_refuse(reason, reason_bytes, "%s%s is %lld, expected %s", prefix, field->name,
-				  (long long)value, list_names(field, list, sizeof list));
-	return npl_refuse(reason, reason_bytes, "%s%s is %lld, expected %lld to %lld", prefix, field->name,
-			  (long long)value, (long long)field->low, (long long)field->high);
+	char expected[160] = "";
+	const bool listed = named && field->high < MOST_LISTED; /* "0 (NOP), 1 (LOAD)" */
+	for (long long i = 0; listed && i <= field->high; i++)
+		if (field->names[i])
+			npl_append(expected, sizeof expected, "%s%lld (%s)", *expected ? ", " : "", i, field->names[i]);
+	if (!listed)
+		npl_append(expected, sizeof expected, "%lld to %lld", (long long)field->low, (long long)field->high);
+	return refuse(e, "%s%s%s is %lld, expected %s", part, colon, field->name, (long long)value, expected);
 }
 
-static bool fields_ok(const struct sim_instruction_set *set, const struct sim_slot *slot, int n_constants,
-		      const void *instruction, char *reason, size_t reason_bytes)
+static bool fields_ok(const struct examined *e, const struct sim_slot *slot)
 {
 	struct sim_field field;
-	char prefix[64] = "";
-	if (!set->opcode)
-		snprintf(prefix, sizeof prefix, "%s: ", slot->name);
 	for (int i = 0; i < slot->n_fields; i++)
-		if (sim_field_of(set, instruction, slot, i, &field) &&
-		    !value_ok(prefix, &field, n_constants, sim_field_get(instruction, &field), reason, reason_bytes))
+		if (sim_field_of(e->set, e->instruction, slot, i, &field) && !value_ok(e, slot, &field))
 			return false;
 	return true;
 }
 
 /* Says whether all bits belong to known flags, and the bits of each mask have a known meaning. */
-static bool flags_ok(const struct sim_slot *slot, unsigned flags, char *reason, size_t reason_bytes)
+static bool flags_ok(const struct examined *e, const struct sim_slot *slot)
 {
+	const unsigned flags = sim_flags_of(e->set, e->instruction);
 	unsigned known = 0;
 	for (const struct sim_flag *f = slot->flag; f && f->name; f++)
 		known |= f->mask;
 	if (flags & ~known)
-		return npl_refuse(reason, reason_bytes, "flags 0x%04x, expected 0 in all bits but those of 0x%04x",
-				  flags, known);
+		return refuse(e, "flags 0x%04x, expected 0 in all bits but those of 0x%04x", flags, known);
 	for (const struct sim_flag *f = slot->flag; f && f->name; f++) {
-		const struct sim_flag *known_flag = slot->flag;
-		while (known_flag->name && (known_flag->mask != f->mask || known_flag->bits != (flags & f->mask)))
-			known_flag++;
-		if (flags & f->mask && !known_flag->name)
-			return npl_refuse(reason, reason_bytes,
-					  "flags 0x%04x, expected another value in the bits 0x%04x", flags, f->mask);
+		bool has_meaning = !(flags & f->mask);
+		for (const struct sim_flag *g = slot->flag; g->name; g++)
+			has_meaning |= g->mask == f->mask && g->bits == (flags & f->mask);
+		if (!has_meaning)
+			return refuse(e, "flags 0x%04x, expected another value in the bits 0x%04x", flags, f->mask);
 	}
-	if (slot->flag_noun && !flags)
-		return npl_refuse(reason, reason_bytes, "no %s, expected one at least", slot->flag_noun);
-	return true;
+	return flags || !slot->flag_noun || refuse(e, "no %s, expected one at least", slot->flag_noun);
 }
 
 /* Says whether all members that no field of this instruction has are 0. */
-static bool absent_ok(const struct sim_instruction_set *set, const struct sim_slot *slot, const void *instruction,
-		      char *reason, size_t reason_bytes)
+static bool absent_ok(const struct examined *e, const struct sim_slot *slot)
 {
+	const struct sim_instruction_set *set = e->set;
 	for (int i = 0; i < set->layout->n_fields; i++) {
 		const struct sim_field *member = &set->layout->field[i];
+		const int64_t value = sim_field_get(e->instruction, member);
 		struct sim_field field;
 		bool has = member->offset == set->opcode->offset || member->offset == set->flags->offset;
 		for (int k = 0; k < slot->n_fields && !has; k++)
-			has = sim_field_of(set, instruction, slot, k, &field) && field.offset == member->offset;
-		if (!has && sim_field_get(instruction, member))
-			return npl_refuse(reason, reason_bytes,
-					  "the field `%s` is %lld, expected 0: it means nothing here", member->name,
-					  (long long)sim_field_get(instruction, member));
+			has = sim_field_of(set, e->instruction, slot, k, &field) && field.offset == member->offset;
+		if (!has && value)
+			return refuse(e, "the field `%s` is %lld, expected 0: it means nothing here", member->name,
+				      (long long)value);
 	}
 	return true;
-}
-
-static bool slots_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *reason,
-		     size_t reason_bytes)
-{
-	if (!set->opcode) {
-		for (int s = 0; s < set->n_slots; s++)
-			if (!fields_ok(set, &set->slot[s], n_constants, instruction, reason, reason_bytes))
-				return false;
-		return true;
-	}
-	const struct sim_slot *slot = sim_slot_of(set, instruction);
-	if (!slot)
-		return npl_refuse(reason, reason_bytes, "unknown opcode 0x%02x, expected one of those in %s",
-				  (unsigned)sim_field_get(instruction, set->opcode), set->page);
-	return flags_ok(slot, sim_flags_of(set, instruction), reason, reason_bytes) &&
-	       fields_ok(set, slot, n_constants, instruction, reason, reason_bytes) &&
-	       absent_ok(set, slot, instruction, reason, reason_bytes);
 }
 
 bool sim_instruction_ok(const struct sim_instruction_set *set, int n_constants, const void *instruction, char *reason,
 			size_t reason_bytes)
 {
-	return slots_ok(set, n_constants, instruction, reason, reason_bytes) &&
-	       (!set->accepts || set->accepts(instruction, reason, reason_bytes));
+	const struct examined e = {set, instruction, n_constants, reason, reason_bytes};
+	if (set->opcode) {
+		const struct sim_slot *slot = sim_slot_of(set, instruction);
+		if (!slot)
+			return refuse(&e, "unknown opcode 0x%02x, expected one of those in %s",
+				      (unsigned)sim_field_get(instruction, set->opcode), set->page);
+		if (!flags_ok(&e, slot) || !fields_ok(&e, slot) || !absent_ok(&e, slot))
+			return false;
+	}
+	for (int s = 0; s < set->n_slots && !set->opcode; s++)
+		if (!fields_ok(&e, &set->slot[s]))
+			return false;
+	return !set->accepts || set->accepts(instruction, reason, reason_bytes);
 }

@@ -57,9 +57,11 @@ struct sim_slot {
 struct sim_constants {
 	const char *directive, *identity; /* ".function", "NONE" */
 	int pairs;
-	const char *const *known; /* names that need no directive; NULL ends */
-	/* Gets the values of such a name, in the order of struct sim_constant; false: there is no such name. */
-	bool (*known_values)(const char *name, int16_t *value);
+	/* Those that need no directive, with their values in the order of struct sim_constant; a name of NULL ends. */
+	const struct sim_known_constant {
+		const char *name;
+		const void *value;
+	} * known;
 };
 
 struct sim_instruction_set {

@@ -4,6 +4,7 @@
 #include "program.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,48 +43,47 @@ const char *sim_location_text(const struct sim_source_location *location, char *
 	return text;
 }
 
-const char *sim_instruction_name(const struct sim_program *program, int64_t index, char *name, size_t n)
+/* Writes ": " and the name of the instruction, or nothing in a set without opcodes. */
+static void name_text(const struct sim_instruction_set *set, const void *instruction, char *text, size_t n)
 {
-	const struct sim_instruction_set *set = program->set;
-	const void *instruction = sim_program_at(program, index);
 	const struct sim_slot *slot = set->opcode ? sim_slot_of(set, instruction) : NULL;
-	if (slot || !set->opcode)
-		snprintf(name, n, "%s", slot ? slot->name : "");
-	else
-		snprintf(name, n, "0x%02x", (unsigned)sim_field_get(instruction, set->opcode));
-	return name;
+	*text = '\0';
+	if (slot)
+		snprintf(text, n, ": %s", slot->name);
+	else if (set->opcode)
+		snprintf(text, n, ": 0x%02x", (unsigned)sim_field_get(instruction, set->opcode));
 }
 
-void sim_program_location_text(const struct sim_program *program, int64_t index, char *text, size_t n)
+const char *sim_program_location_text(const struct sim_program *program, int64_t index, char *text, size_t n)
 {
-	char location[32], name[32];
-	sim_location_text(&(struct sim_source_location){index, program->line[index]}, location, sizeof location);
-	sim_instruction_name(program, index, name, sizeof name);
-	snprintf(text, n, "%s%s%s", location, *name ? ": " : "", name);
+	const struct sim_source_location location = {index, program->line[index]};
+	const size_t used = strlen(sim_location_text(&location, text, n));
+	name_text(program->set, sim_program_at(program, index), text + used, n - used);
+	return text;
 }
 
-int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_location *at, const char *name,
-	       const char *format, va_list args)
+int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_location *at,
+	       const struct sim_instruction_set *set, const void *instruction, const char *format, ...)
 {
-	char location[40] = "", reason[400];
+	char name[40], reason[400];
+	va_list args;
+	va_start(args, format);
 	vsnprintf(reason, sizeof reason, format, args);
+	va_end(args);
+	name_text(set, instruction, name, sizeof name);
 	if (at->line)
-		snprintf(location, sizeof location, "%d", at->line);
-	else
-		sim_location_text(at, location, sizeof location);
-	return npl_fail(err, NPL_EINPUT, "%s:%s%s: %s%s%s", source, at->line ? "" : " ", location, name,
-			*name ? ": " : "", reason);
+		return npl_fail(err, NPL_EINPUT, "%s:%d%s: %s", source, at->line, name, reason);
+	return npl_fail(err, NPL_EINPUT, "%s: instruction %lld%s: %s", source, (long long)at->index, name, reason);
 }
 
 int sim_program_instructions_ok(const struct sim_program *program, const char *source, struct npl_err *err)
 {
-	char reason[400], location[80];
+	char reason[400];
 	for (int64_t i = 0; i < program->count; i++) {
-		if (sim_instruction_ok(program->set, program->n_constants, sim_program_at(program, i), reason,
-				       sizeof reason))
-			continue;
-		sim_program_location_text(program, i, location, sizeof location);
-		return npl_fail(err, NPL_EINPUT, "%s: %s: %s", source, location, reason);
+		const void *instruction = sim_program_at(program, i);
+		if (!sim_instruction_ok(program->set, program->n_constants, instruction, reason, sizeof reason))
+			return sim_refuse(err, source, &(struct sim_source_location){i, program->line[i]}, program->set,
+					  instruction, "%s", reason);
 	}
 	return 0;
 }
@@ -96,13 +96,26 @@ bool sim_machine_name_ok(const char *name)
 	return i && !name[i] && i < SIM_MACHINE_NAME;
 }
 
+bool sim_is_name(const char *word)
+{
+	if (isdigit((unsigned char)*word) || !*word)
+		return false;
+	while (isalnum((unsigned char)*word) || *word == '_')
+		word++;
+	return !*word;
+}
+
 bool sim_constant_name_ok(const struct sim_constants *constants, const char *name)
 {
-	if (isdigit((unsigned char)*name) || !*name || !strcmp(name, constants->identity))
-		return false;
-	while (isalnum((unsigned char)*name) || *name == '_')
-		name++;
-	return !*name;
+	return sim_is_name(name) && strcmp(name, constants->identity) != 0;
+}
+
+struct sim_constant sim_constant_of(const struct sim_constants *constants, const char *name, const void *value)
+{
+	struct sim_constant constant = {0};
+	snprintf(constant.name, sizeof constant.name, "%s", name);
+	memcpy(constant.value, value, 2 * (size_t)constants->pairs * sizeof *constant.value);
+	return constant;
 }
 
 int sim_constant_number(const struct sim_program *program, const char *name)
@@ -111,4 +124,12 @@ int sim_constant_number(const struct sim_program *program, const char *name)
 		if (!strcmp(program->constant[i].name, name))
 			return i + 1;
 	return 0;
+}
+
+const void *sim_known_values(const struct sim_constants *constants, const char *name)
+{
+	const struct sim_known_constant *known = constants->known;
+	while (known->name && strcmp(known->name, name))
+		known++;
+	return known->value;
 }

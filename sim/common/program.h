@@ -4,7 +4,6 @@
 #ifndef NPULAB_SIM_COMMON_PROGRAM_H
 #define NPULAB_SIM_COMMON_PROGRAM_H
 
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "instruction_set.h"
@@ -42,15 +41,16 @@ struct sim_source_location {
 };
 /* Writes "line 12" or, without a line, "instruction 11" to `text`, and returns `text`. */
 const char *sim_location_text(const struct sim_source_location *location, char *text, size_t n);
-/* Does the same for an instruction of a program; in a set with opcodes ": matrix_multiply" follows. */
-void sim_program_location_text(const struct sim_program *program, int64_t index, char *text, size_t n);
-/* Returns the name of the instruction: for an opcode that the set does not have its number; in a set without opcodes it
- * is empty. */
-const char *sim_instruction_name(const struct sim_program *program, int64_t index, char *name, size_t n);
-/* Fails with NPL_EINPUT and "SOURCE:12: NAME: what" or, without a line, "SOURCE: instruction 11: NAME: what". An empty
- * name is left out. */
-int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_location *at, const char *name,
-	       const char *format, va_list args);
+#define SIM_LOCATION(location) sim_location_text((location), (char[40]){0}, 40)
+/* Does the same for an instruction of a program; in a set with opcodes ": matrix_multiply" follows, or the number of an
+ * opcode that the set does not have. */
+const char *sim_program_location_text(const struct sim_program *program, int64_t index, char *text, size_t n);
+#define SIM_PROGRAM_LOCATION(program, index) sim_program_location_text((program), (index), (char[80]){0}, 80)
+/* Fails with NPL_EINPUT and "SOURCE:12: NAME: what" or, without a line, "SOURCE: instruction 11: NAME: what". The name
+ * is that of the instruction; in a set without opcodes it is left out, and instruction may be NULL. */
+int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_location *at,
+	       const struct sim_instruction_set *set, const void *instruction, const char *format, ...)
+	__attribute__((format(printf, 6, 7)));
 /* Checks all instructions. NPL_EINPUT "SOURCE: WHERE: why" for the first one that is not valid. */
 int sim_program_instructions_ok(const struct sim_program *program, const char *source, struct npl_err *err);
 
@@ -58,10 +58,15 @@ int sim_program_instructions_ok(const struct sim_program *program, const char *s
  * SIM_MACHINE_NAME. */
 #define SIM_MACHINE_NAME 64
 bool sim_machine_name_ok(const char *name);
-/* Says whether a constant can have the name: letters, digits and '_', no digit first, and not the name of the
- * identity. */
+/* Says whether the word is a name: letters, digits and '_', no digit first. */
+bool sim_is_name(const char *word);
+/* Says whether a constant can have the name: it is one, and not that of the identity. */
 bool sim_constant_name_ok(const struct sim_constants *constants, const char *name);
+/* Makes a constant from its values. A name that is too long is cut. */
+struct sim_constant sim_constant_of(const struct sim_constants *constants, const char *name, const void *value);
 int sim_constant_number(const struct sim_program *program, const char *name); /* from 1 on; 0: there is none */
+/* Returns the values of a constant that needs no directive; NULL: there is none with this name. */
+const void *sim_known_values(const struct sim_constants *constants, const char *name);
 
 /* Assembles a text into a program that it fills. NPL_EINPUT with "SOURCE:LINE: what is wrong and what was expected". */
 int sim_assemble(const struct sim_instruction_set *set, const char *source, const char *text, size_t n,

@@ -11,6 +11,7 @@
 #include "core/base/printable.h"
 #include "core/device_inside.h"
 #include "core/files/file.h"
+#include "core/files/path.h"
 #include "core/program.h"
 #include "isa.h"
 #include "npulab/driver.h"
@@ -27,8 +28,7 @@ struct npl_program {
 
 static bool is_text(const char *path)
 {
-	size_t length = strlen(path);
-	return length > 2 && !strcmp(path + length - 2, ".s");
+	return npl_path_ends_in(path, ".s");
 }
 
 /* Finds the driver of the machine that a text names in a line. */
@@ -52,45 +52,31 @@ static int driver_of_machine(const char *path, int line, const char *machine, co
 	return err->code = NPL_EINPUT;
 }
 
-/* Finds the driver and the machine that the file itself names; NULL and empty: it names none. For a text whose machine
- * is not known here the driver is NULL where a device is given, as a dump names the machine of a file by the file's
- * `name:`. */
-static int read_owner(const char *path, const struct npl_file *file, const struct npl_device *device,
-		      const struct npl_driver **driver, char machine[SIM_MACHINE_NAME], struct npl_err *err)
-{
-	char set[SIM_SET_NAME];
-	*driver = NULL;
-	*machine = '\0';
-	if (is_text(path)) {
-		int line = 0;
-		if (sim_text_machine(path, file->data, file->bytes, machine, SIM_MACHINE_NAME, &line, err))
-			return err->code;
-		if (!*machine || (device && !npl_device_is_known(machine)))
-			return 0;
-		return driver_of_machine(path, line, machine, driver, err);
-	}
-	if (!sim_has_header(file->data, file->bytes))
-		return 0;
-	if (sim_header_names(path, file->data, file->bytes, set, machine, err))
-		return err->code;
-	*driver = npl_driver_named(set);
-	if (*driver && (*driver)->isa)
-		return 0;
-	return npl_fail(err, NPL_EINPUT, "%s: a program for the driver '%s', expected one that has an instruction set",
-			path, npl_make_printable(set));
-}
-
 /* Finds whose program it is: the machine's that the file names, and the device's where one is given. The owner must
  * have an instruction set. */
 static int find_owner(const char *path, const struct npl_file *file, const struct npl_device *device,
 		      struct npl_program *program, struct npl_err *err)
 {
-	const struct npl_driver *file_driver = NULL;
-	char machine[SIM_MACHINE_NAME];
-	const int rc = read_owner(path, file, device, &file_driver, machine, err);
-	if (rc)
-		return rc;
-	const struct npl_driver *driver = device ? npl_device_driver(device) : file_driver;
+	const struct npl_driver *named = NULL; /* the driver that the file itself names */
+	char set[SIM_SET_NAME], machine[SIM_MACHINE_NAME] = "";
+	int line = 0;
+	if (is_text(path)) {
+		if (sim_text_machine(path, file->data, file->bytes, machine, sizeof machine, &line, err))
+			return err->code;
+		/* A dump names the machine of a file by the file's `name:`, which need not be known here. */
+		if (*machine && (!device || npl_device_is_known(machine)) &&
+		    driver_of_machine(path, line, machine, &named, err))
+			return err->code;
+	} else if (sim_has_header(file->data, file->bytes)) {
+		if (sim_header_names(path, file->data, file->bytes, set, machine, err))
+			return err->code;
+		named = npl_driver_named(set);
+		if (!named || !named->isa)
+			return npl_fail(err, NPL_EINPUT,
+					"%s: a program for the driver '%s', expected one that has an instruction set",
+					path, npl_make_printable(set));
+	}
+	const struct npl_driver *driver = device ? npl_device_driver(device) : named;
 	if (!driver)
 		return npl_fail(err, NPL_EINPUT,
 				is_text(path) ? "%s: does not say whose program it is, expected `.machine NAME` before "
@@ -99,10 +85,10 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 						"instructions alone are read with --machine NAME",
 				path);
 	program->isa = driver->isa;
-	if (file_driver && file_driver->isa != program->isa)
+	if (named && named->isa != program->isa)
 		return npl_fail(err, NPL_EUSAGE,
 				"%s: a program for the driver %s, expected one for %s, the driver of %s", path,
-				file_driver->name, driver->name, npl_device_name(device));
+				named->name, driver->name, npl_device_name(device));
 	program->machine = strdup(*machine ? machine : npl_device_name(device));
 	return program->machine ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 }

@@ -31,6 +31,8 @@ const struct dn_function dn_tanh = {
 	.b = {-1024, -1003, -881, -638, -377, -151, -7, 7, 148, 377, 660, 917, 1018, 1024, 1024, 1024},
 };
 
+const struct dn_function dn_relu = {.a = {0, 0, 0, 0, 0, 0, 0, ONE, ONE, ONE, ONE, ONE, ONE, ONE, ONE, ONE}};
+
 /* Finds the segment that begins at x. Returns false where there is none. */
 static bool segment_at(int32_t x, int *segment)
 {

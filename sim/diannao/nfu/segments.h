@@ -25,7 +25,7 @@ extern const int16_t dn_limits[DN_SEGMENTS - 1];
 struct dn_function {
 	int16_t a[DN_SEGMENTS], b[DN_SEGMENTS];
 };
-extern const struct dn_function dn_sigmoid, dn_tanh;
+extern const struct dn_function dn_sigmoid, dn_tanh, dn_relu;
 
 /* Makes the function that clips x to low..high (low <= high), exactly, whatever x's scale. The least and greatest
  * 16-bit value are no bounds. Returns false where a bound is none of the limits. */

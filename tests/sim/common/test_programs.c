@@ -50,16 +50,9 @@ static const struct sim_slot slots[] = {
 	{"wait", 3, 0, NULL, parts, "part"},
 };
 
-static const char *const known[] = {"LINE", NULL};
-
-static bool known_values(const char *name, int16_t *value)
-{
-	for (int i = 0; i < 4 && !strcmp(name, "LINE"); i++)
-		value[i] = (int16_t)(i + 1);
-	return !strcmp(name, "LINE");
-}
-
-static const struct sim_constants shapes = {".shape", "FLAT", 2, known, known_values};
+static const int16_t line[] = {1, 2, 3, 4};
+static const struct sim_known_constant known[] = {{"LINE", line}, {0}};
+static const struct sim_constants shapes = {".shape", "FLAT", 2, known};
 static const struct sim_instruction_set set = {.name = "toy",
 					       .page = "docs/toy.md",
 					       .n_slots = 3,
@@ -95,8 +88,7 @@ static struct sim_program random_program(uint64_t *rng)
 	struct sim_program program = {.set = &set, .n_constants = (int)test_range(rng, 0, 3)};
 	struct npl_err err = {0};
 	for (int i = 0; i < program.n_constants; i++) {
-		snprintf(program.constant[i].name, SIM_CONSTANT_NAME, "%s", i ? i == 1 ? "a_1" : "_" : "LINE");
-		known_values("LINE", program.constant[i].value);
+		program.constant[i] = sim_constant_of(&shapes, i ? i == 1 ? "a_1" : "_" : "LINE", line);
 		program.constant[i].value[3] = (int16_t)test_range(rng, 4, 5);
 	}
 	program.host_address = (uint64_t)test_range(rng, 0, 1) * 4096;
@@ -134,12 +126,12 @@ Test(sim_programs, programs_survive_text_and_binary)
 		char *text, names[SIM_MACHINE_NAME];
 		uint8_t *bytes;
 		size_t n;
-		int line = 0;
+		int at_line = 0;
 		char set_name[SIM_SET_NAME];
 		cr_assert_eq(sim_disassemble("a", &program, "mine", NULL, &text, &err), 0, "%s", err.msg);
-		cr_assert_eq(sim_text_machine("b", text, strlen(text), names, sizeof names, &line, &err), 0, "%s",
+		cr_assert_eq(sim_text_machine("b", text, strlen(text), names, sizeof names, &at_line, &err), 0, "%s",
 			     err.msg);
-		cr_assert_eq(line, 1);
+		cr_assert_eq(at_line, 1);
 		cr_assert_str_eq(names, "mine");
 		cr_assert_eq(sim_assemble(&set, "b", text, strlen(text), &reread, &err), 0, "%s\n%s", err.msg, text);
 		check_same(&program, &reread, seed);

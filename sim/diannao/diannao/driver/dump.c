@@ -15,12 +15,9 @@
 /* Returns the name by which every program knows the function, or a name for this program. */
 static const char *name_of(const struct dn_function *function)
 {
-	struct dn_function clip;
-	for (const char *const *name = dn_known_functions; *name; name++) {
-		const struct dn_function *known = dn_known_function(*name, &clip);
-		if (known && !memcmp(known, function, sizeof *known))
-			return *name;
-	}
+	for (const struct sim_known_constant *known = dn_known_functions; known->name; known++)
+		if (!memcmp(known->value, function, sizeof *function))
+			return known->name;
 	return "LAYER";
 }
 
@@ -91,7 +88,7 @@ static int dump_program(const struct dn_layer *layer, const struct npl_layer *mo
 	struct heading heading = {map, model_layer->name};
 	program.weight_address = map->synapses;
 	program.n_constants = layer->activates;
-	dn_set_function(&program.constant[0], name_of(&layer->function), &layer->function);
+	program.constant[0] = sim_constant_of(program.set->constants, name_of(&layer->function), &layer->function);
 	int rc = collect_program(&stream, model_layer->name, &program, err);
 	if (!rc)
 		rc = dn_generator_failed(generator, err);

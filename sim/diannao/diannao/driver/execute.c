@@ -3,10 +3,10 @@
  * Executes programs of DianNao for npulab/program.h, on either engine. Host memory and weights are one memory, the
  * machine's; the program says where in it the two files go. For a run with values that memory is as large as the files
  * and the program need. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/message.h"
 #include "driver_impl.h"
 #include "sim/common/isa.h"
 #include "sim/diannao/diannao/fast/run.h"
@@ -127,7 +127,8 @@ static int execute(const void *state, const char *source, const struct sim_progr
 					  .n_functions = program->n_constants,
 					  .function = function};
 	struct dn_memory *memory = &on_machine.memory;
-	dn_functions(program, function);
+	for (int i = 0; i < program->n_constants; i++)
+		memcpy(&function[i], program->constant[i].value, sizeof *function);
 	int rc = check(state, source, program, err);
 	if (!rc && !execution->request.timing_only)
 		rc = fill_memory(program, &execution->request, npl_memory_info(machine->memory)->capacity_bytes, memory,
@@ -143,8 +144,7 @@ static int execute(const void *state, const char *source, const struct sim_progr
 /* Adds a word, after "|" where there is a word before it. */
 static void add(char *name, const char *slot, const char *op)
 {
-	const size_t used = strlen(name);
-	snprintf(name + used, NPL_INSTRUCTION_NAME - used, "%s%s %s", used ? "|" : "", slot, op);
+	npl_append(name, NPL_INSTRUCTION_NAME, "%s%s %s", *name ? "|" : "", slot, op);
 }
 
 static void describe(const void *instruction, struct npl_instruction *described)

@@ -157,13 +157,12 @@ static int check_sums(struct dn_check *check, const struct dn_instruction *instr
 static int open_store(struct dn_check *check, const struct dn_instruction *instruction, int64_t width)
 {
 	const struct dn_config *c = check->config;
-	char location[40];
 	int64_t results = c->tn * width, size = instruction->nbout.size;
 	int64_t rows = npl_div_up_i64(size, results) * (width / 2), free_rows = c->nbout_rows - c->nbout_sum_rows;
 	if (check->store_left)
-		return dn_refuse(
-			check, "NBOUT: opens a store while that of %s waits for %lld bytes, expected SIZE 0 to go on",
-			sim_location_text(&check->store, location, sizeof location), (long long)check->store_left);
+		return dn_refuse(check,
+				 "NBOUT: opens a store while that of %s waits for %lld bytes, expected SIZE 0 to go on",
+				 SIM_LOCATION(&check->store), (long long)check->store_left);
 	if (size % width)
 		return dn_refuse(check, "NBOUT: SIZE is %lld, expected a multiple of %lld: sums of 32 bits",
 				 (long long)size, (long long)width);
@@ -187,7 +186,6 @@ static int check_store(struct dn_check *check, const struct dn_instruction *inst
 {
 	bool sums = instruction->nfu.out == DN_TO_NBOUT && instruction->nfu.nfu2 == DN_ADD;
 	int64_t width = sums ? 4 : 2, results = check->config->tn * width;
-	char location[40];
 	if (instruction->nbout.write != DN_STORE)
 		return 0;
 	if (sums && check->config->sum_bits > 32)
@@ -200,8 +198,7 @@ static int check_store(struct dn_check *check, const struct dn_instruction *inst
 	if (width != check->store_width)
 		return dn_refuse(check,
 				 "NBOUT: results of %lld bytes, expected %lld as those before them in the store of %s",
-				 (long long)width, (long long)check->store_width,
-				 sim_location_text(&check->store, location, sizeof location));
+				 (long long)width, (long long)check->store_width, SIM_LOCATION(&check->store));
 	check->store_left -= results < check->store_left ? results : check->store_left;
 	return 0;
 }
@@ -209,11 +206,10 @@ static int check_store(struct dn_check *check, const struct dn_instruction *inst
 /* Checks that no store is open; a store is requested only when it is full. */
 static int check_closed(struct dn_check *check)
 {
-	char location[40];
 	if (!check->store_left)
 		return 0;
 	return dn_refuse(check, "CP: END while the store of %s waits for %lld bytes, expected it full",
-			 sim_location_text(&check->store, location, sizeof location), (long long)check->store_left);
+			 SIM_LOCATION(&check->store), (long long)check->store_left);
 }
 
 int dn_check_one(struct dn_check *check, const struct dn_instruction *instruction, int line, struct npl_err *err)

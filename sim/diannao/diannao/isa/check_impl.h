@@ -8,7 +8,8 @@
 #include "check.h"
 
 /* Fails with "SOURCE:LINE: ..." or "SOURCE: instruction I: ...". */
-int dn_refuse(struct dn_check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define dn_refuse(check, ...)                                                                                          \
+	sim_refuse((check)->err, (check)->source, &(check)->location, &dn_instructions, NULL, __VA_ARGS__)
 
 /* These check the order in memory at this instruction, which is a CP SYNC, a load or a store. */
 int dn_order_sync(struct dn_check *check);

@@ -3,21 +3,11 @@
  * The order in memory (docs/diannao-isa.md, Memory). Loads run ahead of the instructions before them, stores come
  * after, and only CP SYNC orders them. This file keeps the bytes stored since the last CP SYNC, and the loads whose
  * rows no step has needed yet: all other loads have arrived before a store of the present instruction can begin. */
-#include <stdarg.h>
 #include <stdlib.h>
 
 #include "check_impl.h"
 #include "core/base/arith.h"
 #include "core/base/grow.h"
-
-int dn_refuse(struct dn_check *check, const char *format, ...)
-{
-	va_list args;
-	va_start(args, format);
-	sim_refuse(check->err, check->source, &check->location, "", format, args);
-	va_end(args);
-	return check->err->code;
-}
 
 static int out_of_memory(struct dn_check *check)
 {
@@ -45,10 +35,8 @@ void dn_order_close(struct dn_memory_order *order)
 static int conflict(struct dn_check *check, const char *slot, const char *does, int64_t first,
 		    const struct sim_access *earlier, const char *did)
 {
-	char location[40];
 	return dn_refuse(check, "%s: %s byte %lld of memory, which %s %s: expected a CP SYNC after that", slot, does,
-			 (long long)npl_max_i64(first, earlier->first),
-			 sim_location_text(&earlier->location, location, sizeof location), did);
+			 (long long)npl_max_i64(first, earlier->first), SIM_LOCATION(&earlier->location), did);
 }
 
 static int stored_before(struct dn_check *check, const char *slot, const char *does, const struct sim_access *access)

@@ -66,13 +66,8 @@ static inline struct dn_instruction *dn_code(const struct sim_program *program)
 enum dn_slot_at { DN_SLOT_CP, DN_SLOT_SB, DN_SLOT_NBIN, DN_SLOT_NBOUT, DN_SLOT_NFU, DN_SLOTS };
 extern const struct sim_slot dn_slots[DN_SLOTS];
 
-/* dn_known_functions has the names of functions that every program knows, and NULL ends the list. dn_known_function
- * returns one of these functions, computed into `clip` where necessary; NULL: it has no such name. */
-extern const char *const dn_known_functions[];
-const struct dn_function *dn_known_function(const char *name, struct dn_function *clip);
-/* Converts the functions of a program to the form that NFU-3 takes. */
-void dn_functions(const struct sim_program *program, struct dn_function function[SIM_MOST_CONSTANTS]);
-void dn_set_function(struct sim_constant *constant, const char *name, const struct dn_function *function);
+/* The functions that every program knows; a name of NULL ends. The values of a constant are a struct dn_function. */
+extern const struct sim_known_constant dn_known_functions[];
 
 /* Checks the fields of an instruction against each other; all are in their ranges. A field without meaning must be 0.
  * Returns false with the reason. */

@@ -147,9 +147,8 @@ static void describe(const void *instruction, struct npl_instruction *described)
 {
 	const struct tpu_instruction *at = instruction;
 	const enum tpu_unit unit = tpu_unit_of(at->opcode);
-	const char *name = tpu_opcode_name(at->opcode);
-	snprintf(described->name, sizeof described->name, "%s", name ? name : "?");
-	described->unit = unit < TPU_UNITS ? tpu_unit_name(unit) : "issue";
+	snprintf(described->name, sizeof described->name, "%s", sim_slot_of(&tpu_instructions, at)->name);
+	described->unit = unit < TPU_UNITS ? tpu_units[unit].name : "issue";
 }
 
 const struct npl_isa tpu_isa = {

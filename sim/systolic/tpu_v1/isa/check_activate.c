@@ -24,7 +24,7 @@ static bool is_table_function(const struct tpu_check *check)
 static int check_type(struct tpu_check *check, enum tpu_register type, enum tpu_register zero_point)
 {
 	if (type_in(check, type) == TPU_I32)
-		return tpu_refuse(check, "the register %s is i32, expected i8, u8 or i16", tpu_register_name(type));
+		return tpu_refuse(check, "the register %s is i32, expected i8, u8 or i16", tpu_register_names[type]);
 	return tpu_check_zero_point(check, zero_point, type_in(check, type));
 }
 
@@ -36,14 +36,14 @@ static int check_unconverted(struct tpu_check *check)
 	if (is_table_function(check)) {
 		if (source != TPU_I16)
 			return tpu_refuse(check, "the register source_type is %s, expected i16 before sigmoid and tanh",
-					  tpu_type_name(source));
+					  tpu_type_names[source]);
 		return 0;
 	}
 	if (source != result)
 		return tpu_refuse(check,
 				  "the registers source_type and result_type are %s and %s, expected the same "
 				  "without an operand",
-				  tpu_type_name(source), tpu_type_name(result));
+				  tpu_type_names[source], tpu_type_names[result]);
 	if (tpu_register_value(check, TPU_REG_SOURCE_ZERO_POINT) !=
 	    tpu_register_value(check, TPU_REG_RESULT_ZERO_POINT))
 		return tpu_refuse(check,

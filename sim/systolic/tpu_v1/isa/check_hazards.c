@@ -45,18 +45,17 @@ void tpu_hazards_sync(struct tpu_hazards *hazards, unsigned units)
 static int compare_with(struct tpu_check *check, const struct tpu_hazards *hazards, enum tpu_unit unit,
 			const struct tpu_access *access)
 {
-	char location[64];
 	for (int writes = 1; writes >= (access->writes ? 0 : 1); writes--) {
 		const struct sim_access *conflicting = sim_accesses_find(
 			&hazards->accesses[unit][kind_of(access->in_host, writes)], access->first, access->end);
 		if (!conflicting)
 			continue;
-		sim_program_location_text(check->program, conflicting->location.index, location, sizeof location);
 		return tpu_refuse(check, "%s %s %lld of %s, which %s %s; expected a `sync %s` between them",
 				  access->writes ? "writes" : "reads", access->in_host ? "byte" : "row",
 				  (long long)npl_max_i64(conflicting->first, access->first),
-				  access->in_host ? "host memory" : "the unified buffer", location,
-				  writes ? "writes" : "reads", tpu_unit_name(unit));
+				  access->in_host ? "host memory" : "the unified buffer",
+				  SIM_PROGRAM_LOCATION(check->program, conflicting->location.index),
+				  writes ? "writes" : "reads", tpu_units[unit].name);
 	}
 	return 0;
 }

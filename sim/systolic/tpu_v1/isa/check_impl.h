@@ -34,13 +34,16 @@ struct tpu_check {
 
 static inline int64_t tpu_register_value(const struct tpu_check *check, enum tpu_register r)
 {
-	if (tpu_register_kind_of(r) == TPU_SIGNED)
+	if (tpu_register_kinds[r] == TPU_SIGNED)
 		return tpu_signed(&check->registers, r);
 	return check->registers.value[r];
 }
 
 /* Fails with "SOURCE:LINE: NAME: ..." or "SOURCE: instruction I: NAME: ...". */
-int tpu_refuse(struct tpu_check *check, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define tpu_refuse(check, ...)                                                                                         \
+	sim_refuse((check)->err, (check)->source,                                                                      \
+		   &(struct sim_source_location){(check)->index, (check)->program->line[(check)->index]},              \
+		   &tpu_instructions, (check)->instruction, __VA_ARGS__)
 
 /* These return sums and products of numbers >= 0, or the greatest number instead of an overflow. */
 static inline int64_t tpu_saturating_sum(int64_t a, int64_t b)

@@ -1,30 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that the checks of instructions share (check_impl.h): refusals, and the ranges of registers, layouts,
- * windows and rows. */
+ * Functions that the checks of instructions share (check_impl.h): the ranges of registers, layouts, windows and
+ * rows. */
 #include "check_impl.h"
 
 #include <math.h>
-#include <stdarg.h>
-
-int tpu_refuse(struct tpu_check *check, const char *format, ...)
-{
-	const struct sim_source_location location = {check->index, check->program->line[check->index]};
-	char name[40];
-	va_list args;
-	va_start(args, format);
-	sim_refuse(check->err, check->source, &location,
-		   sim_instruction_name(check->program, check->index, name, sizeof name), format, args);
-	va_end(args);
-	return check->err->code;
-}
 
 int tpu_check_register(struct tpu_check *check, enum tpu_register r, int64_t low, int64_t high)
 {
 	int64_t value = tpu_register_value(check, r);
 	if (value >= low && value <= high)
 		return 0;
-	return tpu_refuse(check, "the register %s is %lld, expected %lld to %lld", tpu_register_name(r),
+	return tpu_refuse(check, "the register %s is %lld, expected %lld to %lld", tpu_register_names[r],
 			  (long long)value, (long long)low, (long long)high);
 }
 
@@ -38,7 +25,7 @@ int tpu_check_scale(struct tpu_check *check, enum tpu_register r)
 	float scale = tpu_float(&check->registers, r);
 	if (tpu_scale_ok(scale))
 		return 0;
-	return tpu_refuse(check, "the register %s is %g, expected a number from -2^96 to 2^96", tpu_register_name(r),
+	return tpu_refuse(check, "the register %s is %g, expected a number from -2^96 to 2^96", tpu_register_names[r],
 			  (double)scale);
 }
 
@@ -48,8 +35,9 @@ int tpu_check_zero_point(struct tpu_check *check, enum tpu_register r, enum tpu_
 	int64_t value = tpu_register_value(check, r);
 	if (value >= low[type] && value <= high[type])
 		return 0;
-	return tpu_refuse(check, "the register %s is %lld, expected %lld to %lld: the type is %s", tpu_register_name(r),
-			  (long long)value, (long long)low[type], (long long)high[type], tpu_type_name(type));
+	return tpu_refuse(check, "the register %s is %lld, expected %lld to %lld: the type is %s",
+			  tpu_register_names[r], (long long)value, (long long)low[type], (long long)high[type],
+			  tpu_type_names[type]);
 }
 
 int tpu_check_layout(struct tpu_check *check, enum tpu_register pixel_lanes, enum tpu_register row_pixels,
@@ -63,7 +51,7 @@ int tpu_check_layout(struct tpu_check *check, enum tpu_register pixel_lanes, enu
 		return tpu_refuse(check,
 				  "lanes %lld to %lld of each vector, expected at most %lld: the register %s is %lld",
 				  (long long)first, (long long)(first + lanes - 1), (long long)l - 1,
-				  tpu_register_name(pixel_lanes), (long long)l);
+				  tpu_register_names[pixel_lanes], (long long)l);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "npulab/error.h"
 #include "sim/common/program.h"
@@ -94,11 +95,10 @@ static inline enum tpu_pooling tpu_pooling_of(unsigned flags)
 enum tpu_register {
 #define TPU_REGISTER(upper, lower, kind, reset) TPU_REG_##upper,
 #include "registers.def"
-#undef TPU_REGISTER
 	TPU_REGISTERS
 };
 
-/* The configuration registers, 32 bits each; tpu_register_kind_of says how the bits of each are read. */
+/* The configuration registers, 32 bits each; tpu_register_kinds says how the bits of each are read. */
 struct tpu_registers {
 	uint32_t value[TPU_REGISTERS];
 };
@@ -106,7 +106,12 @@ static inline int32_t tpu_signed(const struct tpu_registers *registers, enum tpu
 {
 	return (int32_t)registers->value[r];
 }
-float tpu_float(const struct tpu_registers *registers, enum tpu_register r);
+static inline float tpu_float(const struct tpu_registers *registers, enum tpu_register r)
+{
+	float value;
+	memcpy(&value, &registers->value[r], sizeof value);
+	return value;
+}
 /* Returns all registers as they are at reset, for an array of this size. */
 struct tpu_registers tpu_reset_registers(int64_t rows, int64_t columns);
 
@@ -125,13 +130,10 @@ static inline struct tpu_instruction *tpu_code(const struct sim_program *program
 	return program->instruction;
 }
 
-const char *tpu_opcode_name(int opcode); /* NULL: no such opcode */
-const char *tpu_unit_name(enum tpu_unit unit);
-const char *tpu_register_name(enum tpu_register r);
-const char *tpu_type_name(enum tpu_type type);
+extern const struct sim_flag tpu_units[TPU_UNITS + 1]; /* the flags of sync, with the units' names */
+extern const char *const tpu_register_names[TPU_REGISTERS], *const tpu_type_names[TPU_TYPES];
 /* How a register's 32 bits are read. */
-enum tpu_register_kind { TPU_UNSIGNED, TPU_SIGNED, TPU_FLOAT, TPU_TYPE };
-enum tpu_register_kind tpu_register_kind_of(enum tpu_register r);
+extern const enum tpu_register_kind { TPU_UNSIGNED, TPU_SIGNED, TPU_FLOAT, TPU_TYPE } tpu_register_kinds[TPU_REGISTERS];
 /* Returns the unit that executes the opcode; TPU_UNITS for opcodes that the issue stage executes itself. */
 enum tpu_unit tpu_unit_of(int opcode);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The instructions of the systolic machines (docs/tpu-isa.md, Encoding) as a table. */
+ * The instructions of the systolic machines (docs/tpu-isa.md, Encoding) and their registers as tables. */
 #include "isa.h"
 
 #include <stddef.h>
 
-static const struct sim_flag units[] = {
+const struct sim_flag tpu_units[] = {
 	{"host_in", 1 << TPU_HOST_IN, 1 << TPU_HOST_IN},        {"host_out", 1 << TPU_HOST_OUT, 1 << TPU_HOST_OUT},
 	{"weights", 1 << TPU_WEIGHTS, 1 << TPU_WEIGHTS},        {"matrix", 1 << TPU_MATRIX, 1 << TPU_MATRIX},
 	{"activate", 1 << TPU_ACTIVATION, 1 << TPU_ACTIVATION}, {0}};
@@ -51,16 +51,30 @@ static const struct sim_field members[] = {
 };
 static const struct sim_slot layout = {.name = "", .n_fields = sizeof members / sizeof *members, .field = members};
 
-static const char *const registers[TPU_REGISTERS] = {
+const char *const tpu_register_names[] = {
 #define TPU_REGISTER(upper, lower, kind, reset) #lower,
 #include "registers.def"
-#undef TPU_REGISTER
 };
-static const char *const types[] = {"i8", "u8", "i16", "i32"};
+const enum tpu_register_kind tpu_register_kinds[] = {
+#define TPU_REGISTER(upper, lower, kind, reset) TPU_##kind,
+#include "registers.def"
+};
+const char *const tpu_type_names[] = {"i8", "u8", "i16", "i32"};
 
+#define VALUE(kind, names, low, high)                                                                                  \
+	{                                                                                                              \
+		"value", false, kind, names, MEMBER(length), 4, low, high                                              \
+	}
 static const struct sim_field setting[] = {
-	{"register", false, SIM_NAMED, registers, MEMBER(acc), 2, 0, TPU_REGISTERS - 1},
-	{"value", false, SIM_NUMBER, NULL, MEMBER(length), 4, 0, UINT32_MAX},
+	{"register", false, SIM_NAMED, tpu_register_names, MEMBER(acc), 2, 0, TPU_REGISTERS - 1},
+	VALUE(SIM_NUMBER, NULL, 0, UINT32_MAX),
+};
+/* The value of a register by its kind. */
+static const struct sim_field values[] = {
+	[TPU_UNSIGNED] = VALUE(SIM_NUMBER, NULL, 0, UINT32_MAX),
+	[TPU_SIGNED] = VALUE(SIM_NUMBER, NULL, INT32_MIN, INT32_MAX),
+	[TPU_FLOAT] = VALUE(SIM_FLOAT, NULL, 0, UINT32_MAX),
+	[TPU_TYPE] = VALUE(SIM_NAMED, tpu_type_names, 0, TPU_TYPES - 1),
 };
 static const struct sim_field transfer[] = {UB, LENGTH("rows", 1)};
 static const struct sim_field weights[] = {ACC("count", 1), LENGTH("first", 0)};
@@ -73,7 +87,7 @@ static const struct sim_field vectors[] = {UB, ACC("acc", 0), LENGTH("rows", 1)}
 static const struct sim_slot slots[TPU_OPCODES] = {
 	{.name = "nop", .opcode = TPU_NOP},
 	{.name = "halt", .opcode = TPU_HALT},
-	{.name = "sync", .opcode = TPU_SYNC, .flag = units, .flag_noun = "unit"},
+	{.name = "sync", .opcode = TPU_SYNC, .flag = tpu_units, .flag_noun = "unit"},
 	SLOT("set_config", TPU_SET_CONFIG, setting, NULL),
 	SLOT("read_host_memory", TPU_READ_HOST_MEMORY, transfer, NULL),
 	SLOT("write_host_memory", TPU_WRITE_HOST_MEMORY, transfer, NULL),
@@ -90,25 +104,10 @@ static bool refine(const void *instruction, const struct sim_slot *slot, struct 
 	const struct tpu_instruction *at = instruction;
 	if (slot->opcode == TPU_ACTIVATE && at->flags & TPU_ACTIVATE_FROM_BUFFER)
 		return field->offset != offsetof(struct tpu_instruction, acc);
-	if (field->offset != offsetof(struct tpu_instruction, length) || slot->opcode != TPU_SET_CONFIG ||
-	    at->acc >= TPU_REGISTERS)
-		return true;
-	field->name = registers[at->acc];
-	switch (tpu_register_kind_of(at->acc)) {
-	case TPU_UNSIGNED:
-		break;
-	case TPU_SIGNED:
-		field->low = INT32_MIN;
-		field->high = INT32_MAX;
-		break;
-	case TPU_FLOAT:
-		field->kind = SIM_FLOAT;
-		break;
-	case TPU_TYPE:
-		field->kind = SIM_NAMED;
-		field->names = types;
-		field->high = TPU_TYPES - 1;
-		break;
+	if (slot->opcode == TPU_SET_CONFIG && field->offset == offsetof(struct tpu_instruction, length) &&
+	    at->acc < TPU_REGISTERS) {
+		*field = values[tpu_register_kinds[at->acc]];
+		field->name = tpu_register_names[at->acc];
 	}
 	return true;
 }
@@ -125,43 +124,23 @@ const struct sim_instruction_set tpu_instructions = {
 	.refine = refine,
 };
 
-const char *tpu_opcode_name(int opcode)
-{
-	const struct tpu_instruction instruction = {.opcode = (uint8_t)opcode};
-	const struct sim_slot *slot = sim_slot_of(&tpu_instructions, &instruction);
-	return slot ? slot->name : NULL;
-}
-
 enum tpu_unit tpu_unit_of(int opcode)
 {
-	switch (opcode) {
-	case TPU_READ_HOST_MEMORY:
-		return TPU_HOST_IN;
-	case TPU_WRITE_HOST_MEMORY:
-		return TPU_HOST_OUT;
-	case TPU_READ_WEIGHTS:
-		return TPU_WEIGHTS;
-	case TPU_MATRIX_MULTIPLY:
-	case TPU_CONVOLVE:
-		return TPU_MATRIX;
-	case TPU_ACTIVATE:
-		return TPU_ACTIVATION;
-	default:
-		return TPU_UNITS;
-	}
+	/* One more than the unit; 0: none. */
+	static const uint8_t number[] = {
+		[TPU_READ_HOST_MEMORY] = 1 + TPU_HOST_IN, [TPU_WRITE_HOST_MEMORY] = 1 + TPU_HOST_OUT,
+		[TPU_READ_WEIGHTS] = 1 + TPU_WEIGHTS,     [TPU_MATRIX_MULTIPLY] = 1 + TPU_MATRIX,
+		[TPU_CONVOLVE] = 1 + TPU_MATRIX,          [TPU_ACTIVATE] = 1 + TPU_ACTIVATION,
+	};
+	const bool has_unit = opcode >= 0 && (size_t)opcode < sizeof number && number[opcode];
+	return has_unit ? (enum tpu_unit)(number[opcode] - 1) : TPU_UNITS;
 }
 
-const char *tpu_register_name(enum tpu_register r)
+struct tpu_registers tpu_reset_registers(int64_t rows, int64_t columns)
 {
-	return (unsigned)r < TPU_REGISTERS ? registers[r] : NULL;
-}
-
-const char *tpu_unit_name(enum tpu_unit unit)
-{
-	return (unsigned)unit < TPU_UNITS ? units[unit].name : NULL;
-}
-
-const char *tpu_type_name(enum tpu_type type)
-{
-	return (unsigned)type < TPU_TYPES ? types[type] : NULL;
+	const int64_t width = rows > columns ? rows : columns;
+	return (struct tpu_registers){{
+#define TPU_REGISTER(upper, lower, kind, reset) (uint32_t)(reset),
+#include "registers.def"
+	}};
 }

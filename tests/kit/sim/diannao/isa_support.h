@@ -161,19 +161,19 @@ static inline struct sim_program dn_isa_random_program(uint64_t *rng)
 	if (known && test_range(rng, 0, 1))
 		program.n_constants = (int)test_range(rng, 1, KNOWN);
 	for (int i = 0; i < program.n_constants; i++) {
-		struct dn_function function, capacity;
+		struct dn_function function;
 		char name[SIM_CONSTANT_NAME];
 		bool is_known = known && i < KNOWN;
 		snprintf(name, sizeof name, "f_%d", i);
 		if (is_known)
-			snprintf(name, sizeof name, "%s", dn_known_functions[(i + 1) % KNOWN]);
+			snprintf(name, sizeof name, "%s", dn_known_functions[(i + 1) % KNOWN].name);
 		for (int k = 0; k < DN_SEGMENTS; k++) {
 			function.a[k] = (int16_t)dn_isa_number(rng, INT16_MIN, INT16_MAX);
 			function.b[k] = (int16_t)dn_isa_number(rng, INT16_MIN, INT16_MAX);
 		}
 		if (is_known && test_range(rng, 0, 5))
-			function = *dn_known_function(name, &capacity);
-		dn_set_function(&program.constant[i], name, &function);
+			memcpy(&function, dn_known_functions[(i + 1) % KNOWN].value, sizeof function);
+		program.constant[i] = sim_constant_of(program.set->constants, name, &function);
 	}
 	if (test_range(rng, 0, 1))
 		program.host_address = (uint64_t)dn_isa_number(rng, 0, ((int64_t)1 << DN_ADDRESS_BITS) - 1);

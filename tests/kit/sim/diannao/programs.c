@@ -144,7 +144,7 @@ static bool make_values(struct maker *m)
 			f->b[s] = (int16_t)draw(m, -30000, 30000);
 		}
 		snprintf(name, sizeof name, "f%d", i);
-		dn_set_function(&c->program.constant[i], name, f);
+		c->program.constant[i] = sim_constant_of(dn_instructions.constants, name, f);
 	}
 	return true;
 }

@@ -61,9 +61,9 @@ Test(tpu_isa_hazards, each_hazard_of_two_instructions_is_found)
 		/* a sync on all others does not help, nor one before or after */
 		strcpy(others, "sync");
 		for (enum tpu_unit u = 0; u < TPU_UNITS; u++)
-			if (strcmp(pairs[i].sync + 5, tpu_unit_name(u)))
+			if (strcmp(pairs[i].sync + 5, tpu_units[u].name))
 				snprintf(others + strlen(others), sizeof others - strlen(others), " %s",
-					 tpu_unit_name(u));
+					 tpu_units[u].name);
 		snprintf(text, sizeof text, READY "%s\n%s\n%s\n%s\n%s\nhalt\n", pairs[i].sync, pairs[i].first, others,
 			 pairs[i].second, pairs[i].sync);
 		cr_assert(strstr(test_isa_verdict(&config, NULL, text, &err), "test.s:8: "), "%s\n%s", err.msg, text);
