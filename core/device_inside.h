@@ -10,6 +10,8 @@
 const struct npl_driver *npl_device_driver(const struct npl_device *device);
 /* Returns the state that the driver's open made. */
 const void *npl_device_state(const struct npl_device *device);
+/* Returns NPL_EUSAGE: the device of this name has no instruction set; the message names the drivers that have one. */
+int npl_device_no_isa(const char *name, struct npl_err *err);
 
 /* Copies the notes into the arena for a report. Where the user changed the sizes or the clock of a shipped machine, a
  * last note says which energies and fitted figures were not changed with them. Returns NULL when memory is short. */

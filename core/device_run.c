@@ -6,9 +6,10 @@
 #include <stdlib.h>
 
 #include "books.h"
+#include "core/base/message.h"
 #include "core/base/parallel.h"
 #include "core/base/refuse.h"
-#include "program.h"
+#include "device_inside.h"
 
 static int check_result(const struct npl_device *device, const struct npl_layer *layer,
 			const struct npl_least_bytes *least, struct npl_result *result, struct npl_err *err)
@@ -20,10 +21,29 @@ static int check_result(const struct npl_device *device, const struct npl_layer 
 	return npl_books_check(device->machine.name, &device->info, layer, least, result, err);
 }
 
+int npl_device_no_isa(const char *name, struct npl_err *err)
+{
+	char list[100] = "";
+	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
+		if ((*d)->isa)
+			npl_append(list, sizeof list, "%s%s", *list ? ", " : "", (*d)->name);
+	return npl_fail(err, NPL_EUSAGE, "%s has no instruction set, expected a machine of one of these drivers: %s",
+			name, list);
+}
+
+void npl_program_dump_free(struct npl_program_dump *dump)
+{
+	free(dump->text);
+	free(dump->host.data);
+	free(dump->weights.data);
+	free(dump->buffer.data);
+	*dump = (struct npl_program_dump){0};
+}
+
 int npl_device_dump_programs(struct npl_device *device, const struct npl_program_sink *sink, struct npl_err *err)
 {
 	if (sink && !device->driver->dump_layer)
-		return npl_program_no_isa(device->machine.name, err);
+		return npl_device_no_isa(device->machine.name, err);
 	device->sink = sink;
 	return 0;
 }

@@ -371,23 +371,15 @@ static int take_instruction(struct assembler *a)
 	return 0;
 }
 
-static int16_t take_pair_value(struct assembler *a, const char *name, const char *part)
-{
-	int64_t number = 0;
-	npl_words_next(&a->words);
-	if (!is_word(a))
-		refuse_line(a, "%s: %s is not there, expected %d pairs a,b", name, part, a->set->constants->pairs);
-	parse_number(a, name, part, a->words.word, INT16_MIN, INT16_MAX, &number);
-	return (int16_t)number;
-}
-
 /* Takes a table of constants, "NAME a0,b0 a1,b1 ...", or the name alone of a table that every program knows. */
 static int take_constant_table(struct assembler *a)
 {
 	const struct sim_constants *constants = a->set->constants;
 	int16_t value[2 * SIM_MOST_PAIRS];
-	char name[SIM_CONSTANT_NAME], a_name[16], b_name[16];
-	if (!sim_constant_name_ok(constants, a->words.word) || strlen(a->words.word) >= sizeof name)
+	char name[SIM_CONSTANT_NAME], part[16];
+	int64_t number = 0;
+	if (!sim_is_name(a->words.word) || !strcmp(a->words.word, constants->identity) ||
+	    strlen(a->words.word) >= sizeof name)
 		return refuse_line(a, "%s '%s', expected a name of at most %zu letters, digits and '_', other than %s",
 				   constants->directive, a->words.word, sizeof name - 1, constants->identity);
 	snprintf(name, sizeof name, "%.*s", SIM_CONSTANT_NAME - 1, a->words.word);
@@ -397,15 +389,19 @@ static int take_constant_table(struct assembler *a)
 	const int16_t *known = sim_known_values(constants, name);
 	if (npl_words_at_end(&a->words) && known)
 		return add_constant(a, name, known);
-	for (int i = 0; i < constants->pairs; i++) {
-		snprintf(a_name, sizeof a_name, "a%d", i);
-		snprintf(b_name, sizeof b_name, "b%d", i);
-		value[i] = take_pair_value(a, name, a_name);
+	for (int i = 0; i < 2 * constants->pairs; i++) {
+		snprintf(part, sizeof part, "%c%d", "ab"[i % 2], i / 2);
 		npl_words_next(&a->words);
-		if (*a->words.word != ',')
-			return refuse_line(a, "%s: %s without %s, expected %d pairs a,b", name, a_name, b_name,
+		if (i % 2 && *a->words.word != ',')
+			return refuse_line(a, "%s: a%d without %s, expected %d pairs a,b", name, i / 2, part,
 					   constants->pairs);
-		value[constants->pairs + i] = take_pair_value(a, name, b_name);
+		if (i % 2)
+			npl_words_next(&a->words);
+		if (!is_word(a))
+			return refuse_line(a, "%s: %s is not there, expected %d pairs a,b", name, part,
+					   constants->pairs);
+		parse_number(a, name, part, a->words.word, INT16_MIN, INT16_MAX, &number);
+		value[i / 2 + i % 2 * constants->pairs] = (int16_t)number;
 	}
 	return add_constant(a, name, value);
 }
@@ -473,7 +469,7 @@ int sim_assemble(const struct sim_instruction_set *set, const char *source, cons
 	return a.words.rc;
 }
 
-int sim_text_machine(const char *source, const char *text, size_t n, char *machine, size_t capacity, int *line,
+int sim_text_machine(const char *source, const char *text, size_t n, char machine[SIM_MACHINE_NAME], int *line,
 		     struct npl_err *err)
 {
 	struct npl_words words;
@@ -481,10 +477,10 @@ int sim_text_machine(const char *source, const char *text, size_t n, char *machi
 	*machine = '\0';
 	if (!npl_words_line(&words) || strcmp(words.word, ".machine") || npl_words_next(&words))
 		return words.rc;
-	if (strlen(words.word) >= capacity)
-		return npl_words_complain(&words, ".machine '%s', expected a name of at most %zu characters",
-					  words.word, capacity - 1);
-	snprintf(machine, capacity, "%s", words.word);
+	if (strlen(words.word) >= SIM_MACHINE_NAME)
+		return npl_words_complain(&words, ".machine '%s', expected a name of at most %d characters", words.word,
+					  SIM_MACHINE_NAME - 1);
+	memcpy(machine, words.word, strlen(words.word) + 1);
 	*line = words.line;
 	return 0;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Binary programs (container.h). Numbers are little-endian, as this computer's are (instruction_set.h). */
-#include "container.h"
-
-#include <stdio.h>
+ * Binary programs (program.h). Numbers are little-endian, as this computer's are (instruction_set.h). */
 #include <stdlib.h>
 #include <string.h>
+
+#include "program.h"
 
 enum { VERSION = 1 };
 
@@ -15,8 +14,8 @@ struct header {
 	uint64_t instructions, host_address, weight_address;
 	char set[SIM_SET_NAME], machine[SIM_MACHINE_NAME]; /* filled up with zeros */
 };
-static const char magic[] = "NPULAB\n";
-_Static_assert(sizeof magic == sizeof((struct header *)0)->magic && sizeof(struct header) == 120, "as in docs/exec.md");
+#define MAGIC "NPULAB\n"
+_Static_assert(sizeof MAGIC == sizeof((struct header *)0)->magic && sizeof(struct header) == 120, "as in docs/exec.md");
 
 /* Former binaries had the whole header except the names. */
 #define FORMER_HEADER offsetof(struct header, set)
@@ -34,7 +33,7 @@ static size_t value_at(const struct sim_constants *constants, int i)
 
 bool sim_has_header(const uint8_t *bytes, size_t n)
 {
-	return n >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
+	return n >= sizeof MAGIC && !memcmp(bytes, MAGIC, sizeof MAGIC);
 }
 
 /* Says whether zeros fill up the name, at least one of them. */
@@ -75,7 +74,8 @@ int sim_to_binary(const struct sim_program *program, const char *machine, uint8_
 {
 	const struct sim_instruction_set *set = program->set;
 	const size_t instruction_bytes = sim_instruction_bytes(set);
-	struct header header = {.version = VERSION,
+	struct header header = {.magic = MAGIC,
+				.version = VERSION,
 				.constants = (uint32_t)program->n_constants,
 				.instructions = (uint64_t)program->count,
 				.host_address = program->host_address,
@@ -94,7 +94,6 @@ int sim_to_binary(const struct sim_program *program, const char *machine, uint8_
 	if (!*bytes)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of program", *n);
 	uint8_t *cursor = *bytes;
-	memcpy(header.magic, magic, sizeof magic);
 	snprintf(header.set, sizeof header.set, "%s", set->name);
 	snprintf(header.machine, sizeof header.machine, "%s", machine);
 	memcpy(cursor, &header, sizeof header);
@@ -125,7 +124,8 @@ static int take_constant(const char *source, const uint8_t *bytes, struct sim_pr
 	struct sim_constant constant = {0};
 	const int number = program->n_constants + 1;
 	memcpy(constant.name, bytes, sizeof constant.name);
-	if (!is_filled(constant.name, sizeof constant.name) || !sim_constant_name_ok(constants, constant.name))
+	if (!is_filled(constant.name, sizeof constant.name) || !sim_is_name(constant.name) ||
+	    !strcmp(constant.name, constants->identity))
 		return npl_fail(err, NPL_EINPUT,
 				"%s: the name of %s %d is '%.*s', expected at most %d letters, digits and '_', filled "
 				"up with zeros, and not %s",

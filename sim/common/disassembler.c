@@ -82,16 +82,15 @@ static bool is_there(const void *instruction, const struct sim_slot *slot)
 static void put_instruction(FILE *out, const struct sim_program *program, const void *instruction)
 {
 	const struct sim_instruction_set *set = program->set;
+	const struct sim_slot *slot = set->opcode ? sim_slot_of(set, instruction) : set->slot;
 	int n_put = 0;
-	if (set->opcode)
-		put_slot(out, program, instruction, sim_slot_of(set, instruction));
 	for (int s = 0; s < set->n_slots && !set->opcode; s++)
 		if (is_there(instruction, &set->slot[s])) {
 			fputs(n_put++ ? " | " : "", out);
 			put_slot(out, program, instruction, &set->slot[s]);
 		}
-	if (!n_put && !set->opcode)
-		put_slot(out, program, instruction, &set->slot[0]);
+	if (!n_put)
+		put_slot(out, program, instruction, slot);
 	fputc('\n', out);
 }
 

@@ -51,39 +51,34 @@ unsigned sim_flags_of(const struct sim_instruction_set *set, const void *instruc
 	return set->flags ? (unsigned)sim_field_get(instruction, set->flags) : 0;
 }
 
-/* Returns field i in the order of the binary; NULL: there are no more. */
-static const struct sim_field *binary_field(const struct sim_instruction_set *set, int i)
-{
-	const struct sim_slot *slot = set->layout ? set->layout : set->slot;
-	const struct sim_slot *end = slot + (set->layout ? 1 : set->n_slots);
-	for (; slot < end; i -= slot++->n_fields)
-		if (i < slot->n_fields)
-			return &slot->field[i];
-	return NULL;
-}
-
 size_t sim_instruction_bytes(const struct sim_instruction_set *set)
 {
 	size_t bytes = 0;
-	const struct sim_field *field;
-	for (int i = 0; (field = binary_field(set, i)); i++)
-		bytes += field->bytes;
+	for (int s = 0; s < set->n_layout; s++)
+		for (int i = 0; i < set->layout[s].n_fields; i++)
+			bytes += set->layout[s].field[i].bytes;
 	return bytes;
 }
 
 void sim_encode(const struct sim_instruction_set *set, const void *instruction, uint8_t *bytes)
 {
-	const struct sim_field *field;
-	for (int i = 0; (field = binary_field(set, i)); i++, bytes += field->bytes)
-		sim_put_number(bytes, field->bytes, (uint64_t)sim_field_get(instruction, field));
+	for (int s = 0; s < set->n_layout; s++)
+		for (int i = 0; i < set->layout[s].n_fields; i++) {
+			const struct sim_field *field = &set->layout[s].field[i];
+			sim_put_number(bytes, field->bytes, (uint64_t)sim_field_get(instruction, field));
+			bytes += field->bytes;
+		}
 }
 
 void sim_decode(const struct sim_instruction_set *set, const uint8_t *bytes, void *instruction)
 {
-	const struct sim_field *field;
 	memset(instruction, 0, set->instruction_size);
-	for (int i = 0; (field = binary_field(set, i)); i++, bytes += field->bytes)
-		sim_field_set(instruction, field, (int64_t)sim_get_number(bytes, field->bytes));
+	for (int s = 0; s < set->n_layout; s++)
+		for (int i = 0; i < set->layout[s].n_fields; i++) {
+			const struct sim_field *field = &set->layout[s].field[i];
+			sim_field_set(instruction, field, (int64_t)sim_get_number(bytes, field->bytes));
+			bytes += field->bytes;
+		}
 }
 
 /* The instruction that is examined, and where the reason goes if it is none. */
@@ -151,17 +146,18 @@ static bool flags_ok(const struct examined *e, const struct sim_slot *slot)
 static bool absent_ok(const struct examined *e, const struct sim_slot *slot)
 {
 	const struct sim_instruction_set *set = e->set;
-	for (int i = 0; i < set->layout->n_fields; i++) {
-		const struct sim_field *member = &set->layout->field[i];
-		const int64_t value = sim_field_get(e->instruction, member);
-		struct sim_field field;
-		bool has = member->offset == set->opcode->offset || member->offset == set->flags->offset;
-		for (int k = 0; k < slot->n_fields && !has; k++)
-			has = sim_field_of(set, e->instruction, slot, k, &field) && field.offset == member->offset;
-		if (!has && value)
-			return refuse(e, "the field `%s` is %lld, expected 0: it means nothing here", member->name,
-				      (long long)value);
-	}
+	_Alignas(8) char absent[SIM_MOST_INSTRUCTION];
+	struct sim_field field;
+	memcpy(absent, e->instruction, set->instruction_size);
+	sim_field_set(absent, set->opcode, 0);
+	sim_field_set(absent, set->flags, 0);
+	for (int i = 0; i < slot->n_fields; i++)
+		if (sim_field_of(set, e->instruction, slot, i, &field))
+			sim_field_set(absent, &field, 0);
+	for (const struct sim_field *f = set->layout->field; f < set->layout->field + set->layout->n_fields; f++)
+		if (sim_field_get(absent, f))
+			return refuse(e, "the field `%s` is %lld, expected 0: it means nothing here", f->name,
+				      (long long)sim_field_get(absent, f));
 	return true;
 }
 

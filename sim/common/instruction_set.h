@@ -72,8 +72,10 @@ struct sim_instruction_set {
 	const char *former_magic;
 	int n_slots;
 	const struct sim_slot *slot;
-	size_t instruction_size;        /* bytes of the struct */
-	const struct sim_slot *layout;  /* in a set with opcodes: all members in the order of the binary; else NULL */
+	size_t instruction_size; /* bytes of the struct */
+	/* All members in the order of the binary: the slots themselves, or in a set with opcodes a single one. */
+	const struct sim_slot *layout;
+	int n_layout;
 	const struct sim_field *opcode; /* NULL: the slots stand side by side */
 	const struct sim_field *flags;  /* NULL: no flags */
 	/* Narrows a field to its meaning in this instruction. Returns false where the instruction has no such field.

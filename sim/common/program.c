@@ -105,11 +105,6 @@ bool sim_is_name(const char *word)
 	return !*word;
 }
 
-bool sim_constant_name_ok(const struct sim_constants *constants, const char *name)
-{
-	return sim_is_name(name) && strcmp(name, constants->identity) != 0;
-}
-
 struct sim_constant sim_constant_of(const struct sim_constants *constants, const char *name, const void *value)
 {
 	struct sim_constant constant = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program: a list of instructions of one set, with the constants that it defines, and its text. */
+ * A program: a list of instructions of one set, with the constants that it defines; its text and its binary. */
 #ifndef NPULAB_SIM_COMMON_PROGRAM_H
 #define NPULAB_SIM_COMMON_PROGRAM_H
 
@@ -58,10 +58,8 @@ int sim_program_instructions_ok(const struct sim_program *program, const char *s
  * SIM_MACHINE_NAME. */
 #define SIM_MACHINE_NAME 64
 bool sim_machine_name_ok(const char *name);
-/* Says whether the word is a name: letters, digits and '_', no digit first. */
+/* Says whether the word is a name, as those of constants: letters, digits and '_', no digit first. */
 bool sim_is_name(const char *word);
-/* Says whether a constant can have the name: it is one, and not that of the identity. */
-bool sim_constant_name_ok(const struct sim_constants *constants, const char *name);
 /* Makes a constant from its values. A name that is too long is cut. */
 struct sim_constant sim_constant_of(const struct sim_constants *constants, const char *name, const void *value);
 int sim_constant_number(const struct sim_program *program, const char *name); /* from 1 on; 0: there is none */
@@ -73,7 +71,7 @@ int sim_assemble(const struct sim_instruction_set *set, const char *source, cons
 		 struct sim_program *program, struct npl_err *err);
 /* Gets the machine that the text's first statement, `.machine NAME`, names, and the statement's line; empty: the text
  * has no such statement. */
-int sim_text_machine(const char *source, const char *text, size_t n, char *machine, size_t capacity, int *line,
+int sim_text_machine(const char *source, const char *text, size_t n, char machine[SIM_MACHINE_NAME], int *line,
 		     struct npl_err *err);
 
 /* Comments in a program's text. put writes whole lines before instruction `index` (-1: before everything else), or
@@ -87,5 +85,20 @@ struct sim_comments {
  * valid. */
 int sim_disassemble(const char *source, const struct sim_program *program, const char *machine,
 		    const struct sim_comments *comments, char **text, struct npl_err *err);
+
+/* The binary file of a program, the same for all machines (docs/exec.md, Binary programs): a header that names the
+ * program's machine, then constants, then instructions. */
+#define SIM_SET_NAME 16 /* bytes in the header, with a zero at the end; SIM_MACHINE_NAME includes the zero too */
+bool sim_has_header(const uint8_t *bytes, size_t n); /* says whether the bytes begin as such a file does */
+/* Reads the names of the instruction set and of the machine from a header. NPL_EINPUT: the header is cut off or of
+ * another version. */
+int sim_header_names(const char *source, const uint8_t *bytes, size_t n, char set[SIM_SET_NAME],
+		     char machine[SIM_MACHINE_NAME], struct npl_err *err);
+/* Makes the file; *bytes is malloc'ed. NPL_EINPUT: a header cannot hold the machine's name. */
+int sim_to_binary(const struct sim_program *program, const char *machine, uint8_t **bytes, size_t *n,
+		  struct npl_err *err);
+/* Reads a file into a program that it fills; without a header all bytes are instructions. NPL_EINPUT names `source`. */
+int sim_from_binary(const struct sim_instruction_set *set, const char *source, const uint8_t *bytes, size_t n,
+		    struct sim_program *program, struct npl_err *err);
 
 #endif

@@ -7,12 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "container.h"
 #include "core/base/printable.h"
 #include "core/device_inside.h"
 #include "core/files/file.h"
 #include "core/files/path.h"
-#include "core/program.h"
 #include "isa.h"
 #include "npulab/driver.h"
 #include "program.h"
@@ -47,7 +45,7 @@ static int driver_of_machine(const char *path, int line, const char *machine, co
 	npl_device_close(device);
 	if ((*driver)->isa)
 		return 0;
-	npl_program_no_isa(machine, err);
+	npl_device_no_isa(machine, err);
 	npl_prefix(err, "%s:%d", path, line);
 	return err->code = NPL_EINPUT;
 }
@@ -61,7 +59,7 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 	char set[SIM_SET_NAME], machine[SIM_MACHINE_NAME] = "";
 	int line = 0;
 	if (is_text(path)) {
-		if (sim_text_machine(path, file->data, file->bytes, machine, sizeof machine, &line, err))
+		if (sim_text_machine(path, file->data, file->bytes, machine, &line, err))
 			return err->code;
 		/* A dump names the machine of a file by the file's `name:`, which need not be known here. */
 		if (*machine && (!device || npl_device_is_known(machine)) &&
@@ -107,7 +105,7 @@ int npl_program_load(const char *path, const struct npl_device *device, struct n
 	struct npl_file file;
 	*program = NULL;
 	if (device && !npl_device_driver(device)->isa)
-		return npl_program_no_isa(npl_device_name(device), err);
+		return npl_device_no_isa(npl_device_name(device), err);
 	if (npl_file_map(path, MOST_BYTES, &file, err))
 		return err->code;
 	struct npl_program *loaded = calloc(1, sizeof *loaded);

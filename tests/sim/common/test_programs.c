@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sim/common/container.h"
+#include "sim/common/program.h"
 #include "tests/kit/support.h"
 
 struct toy {
@@ -59,6 +59,7 @@ static const struct sim_instruction_set set = {.name = "toy",
 					       .slot = slots,
 					       .instruction_size = sizeof(struct toy),
 					       .layout = &layout,
+					       .n_layout = 1,
 					       .opcode = &members[0],
 					       .flags = &members[1],
 					       .constants = &shapes,
@@ -129,8 +130,7 @@ Test(sim_programs, programs_survive_text_and_binary)
 		int at_line = 0;
 		char set_name[SIM_SET_NAME];
 		cr_assert_eq(sim_disassemble("a", &program, "mine", NULL, &text, &err), 0, "%s", err.msg);
-		cr_assert_eq(sim_text_machine("b", text, strlen(text), names, sizeof names, &at_line, &err), 0, "%s",
-			     err.msg);
+		cr_assert_eq(sim_text_machine("b", text, strlen(text), names, &at_line, &err), 0, "%s", err.msg);
 		cr_assert_eq(at_line, 1);
 		cr_assert_str_eq(names, "mine");
 		cr_assert_eq(sim_assemble(&set, "b", text, strlen(text), &reread, &err), 0, "%s\n%s", err.msg, text);

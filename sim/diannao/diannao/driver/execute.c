@@ -141,34 +141,31 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	return rc;
 }
 
-/* Adds a word, after "|" where there is a word before it. */
-static void add(char *name, const char *slot, const char *op)
+/* Appends a slot's name and the name of its operation, which is this field, unless that is NOP. */
+static void append(char *name, const void *instruction, enum dn_slot_at slot, int field)
 {
-	npl_append(name, NPL_INSTRUCTION_NAME, "%s%s %s", *name ? "|" : "", slot, op);
+	const struct sim_field *operation = &dn_slots[slot].field[field];
+	const int64_t value = sim_field_get(instruction, operation);
+	if (value)
+		npl_append(name, NPL_INSTRUCTION_NAME, "%s%s %s", *name ? "|" : "", dn_slots[slot].name,
+			   operation->names[value]);
 }
 
 static void describe(const void *instruction, struct npl_instruction *described)
 {
 	const struct dn_instruction *at = instruction;
 	char *name = described->name;
-	const bool loads_sb = at->sb.op == DN_LOAD, loads_nbin = at->nbin.op == DN_LOAD;
-	if (at->cp != DN_CP_NOP)
-		add(name, "CP", at->cp == DN_CP_SYNC ? "SYNC" : "END");
-	if (at->sb.op != DN_NOP)
-		add(name, "SB", loads_sb ? "LOAD" : "READ");
-	if (at->nbin.op != DN_NOP)
-		add(name, "NBIN", loads_nbin ? "LOAD" : "READ");
-	if (at->nbout.write != DN_WRITE_NOP)
-		add(name, "NBOUT", at->nbout.write == DN_STORE ? "STORE" : "WRITE");
-	if (dn_uses_nfu(at))
-		add(name, "NFU",
-		    at->nfu.nfu1 == DN_MULT   ? "MULT"
-		    : at->nfu.nfu1 == DN_BIAS ? "BIAS"
-		    : at->nfu.nfu2 == DN_ADD  ? "ADD"
-					      : "MAX");
+	append(name, at, DN_SLOT_CP, 0);
+	append(name, at, DN_SLOT_SB, 0);
+	append(name, at, DN_SLOT_NBIN, 0);
+	append(name, at, DN_SLOT_NBOUT, 1);
+	append(name, at, DN_SLOT_NFU, at->nfu.nfu1 == DN_NFU1_NOP);
 	if (!*name)
-		add(name, "CP", "NOP");
-	described->unit = dn_uses_nfu(at) ? "nfu" : loads_sb ? "sb" : loads_nbin ? "nbin" : "cp";
+		npl_append(name, NPL_INSTRUCTION_NAME, "CP NOP");
+	described->unit = dn_uses_nfu(at)          ? "nfu"
+			  : at->sb.op == DN_LOAD   ? "sb"
+			  : at->nbin.op == DN_LOAD ? "nbin"
+						   : "cp";
 }
 
 const struct npl_isa dn_isa = {

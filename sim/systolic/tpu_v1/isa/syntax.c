@@ -119,6 +119,7 @@ const struct sim_instruction_set tpu_instructions = {
 	.slot = slots,
 	.instruction_size = sizeof(struct tpu_instruction),
 	.layout = &layout,
+	.n_layout = 1,
 	.opcode = &members[0],
 	.flags = &members[1],
 	.refine = refine,

@@ -5,7 +5,6 @@
 #ifndef NPULAB_TESTS_KIT_SIM_DIANNAO_CODE_H
 #define NPULAB_TESTS_KIT_SIM_DIANNAO_CODE_H
 
-#include "sim/common/container.h"
 #include "sim/diannao/diannao/isa/isa.h"
 
 #define DN_INSTRUCTION_BYTES 64

@@ -5,7 +5,6 @@
 #ifndef NPULAB_TESTS_KIT_SIM_TPU_V1_CODE_H
 #define NPULAB_TESTS_KIT_SIM_TPU_V1_CODE_H
 
-#include "sim/common/container.h"
 #include "sim/systolic/tpu_v1/isa/isa.h"
 
 #define TPU_INSTRUCTION_BYTES 12
