@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "core/files/words.h"
 #include "npulab/progress.h"
@@ -151,10 +152,9 @@ void cli_inputs_free(struct cli_inputs *inputs)
 
 const char *cli_names_text(const char *const *names, int n, const char *last, char *buf, size_t size)
 {
-	size_t used = 0;
 	*buf = '\0';
-	for (int i = 0; i < n && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, "%s%s", !i ? "" : i == n - 1 ? last : ", ", names[i]);
+	for (int i = 0; i < n; i++)
+		npl_append(buf, size, i == n - 1 ? last : ", ", "%s", names[i]);
 	return buf;
 }
 

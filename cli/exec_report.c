@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/message.h"
 #include "npulab/report.h"
 #include "npulab/sha256.h"
 #include "reports/json.h"
@@ -183,12 +184,10 @@ static int print_counters(const struct exec_outcome *o)
 static void waits_text(const struct npl_cycle_class *class, int n, const struct npl_instruction_time *time, char *text,
 		       size_t size)
 {
-	size_t used = 0;
 	*text = '\0';
 	for (int s = 0; s < n; s++)
-		if (class[s].kind == NPL_CLASS_WAITING && time->cycles[s] && used < size)
-			used += (size_t)snprintf(text + used, size - used, "%s%s %" PRIu64, used ? ", " : "",
-						 class[s].name, time->cycles[s]);
+		if (class[s].kind == NPL_CLASS_WAITING && time->cycles[s])
+			npl_append(text, size, ", ", "%s %" PRIu64, class[s].name, time->cycles[s]);
 }
 
 static int print_instructions(const struct exec_outcome *o)

@@ -86,21 +86,19 @@ static void print_heading(const struct npl_graph *graph, const char *name)
 	char macs[32], parameters[32], line[400];
 	npl_count_text((double)graph->macs, "MAC", macs, sizeof macs);
 	npl_count_text((double)graph->parameters, "", parameters, sizeof parameters);
-	size_t used = (size_t)snprintf(line, sizeof line, "%s: ", name);
-	if (graph->ir_version && used < sizeof line)
-		used += (size_t)snprintf(line + used, sizeof line - used, "opset %d, %d node%s in the file",
-					 graph->opset, graph->file_nodes, npl_plural(graph->file_nodes));
-	else if (used < sizeof line)
-		used += (size_t)snprintf(line + used, sizeof line - used, "a list of %d layer%s", graph->file_nodes,
-					 npl_plural(graph->file_nodes));
-	if (used < sizeof line)
-		snprintf(line + used, sizeof line - used,
-			 ", %d layer%s after folding (%d constant%s, %d batch normalisation%s, %d bias%s); "
-			 "%s and %s parameters for a batch of %" PRId64,
-			 graph->n_nodes, npl_plural(graph->n_nodes), graph->folded_constants,
-			 npl_plural(graph->folded_constants), graph->folded_batchnorms,
-			 npl_plural(graph->folded_batchnorms), graph->folded_biases,
-			 graph->folded_biases == 1 ? "" : "es", macs, parameters, graph->batch);
+	snprintf(line, sizeof line, "%s: ", name);
+	if (graph->ir_version)
+		npl_append(line, sizeof line, "", "opset %d, %d node%s in the file", graph->opset, graph->file_nodes,
+			   npl_plural(graph->file_nodes));
+	else
+		npl_append(line, sizeof line, "", "a list of %d layer%s", graph->file_nodes,
+			   npl_plural(graph->file_nodes));
+	npl_append(line, sizeof line, "",
+		   ", %d layer%s after folding (%d constant%s, %d batch normalisation%s, %d bias%s); "
+		   "%s and %s parameters for a batch of %" PRId64,
+		   graph->n_nodes, npl_plural(graph->n_nodes), graph->folded_constants,
+		   npl_plural(graph->folded_constants), graph->folded_batchnorms, npl_plural(graph->folded_batchnorms),
+		   graph->folded_biases, graph->folded_biases == 1 ? "" : "es", macs, parameters, graph->batch);
 	npl_table_text(line, stdout);
 	for (int i = 0; i < graph->n_inputs; i++)
 		print_value("input", &graph->value[graph->input[i]]);

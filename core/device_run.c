@@ -26,7 +26,7 @@ int npl_device_no_isa(const char *name, struct npl_err *err)
 	char list[100] = "";
 	for (const struct npl_driver *const *d = npl_drivers; *d; d++)
 		if ((*d)->isa)
-			npl_append(list, sizeof list, "%s%s", *list ? ", " : "", (*d)->name);
+			npl_append(list, sizeof list, ", ", "%s", (*d)->name);
 	return npl_fail(err, NPL_EUSAGE, "%s has no instruction set, expected a machine of one of these drivers: %s",
 			name, list);
 }

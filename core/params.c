@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/message.h"
 #include "core/base/nearest.h"
 #include "core/base/printable.h"
 #include "core/files/path.h"
@@ -31,14 +32,13 @@ const char *npl_params_choice_word(const char *words, int choice, char *buf, siz
 /* Writes a choice's words for a message, each with its other spelling: "int8, 8x16 (or int8x16)". Returns list. */
 static const char *list_choices(const char *words, char *list, size_t n)
 {
-	size_t length, used = 0;
+	size_t length;
 	list[0] = '\0';
-	for (const char *word; (word = npl_next_word(&words, &length)) && used < n;) {
+	for (const char *word; (word = npl_next_word(&words, &length));) {
 		const size_t first = strcspn(word, " /");
-		used += (size_t)snprintf(list + used, n - used, "%s%.*s", used ? ", " : "", (int)first, word);
-		if (first < length && used < n)
-			used += (size_t)snprintf(list + used, n - used, " (or %.*s)", (int)(length - first - 1),
-						 word + first + 1);
+		npl_append(list, n, ", ", "%.*s", (int)first, word);
+		if (first < length)
+			npl_append(list, n, "", " (or %.*s)", (int)(length - first - 1), word + first + 1);
 	}
 	return list;
 }

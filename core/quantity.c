@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/message.h"
+
 enum { SMALL = 1, LARGE = 2, BINARY = 4 };
 
 /* A kind of unit. The schema's unit is 10^-exponent * 2^-shift times the symbol's. */
@@ -112,11 +114,9 @@ const char *npl_quantity_in(const char *text, const char *unit, char *buf, size_
 const char *npl_quantity_units(const char *unit, char *buf, size_t n)
 {
 	const struct kind *kind = kind_of(unit);
-	size_t used = 0;
 	*buf = '\0';
-	for (size_t i = 0; kind && i < PREFIXES && used < n; i++)
+	for (size_t i = 0; kind && i < PREFIXES; i++)
 		if (prefixes[i].in_messages && allows(kind, &prefixes[i]))
-			used += (size_t)snprintf(buf + used, n - used, "%s%s%s", used ? ", " : "", prefixes[i].text,
-						 kind->symbol);
+			npl_append(buf, n, ", ", "%s%s", prefixes[i].text, kind->symbol);
 	return buf;
 }

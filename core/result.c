@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/message.h"
+
 bool npl_origin_ok(const char *origin)
 {
 	static const char *const complete[] = {"measured:rapl-pkg", "measured:nvml-energy",
@@ -100,14 +102,13 @@ int npl_energy_merge(struct npl_energy *list, int *n, int capacity, const struct
 
 const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size)
 {
-	size_t used = 0;
-	snprintf(buf, size, "absent");
-	for (int i = 0; i < n && used < size; i++) {
+	snprintf(buf, size, "%s", n ? "" : "absent");
+	for (int i = 0; i < n; i++) {
 		bool seen = false;
 		for (int k = 0; k < i && !seen; k++)
 			seen = !strcmp(energy[k].origin, energy[i].origin);
 		if (!seen)
-			used += (size_t)snprintf(buf + used, size - used, "%s%s", used ? " + " : "", energy[i].origin);
+			npl_append(buf, size, " + ", "%s", energy[i].origin);
 	}
 	return buf;
 }

@@ -90,7 +90,6 @@ static int list_host(char *text, size_t size, const struct npl_comparison *c, co
 	const int n = npl_host_reasons(c->graph, run, true, &host_reason);
 	const char *part = NULL;
 	int count = 0;
-	size_t used = 0;
 	bool all = true;
 	if (n < 0)
 		return n;
@@ -98,20 +97,19 @@ static int list_host(char *text, size_t size, const struct npl_comparison *c, co
 	for (int i = 0; i < n; i++) {
 		const char *op = npl_op_defs[host_reason[i].op].name;
 		count += host_reason[i].layers;
-		all = all && used + strlen(op) + 3 < room;
+		all = all && strlen(text) + strlen(op) + 3 < room;
 		if (all)
-			used += (size_t)snprintf(text + used, size - used, "%s%s", used ? ", " : "", op);
+			npl_append(text, size, ", ", "%s", op);
 	}
-	used += (size_t)snprintf(text + used, size - used, "%s", all ? "" : ", ...");
+	npl_append(text, size, "", "%s", all ? "" : ", ...");
 	free(host_reason);
 	for (int i = 0; i < run->n_layers; i++)
 		if (run->layer[i].host_part)
 			part = npl_op_defs[c->graph->node[run->layer[i].node].op].name;
-	snprintf(text + used, size - used, count ? " (%d of %d layer%s)" : "no layer", count, run->n_layers,
-		 npl_plural(run->n_layers));
-	used = strlen(text);
+	npl_append(text, size, "", count ? " (%d of %d layer%s)" : "no layer", count, run->n_layers,
+		   npl_plural(run->n_layers));
 	if (part)
-		snprintf(text + used, size - used, ", %s in part", part);
+		npl_append(text, size, "", ", %s in part", part);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "cells.h"
+#include "core/base/message.h"
 
 /* Says whether any of the report's time comes from a model. A placement's does where one of its devices is modelled. */
 bool npl_report_simulated(const struct npl_device_report *r)
@@ -170,8 +171,8 @@ void npl_memory_note(struct npl_table *table, const struct npl_comparison *c)
 	}
 	if (!most || pj_per_memory_byte(most) < MEMORIES_DIFFER * pj_per_memory_byte(least))
 		return;
-	size_t used = (size_t)snprintf(line, sizeof line, "a byte of main memory takes");
-	for (int d = 0; d < c->n_devices && used < sizeof line; d++) {
+	snprintf(line, sizeof line, "a byte of main memory takes");
+	for (int d = 0; d < c->n_devices; d++) {
 		const double pj = pj_per_memory_byte(&c->device[d]);
 		const int alike = isnan(pj) ? 0 : alike_in_memory(c, d);
 		char others[40] = "";
@@ -179,11 +180,10 @@ void npl_memory_note(struct npl_table *table, const struct npl_comparison *c)
 			continue;
 		if (alike > 1)
 			snprintf(others, sizeof others, " and %d more", alike - 1);
-		used += (size_t)snprintf(line + used, sizeof line - used, "%s %.3g pJ on %s%s", listed++ ? "," : "", pj,
-					 c->device[d].instance, others);
+		npl_append(line, sizeof line, "", "%s %.3g pJ on %s%s", listed++ ? "," : "", pj, c->device[d].instance,
+			   others);
 	}
-	if (used < sizeof line)
-		snprintf(line + used, sizeof line - used,
-			 ", because their sources differ; this is part of the difference between their energies");
+	npl_append(line, sizeof line, "",
+		   ", because their sources differ; this is part of the difference between their energies");
 	npl_table_row(table, (const char *const[]){"memory", line});
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cells.h"
+#include "core/base/message.h"
 #include "layer_table_impl.h"
 #include "npulab/causes.h"
 
@@ -112,14 +113,12 @@ void npl_layer_causes_note(struct npl_table *notes, const struct npl_device_info
 {
 	static const struct npl_result no_result = {0};
 	struct npl_cause cause[NPL_MAX_CAUSES];
-	char line[1200];
-	size_t used = 0;
+	char line[1200] = "";
 	const int n = npl_causes_of(info->counter_def, info->n_counters, &no_result, cause);
-	for (int k = 0; k < n && used < sizeof line; k++) {
+	for (int k = 0; k < n; k++) {
 		char heading[CELL];
 		put_heading(heading, cause[k].name);
-		used += (size_t)snprintf(line + used, sizeof line - used, "%s%s: %s", k ? "; " : "", heading,
-					 cause[k].counter_def->help);
+		npl_append(line, sizeof line, "; ", "%s: %s", heading, cause[k].counter_def->help);
 	}
 	if (n)
 		npl_table_row(notes, (const char *const[]){name, line});

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cells.h"
+#include "core/base/message.h"
 #include "npulab/report.h"
 #include "table.h"
 
@@ -34,10 +35,8 @@ static int put_moved(const struct npl_run *run, int node, char *text, size_t siz
 				bytes += run->task[i].bytes;
 				link_transfers++;
 			}
-		size_t used = strlen(text);
 		if (link_transfers)
-			snprintf(text + used, size - used, "%s%" PRIu64 " %s", used ? ", " : "", bytes,
-				 run->resource[r].device_name);
+			npl_append(text, size, ", ", "%" PRIu64 " %s", bytes, run->resource[r].device_name);
 		transfers += link_transfers;
 	}
 	return transfers;

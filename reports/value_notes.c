@@ -44,16 +44,14 @@ static void put_remedy(char *text, size_t size, const struct npl_device_report *
 static void note_wrapped(FILE *note, const struct npl_comparison *c, const struct npl_device_report *r)
 {
 	char names[200] = "", remedy[160];
-	size_t used = 0;
 	int layers = 0;
 	if (!r->run.overflows)
 		return;
 	for (int i = 0; i < r->run.n_layers; i++) {
 		const struct npl_layer_run *row = &r->run.layer[i];
-		if (!row->result.overflows || ++layers > LAYERS_NAMED || used >= sizeof names)
+		if (!row->result.overflows || ++layers > LAYERS_NAMED)
 			continue;
-		used += (size_t)snprintf(names + used, sizeof names - used, "%s%.50s", used ? ", " : "",
-					 c->graph->node[row->node].name);
+		npl_append(names, sizeof names, ", ", "%.50s", c->graph->node[row->node].name);
 	}
 	put_remedy(remedy, sizeof remedy, r);
 	fprintf(note,

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
 #include "core/float_layer.h"
@@ -141,11 +142,10 @@ static void cpu_describe(const void *state, struct npl_device_info *info)
 	} else {
 		snprintf(info->detail, sizeof info->detail, "%s%s; other operators: reference kernels", library, dnn);
 	}
-	const size_t used = strlen(info->detail);
 	if (cpu->threads < cpu->wanted_threads)
-		snprintf(info->detail + used, sizeof info->detail - used,
-			 "; %d of %d threads, for more there is no room (ulimit -v, -d, -u)", cpu->threads,
-			 cpu->wanted_threads);
+		npl_append(info->detail, sizeof info->detail, "",
+			   "; %d of %d threads, for more there is no room (ulimit -v, -d, -u)", cpu->threads,
+			   cpu->wanted_threads);
 }
 
 /* Says whether the layer runs without quantisation: in float32, or moving integers unchanged. */

@@ -6,10 +6,12 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void npl_append(char *text, size_t size, const char *format, ...)
+void npl_append(char *text, size_t size, const char *separator, const char *format, ...)
 {
-	const size_t used = strlen(text);
 	va_list args;
+	size_t used = strlen(text);
+	snprintf(text + used, size - used, "%s", used ? separator : "");
+	used += strlen(text + used);
 	va_start(args, format);
 	vsnprintf(text + used, size - used, format, args);
 	va_end(args);

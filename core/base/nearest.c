@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "core/base/arith.h"
+#include "core/base/message.h"
 
 #define LONGEST         128 /* the most letters that are compared; keys and operator names are shorter */
 #define LEAST_BEGINNING 4   /* the fewest letters of a name that another word may begin with */
@@ -74,15 +75,10 @@ const char *npl_nearest(const char *word, const char *const *candidates, int n)
 const char *npl_nearest_text(const char *word, const char *const *candidates, int n, char *buf, size_t size)
 {
 	const char *nearest = npl_nearest(word, candidates, n);
-	size_t used = 0;
 	*buf = '\0';
 	if (nearest)
 		snprintf(buf, size, "; the nearest is '%s'", nearest);
-	for (int i = 0; !nearest && n <= MOST_LISTED && i < n && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, "%s%s",
-					 i == 0       ? "; expected "
-					 : i == n - 1 ? " or "
-						      : ", ",
-					 candidates[i]);
+	for (int i = 0; !nearest && n <= MOST_LISTED && i < n; i++)
+		npl_append(buf, size, i == n - 1 ? " or " : ", ", "%s%s", i ? "" : "; expected ", candidates[i]);
 	return buf;
 }

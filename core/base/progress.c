@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
+#include "message.h"
 #include "printable.h"
 
 enum { NAME_BYTES = 80, UNIT_BYTES = 24 };
@@ -63,31 +64,28 @@ void npl_progress_step(const char *unit, int64_t index, int64_t count, const cha
 	pthread_mutex_unlock(&noted.lock);
 }
 
-/* Appends to a text of `bytes`, of which `used` are in use; returns how many are in use then. */
-static size_t append(char *text, size_t bytes, size_t used, const char *separator, const struct position *position)
+static void append(char *text, size_t bytes, const char *separator, const struct position *position)
 {
 	const bool is_single = position->count == 1;
-	if (!position->unit[0] || used >= bytes)
-		return used;
+	if (!position->unit[0])
+		return;
 	if (!is_single && position->count)
-		used += (size_t)snprintf(text + used, bytes - used, "%s%s %" PRId64 " of %" PRId64, separator,
-					 position->unit, position->index, position->count);
+		npl_append(text, bytes, "", "%s%s %" PRId64 " of %" PRId64, separator, position->unit, position->index,
+			   position->count);
 	else if (!is_single)
-		used += (size_t)snprintf(text + used, bytes - used, "%s%s %" PRId64, separator, position->unit,
-					 position->index);
-	if (position->name[0] && used < bytes)
-		used += (size_t)snprintf(text + used, bytes - used, "%s%s", is_single ? separator : ", ",
-					 position->name);
-	return used < bytes ? used : bytes - 1;
+		npl_append(text, bytes, "", "%s%s %" PRId64, separator, position->unit, position->index);
+	if (position->name[0])
+		npl_append(text, bytes, "", "%s%s", is_single ? separator : ", ", position->name);
 }
 
 bool npl_progress_text(char *text, size_t bytes)
 {
 	pthread_mutex_lock(&noted.lock);
 	const bool known = noted.part[0] != '\0';
-	size_t used = (size_t)snprintf(text, bytes, "%s", noted.part), part_length = used;
-	used = append(text, bytes, used, ": ", &noted.part_position);
-	append(text, bytes, used, used == part_length ? ": " : ", ", &noted.step_position);
+	snprintf(text, bytes, "%s", noted.part);
+	const size_t part_length = strlen(text);
+	append(text, bytes, ": ", &noted.part_position);
+	append(text, bytes, text[part_length] ? ", " : ": ", &noted.step_position);
 	pthread_mutex_unlock(&noted.lock);
 	npl_make_printable(text);
 	return known;

@@ -3,6 +3,7 @@
  * Shapes and tensors of tensor.h: checked products, names and allocation. */
 #include "npulab/tensor.h"
 #include "half.h"
+#include "message.h"
 #include "npulab/budget.h"
 
 #include <stdio.h>
@@ -53,11 +54,9 @@ int64_t npl_shape_count(const struct npl_shape *shape)
 
 const char *npl_shape_text(const struct npl_shape *shape, char *buf, size_t n)
 {
-	size_t used = 0;
-	if (shape->rank == 0)
-		snprintf(buf, n, "scalar");
-	for (int i = 0; i < shape->rank && used < n; i++)
-		used += (size_t)snprintf(buf + used, n - used, "%s%lld", i ? "x" : "", (long long)shape->dim[i]);
+	snprintf(buf, n, "%s", shape->rank ? "" : "scalar");
+	for (int i = 0; i < shape->rank; i++)
+		npl_append(buf, n, "x", "%lld", (long long)shape->dim[i]);
 	return buf;
 }
 

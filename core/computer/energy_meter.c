@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "rapl.h"
 
@@ -76,21 +77,17 @@ static void close_rapl(void *state)
 /* Writes "RAPL: package-0 and package-1"; of many packages the first few. */
 static void name_domains(const struct npl_rapl *rapl, char *text, size_t size)
 {
-	size_t used = (size_t)snprintf(text, size, "RAPL: ");
+	snprintf(text, size, "RAPL: ");
 	for (int i = 0; i < rapl->n_domains; i++) {
 		bool last = i + 1 == rapl->n_domains;
-		if (used + strlen(rapl->domain[i].name) + 24 > size) {
-			snprintf(text + used, size - used, " and %d more", rapl->n_domains - i);
+		if (strlen(text) + strlen(rapl->domain[i].name) + 24 > size) {
+			npl_append(text, size, "", " and %d more", rapl->n_domains - i);
 			return;
 		}
-		used += (size_t)snprintf(text + used, size - used, "%s%s",
-					 !i     ? ""
-					 : last ? " and "
-						: ", ",
-					 rapl->domain[i].name);
+		npl_append(text, size, "", "%s%s", !i ? "" : last ? " and " : ", ", rapl->domain[i].name);
 	}
-	if (rapl->stuck_package[0] && used < size)
-		snprintf(text + used, size - used, ", without %s, whose counter stands still", rapl->stuck_package);
+	if (rapl->stuck_package[0])
+		npl_append(text, size, "", ", without %s, whose counter stands still", rapl->stuck_package);
 }
 
 int npl_energy_meter_open_rapl(const char *root, struct npl_energy_meter *meter, struct npl_err *err)

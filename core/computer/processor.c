@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/message.h"
+
 #define MOST_PROCESSORS 4096
 
 /* Returns the value of a line "key : value" of cpuinfo; NULL: the line has another key. */
@@ -156,16 +158,15 @@ void npl_processor_read(const char *root, struct npl_processor *p)
 
 const char *npl_processor_caches(const struct npl_processor *p, char *buf, size_t size)
 {
-	size_t used = 0;
-	snprintf(buf, size, "%s", "");
-	for (int i = 0; i < p->n_caches && used < size; i++) {
+	*buf = '\0';
+	for (int i = 0; i < p->n_caches; i++) {
 		const struct npl_cache *c = &p->cache[i];
 		char type[2] = {c->type == 'u' ? '\0' : c->type, '\0'};
 		bool mib = c->bytes >= 1u << 20 && !(c->bytes & ((1u << 20) - 1));
-		used += (size_t)snprintf(buf + used, size - used, "%sL%d%s %llu %s", used ? ", " : "", c->level, type,
-					 (unsigned long long)(c->bytes >> (mib ? 20 : 10)), mib ? "MiB" : "KiB");
-		if (c->instances > 1 && used < size)
-			used += (size_t)snprintf(buf + used, size - used, " x %d", c->instances);
+		npl_append(buf, size, ", ", "L%d%s %llu %s", c->level, type,
+			   (unsigned long long)(c->bytes >> (mib ? 20 : 10)), mib ? "MiB" : "KiB");
+		if (c->instances > 1)
+			npl_append(buf, size, "", " x %d", c->instances);
 	}
 	return buf;
 }

@@ -31,7 +31,7 @@ static bool is_filler(const char *word)
 static void plain_name(const char *model, char plain[NAME])
 {
 	char text[NAME];
-	size_t n = 0, used = 0;
+	size_t n = 0;
 	for (const char *cursor = model; *cursor && *cursor != '@' && n + 2 < NAME; cursor++) {
 		if (!strncasecmp(cursor, "(r)", 3) || !strncasecmp(cursor, "(c)", 3)) {
 			cursor += 2;
@@ -50,7 +50,7 @@ static void plain_name(const char *model, char plain[NAME])
 		if (!strcmp(word, "with") || !strcmp(word, "w/"))
 			break;
 		if (!is_filler(word))
-			used += (size_t)snprintf(plain + used, NAME - used, "%s%s", used ? " " : "", word);
+			npl_append(plain, NAME, " ", "%s", word);
 	}
 }
 

@@ -4,6 +4,7 @@
  * input's dimension unless allowzero is set, one -1 takes what is left. */
 #include <stdio.h>
 
+#include "core/base/message.h"
 #include "ops.h"
 
 OP_ATTRS(op_reshape_attrs)
@@ -19,11 +20,10 @@ OP_ATTRS(op_reshape_attrs)
 /* Writes the list that was asked for as a message shows it, "[0, -1]". Returns buf. */
 static const char *list_text(const int64_t *list, int n, char *buf, size_t size)
 {
-	size_t used = (size_t)snprintf(buf, size, "[");
-	for (int i = 0; i < n && used < size; i++)
-		used += (size_t)snprintf(buf + used, size - used, i ? ", %lld" : "%lld", (long long)list[i]);
-	if (used < size)
-		snprintf(buf + used, size - used, "]");
+	snprintf(buf, size, "[");
+	for (int i = 0; i < n; i++)
+		npl_append(buf, size, "", i ? ", %lld" : "%lld", (long long)list[i]);
+	npl_append(buf, size, "", "]");
 	return buf;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/message.h"
 #include "core/computer/clock.h"
 #include "core/energy_merge.h"
 #include "devices_open.h"
@@ -14,10 +15,8 @@
 /* Appends text to the report's note, with "; " between them. */
 static void note(struct npl_energy_report *report, const char *text)
 {
-	size_t used = strlen(report->note);
-	if (!*text)
-		return;
-	snprintf(report->note + used, sizeof report->note - used, "%s%s", used ? "; " : "", text);
+	if (*text)
+		npl_append(report->note, sizeof report->note, "; ", "%s", text);
 }
 
 void npl_energy_measurement_open(struct npl_energy_measurement *measurement, struct npl_device *const *device,

@@ -7,6 +7,7 @@
 
 #include "build.h"
 #include "core/base/grow.h"
+#include "core/base/message.h"
 #include "core/base/refuse.h"
 
 static bool contradicts(const struct graph_input *declaration, enum npl_dtype dtype, const struct npl_shape *shape,
@@ -23,17 +24,15 @@ static bool contradicts(const struct graph_input *declaration, enum npl_dtype dt
 /* Writes "float32 Nx4"; an open dimension without a name is "?". */
 static const char *declared_text(const struct graph_input *declaration, char *buf, size_t n)
 {
-	size_t used = (size_t)snprintf(buf, n, "%s", npl_dtype_name(declaration->dtype));
+	snprintf(buf, n, "%s", npl_dtype_name(declaration->dtype));
 	if (declaration->has_shape && !declaration->shape.rank)
-		snprintf(buf + used, n - used, " scalar");
-	for (int i = 0; declaration->has_shape && i < declaration->shape.rank && used < n; i++) {
+		npl_append(buf, n, "", " scalar");
+	for (int i = 0; declaration->has_shape && i < declaration->shape.rank; i++) {
 		const char *separator = i ? "x" : " ";
 		if (declaration->shape.dim[i] >= 0)
-			used += (size_t)snprintf(buf + used, n - used, "%s%lld", separator,
-						 (long long)declaration->shape.dim[i]);
+			npl_append(buf, n, separator, "%lld", (long long)declaration->shape.dim[i]);
 		else
-			used += (size_t)snprintf(buf + used, n - used, "%s%s", separator,
-						 declaration->symbol[i] ? declaration->symbol[i] : "?");
+			npl_append(buf, n, separator, "%s", declaration->symbol[i] ? declaration->symbol[i] : "?");
 	}
 	return buf;
 }

@@ -9,11 +9,11 @@
  * name is the batch as well, unless something such as a file of another length gives it another size. */
 #include "frontend/graph/build.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/message.h"
 #include "core/base/nearest.h"
 #include "core/base/refuse.h"
 #include "frontend/graph/values.h"
@@ -335,7 +335,6 @@ static bool is_batch(struct dims *d, int i, int k)
 static const char *all_unknown(struct dims *d)
 {
 	char text[512] = "";
-	size_t used = 0;
 	int n = 0;
 	for (int k = 0; k < d->n; k++) {
 		bool is_needed = false;
@@ -345,10 +344,10 @@ static const char *all_unknown(struct dims *d)
 					    name_dim(d, &d->b->declared[i], axis) == k && !is_batch(d, i, axis);
 		if (!is_needed || d->dim[k].value >= 0 || n++ >= MOST_ASKED)
 			continue;
-		used += (size_t)snprintf(text + used, sizeof text - used, " --dim '%.80s=N'", d->dim[k].name);
+		npl_append(text, sizeof text, "", " --dim '%.80s=N'", d->dim[k].name);
 	}
 	if (n > MOST_ASKED)
-		snprintf(text + used, sizeof text - used, " and %d more", n - MOST_ASKED);
+		npl_append(text, sizeof text, "", " and %d more", n - MOST_ASKED);
 	return npl_arena_printf(&d->b->graph->arena, "%s", text);
 }
 

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/base/message.h"
+
 static const char magic[6] = "\x93NUMPY";
 
 static const struct {
@@ -194,10 +196,9 @@ size_t npy_write_header(const struct npl_tensor *tensor, char header[NPY_HEADER_
 		if (types[i].dtype == tensor->dtype)
 			descr = types[i].descr;
 	char shape[32 * NPL_MAX_RANK] = "";
-	size_t used = 0;
 	for (int i = 0; i < tensor->shape.rank; i++)
-		used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%lld%s", i ? ", " : "",
-					 (long long)tensor->shape.dim[i], tensor->shape.rank == 1 ? "," : "");
+		npl_append(shape, sizeof shape, ", ", "%lld%s", (long long)tensor->shape.dim[i],
+			   tensor->shape.rank == 1 ? "," : "");
 	int n = snprintf(header + 10, NPY_HEADER_ROOM - 10, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }",
 			 descr, shape);
 	size_t total = (10 + (size_t)n + 1 + 63) / 64 * 64;

@@ -82,17 +82,19 @@ static bool parse_float(const char *text, int64_t *bits)
 	return isfinite(value);
 }
 
-/* Parses a number. The message names it and the part of the line that it is in; "": no part. */
-static int parse_number(struct assembler *a, const char *part, const char *name, const char *word, int64_t low,
-			int64_t high, int64_t *value)
+/* Returns a number. The message names it and the part of the line that it is in; "": no part. */
+static int64_t number_of(struct assembler *a, const char *part, const char *name, const char *word, int64_t low,
+			 int64_t high)
 {
 	const char *text = meaning(a, word);
 	const bool defined = text != word;
-	if (npl_parse_integer(text, value) && *value >= low && *value <= high)
-		return 0;
-	return refuse_line(a, "%s%s%s is '%s'%s%s%s, expected a whole number from %lld to %lld or a defined name", part,
-			   *part ? ": " : "", name, word, defined ? " ('" : "", defined ? text : "",
-			   defined ? "')" : "", (long long)low, (long long)high);
+	int64_t value;
+	if (npl_parse_integer(text, &value) && value >= low && value <= high)
+		return value;
+	refuse_line(a, "%s%s%s is '%s'%s%s%s, expected a whole number from %lld to %lld or a defined name", part,
+		    *part ? ": " : "", name, word, defined ? " ('" : "", defined ? text : "", defined ? "')" : "",
+		    (long long)low, (long long)high);
+	return 0;
 }
 
 /* Takes the line "define NAME VALUE". */
@@ -133,62 +135,61 @@ static int add_constant(struct assembler *a, const char *name, const int16_t *va
 	return 0;
 }
 
-/* Gets the number of a constant by its name. One that every program knows is added at its first use. */
-static int take_constant(struct assembler *a, const struct sim_field *field, const char *word, int64_t *number)
+/* Returns the number of a constant by its name. One that every program knows is added at its first use. */
+static int64_t constant_of(struct assembler *a, const struct sim_field *field, const char *word)
 {
 	const struct sim_constants *constants = a->set->constants;
 	const char *names[SIM_MOST_NAMES] = {constants->identity};
+	const int number = sim_constant_number(a->program, word);
 	int n = 1;
-	*number = sim_constant_number(a->program, word);
-	if (*number || !strcmp(word, constants->identity))
-		return 0;
+	if (number || !strcmp(word, constants->identity))
+		return number;
 	for (const struct sim_known_constant *k = constants->known; k->name; k++) {
 		names[n++] = k->name;
-		*number = a->program->n_constants + 1;
-		if (!strcmp(k->name, word))
-			return add_constant(a, k->name, k->value);
+		if (!strcmp(k->name, word) && !add_constant(a, k->name, k->value))
+			return a->program->n_constants;
 	}
 	for (int i = 0; i < a->program->n_constants; i++)
 		names[n++] = a->program->constant[i].name;
-	return refuse_slot(a, "there is no %s '%s'%s (%s makes others)", field->name, word, NPL_NEAREST(word, names, n),
-			   constants->directive);
+	refuse_slot(a, "there is no %s '%s'%s (%s makes others)", field->name, word, NPL_NEAREST(word, names, n),
+		    constants->directive);
+	return 0;
 }
 
-static int take_named(struct assembler *a, const struct sim_field *field, const char *word, int64_t *value)
+static int64_t named_value(struct assembler *a, const struct sim_field *field, const char *word)
 {
 	const char *names[SIM_MOST_NAMES];
 	int n = 0;
-	for (*value = 0; *value <= field->high; ++*value) {
-		if (!field->names[*value])
+	for (int64_t value = 0; value <= field->high; value++) {
+		if (!field->names[value])
 			continue;
-		if (!strcmp(field->names[*value], word))
-			return 0;
-		names[n++] = field->names[*value];
+		if (!strcmp(field->names[value], word))
+			return value;
+		names[n++] = field->names[value];
 	}
-	return refuse_slot(a, "there is no %s '%s'%s", field->name, word, NPL_NEAREST(word, names, n));
+	refuse_slot(a, "there is no %s '%s'%s", field->name, word, NPL_NEAREST(word, names, n));
+	return 0;
 }
 
-static void take_value(struct assembler *a, const struct sim_field *field, const char *word)
+/* Returns the value that a word gives a field of the slot. */
+static int64_t value_of(struct assembler *a, const struct sim_field *field, const char *word)
 {
-	int64_t value = 0;
+	int64_t bits = 0;
 	switch (field->kind) {
 	case SIM_NAMED:
-		take_named(a, field, word, &value);
-		break;
+		return named_value(a, field, word);
 	case SIM_CONSTANT:
-		take_constant(a, field, word, &value);
-		break;
+		return constant_of(a, field, word);
 	case SIM_FLOAT:
-		if (!parse_float(meaning(a, word), &value))
+		if (!parse_float(meaning(a, word), &bits))
 			refuse_slot(a,
 				    "%s is '%s', expected a float32 number, its bits in hexadecimal or a defined name",
 				    field->name, word);
-		break;
+		return bits;
 	case SIM_NUMBER:
-		parse_number(a, a->slot->name, field->name, word, field->low, field->high, &value);
 		break;
 	}
-	sim_field_set(a->out, field, value);
+	return number_of(a, a->slot->name, field->name, word, field->low, field->high);
 }
 
 /* Gets field i of the slot as it is in this instruction; false: the instruction has no such field. */
@@ -202,11 +203,9 @@ static const char *list_fields(const struct assembler *a, char *list, size_t n)
 {
 	struct sim_field field;
 	for (int i = 0; i < a->slot->n_fields; i++)
-		if (field_of(a, i, &field)) {
-			const char *separator = field.keyed ? " " : ",";
-			npl_append(list, n, "%s%s%s", *list ? separator : "", a->slot->field[i].name,
+		if (field_of(a, i, &field))
+			npl_append(list, n, field.keyed ? " " : ",", "%s%s", a->slot->field[i].name,
 				   field.keyed ? "=" : "");
-		}
 	return *list ? list : "no more";
 }
 #define FIELDS(a) list_fields((a), (char[200]){0}, 200)
@@ -269,7 +268,7 @@ static int take_fields(struct assembler *a)
 		if (!field_of(a, i, &field))
 			continue;
 		if (*words.word[i])
-			take_value(a, &field, words.word[i]);
+			sim_field_set(a->out, &field, value_of(a, &field, words.word[i]));
 		else if (required)
 			return refuse_slot(a, "no %s, expected %s", field.name, FIELDS(a));
 	}
@@ -305,7 +304,7 @@ static int take_flag_words(struct assembler *a)
 	if (taken_mask)
 		return a->words.rc;
 	for (const struct sim_flag *f = a->slot->flag; f->name; f++)
-		npl_append(list, sizeof list, "%s%s", *list ? ", " : "", f->name);
+		npl_append(list, sizeof list, ", ", "%s", f->name);
 	return refuse_line(a, "%s without a %s, expected one at least: %s", a->slot->name, a->slot->flag_noun, list);
 }
 
@@ -377,7 +376,6 @@ static int take_constant_table(struct assembler *a)
 	const struct sim_constants *constants = a->set->constants;
 	int16_t value[2 * SIM_MOST_PAIRS];
 	char name[SIM_CONSTANT_NAME], part[16];
-	int64_t number = 0;
 	if (!sim_is_name(a->words.word) || !strcmp(a->words.word, constants->identity) ||
 	    strlen(a->words.word) >= sizeof name)
 		return refuse_line(a, "%s '%s', expected a name of at most %zu letters, digits and '_', other than %s",
@@ -400,21 +398,18 @@ static int take_constant_table(struct assembler *a)
 		if (!is_word(a))
 			return refuse_line(a, "%s: %s is not there, expected %d pairs a,b", name, part,
 					   constants->pairs);
-		parse_number(a, name, part, a->words.word, INT16_MIN, INT16_MAX, &number);
-		value[i / 2 + i % 2 * constants->pairs] = (int16_t)number;
+		value[i / 2 + i % 2 * constants->pairs] = (int16_t)number_of(a, name, part, a->words.word, INT16_MIN,
+									     INT16_MAX);
 	}
 	return add_constant(a, name, value);
 }
 
-static int take_address(struct assembler *a, const char *directive, bool *is_set, uint64_t *address)
+static void take_address(struct assembler *a, const char *directive, bool *is_set, uint64_t *address)
 {
-	int64_t value = 0;
 	if (*is_set)
-		return refuse_line(a, "a second %s, expected one", directive);
+		refuse_line(a, "a second %s, expected one", directive);
 	*is_set = true;
-	parse_number(a, "", directive, a->words.word, 0, ((int64_t)1 << a->set->address_bits) - 1, &value);
-	*address = (uint64_t)value;
-	return a->words.rc;
+	*address = (uint64_t)number_of(a, "", directive, a->words.word, 0, ((int64_t)1 << a->set->address_bits) - 1);
 }
 
 static int take_directive(struct assembler *a)

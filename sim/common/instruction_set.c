@@ -108,9 +108,10 @@ static bool value_ok(const struct examined *e, const struct sim_slot *slot, cons
 	const bool listed = named && field->high < MOST_LISTED; /* "0 (NOP), 1 (LOAD)" */
 	for (long long i = 0; listed && i <= field->high; i++)
 		if (field->names[i])
-			npl_append(expected, sizeof expected, "%s%lld (%s)", *expected ? ", " : "", i, field->names[i]);
+			npl_append(expected, sizeof expected, ", ", "%lld (%s)", i, field->names[i]);
 	if (!listed)
-		npl_append(expected, sizeof expected, "%lld to %lld", (long long)field->low, (long long)field->high);
+		npl_append(expected, sizeof expected, "", "%lld to %lld", (long long)field->low,
+			   (long long)field->high);
 	return refuse(e, "%s%s%s is %lld, expected %s", part, colon, field->name, (long long)value, expected);
 }
 

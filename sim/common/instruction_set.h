@@ -52,6 +52,10 @@ struct sim_slot {
 	/* What messages call its flags, which are words after its name, at least one; NULL: flags are written .FLAG. */
 	const char *flag_noun;
 };
+#define SIM_SLOT(name, opcode, fields, flags)                                                                          \
+	{                                                                                                              \
+		name, opcode, sizeof fields / sizeof *fields, fields, flags, NULL                                      \
+	}
 
 /* The constants that programs may define beside their instructions: named tables of pairs a,b of 16-bit integers. */
 struct sim_constants {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/grow.h"
+#include "core/base/message.h"
 
 int sim_program_add(struct sim_program *program, const void *instruction, int line, struct npl_err *err)
 {
@@ -43,34 +44,33 @@ const char *sim_location_text(const struct sim_source_location *location, char *
 	return text;
 }
 
-/* Writes ": " and the name of the instruction, or nothing in a set without opcodes. */
-static void name_text(const struct sim_instruction_set *set, const void *instruction, char *text, size_t n)
+/* Appends ": " and the name of the instruction; in a set without opcodes it has none. */
+static void append_name(const struct sim_instruction_set *set, const void *instruction, char *text, size_t n)
 {
 	const struct sim_slot *slot = set->opcode ? sim_slot_of(set, instruction) : NULL;
-	*text = '\0';
 	if (slot)
-		snprintf(text, n, ": %s", slot->name);
+		npl_append(text, n, "", ": %s", slot->name);
 	else if (set->opcode)
-		snprintf(text, n, ": 0x%02x", (unsigned)sim_field_get(instruction, set->opcode));
+		npl_append(text, n, "", ": 0x%02x", (unsigned)sim_field_get(instruction, set->opcode));
 }
 
 const char *sim_program_location_text(const struct sim_program *program, int64_t index, char *text, size_t n)
 {
 	const struct sim_source_location location = {index, program->line[index]};
-	const size_t used = strlen(sim_location_text(&location, text, n));
-	name_text(program->set, sim_program_at(program, index), text + used, n - used);
+	sim_location_text(&location, text, n);
+	append_name(program->set, sim_program_at(program, index), text, n);
 	return text;
 }
 
 int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_location *at,
 	       const struct sim_instruction_set *set, const void *instruction, const char *format, ...)
 {
-	char name[40], reason[400];
+	char name[40] = "", reason[400];
 	va_list args;
 	va_start(args, format);
 	vsnprintf(reason, sizeof reason, format, args);
 	va_end(args);
-	name_text(set, instruction, name, sizeof name);
+	append_name(set, instruction, name, sizeof name);
 	if (at->line)
 		return npl_fail(err, NPL_EINPUT, "%s:%d%s: %s", source, at->line, name, reason);
 	return npl_fail(err, NPL_EINPUT, "%s: instruction %lld%s: %s", source, (long long)at->index, name, reason);

@@ -91,14 +91,6 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 	return program->machine ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 }
 
-/* Reads the instructions; the owner is known. */
-static int read_code(const char *path, const struct npl_file *file, struct npl_program *program, struct npl_err *err)
-{
-	const struct sim_instruction_set *set = program->isa->set;
-	return is_text(path) ? sim_assemble(set, path, file->data, file->bytes, &program->code, err)
-			     : sim_from_binary(set, path, file->data, file->bytes, &program->code, err);
-}
-
 int npl_program_load(const char *path, const struct npl_device *device, struct npl_program **program,
 		     struct npl_err *err)
 {
@@ -113,7 +105,8 @@ int npl_program_load(const char *path, const struct npl_device *device, struct n
 	if (!rc)
 		rc = find_owner(path, &file, device, loaded, err);
 	if (!rc)
-		rc = read_code(path, &file, loaded, err);
+		rc = is_text(path) ? sim_assemble(loaded->isa->set, path, file.data, file.bytes, &loaded->code, err)
+				   : sim_from_binary(loaded->isa->set, path, file.data, file.bytes, &loaded->code, err);
 	if (!rc && !loaded->code.count) /* no machine runs it: every program ends with an instruction for that */
 		rc = npl_fail(err, NPL_EINPUT, "%s: no instructions, expected one at least, which ends the program",
 			      path);

@@ -8,6 +8,7 @@
 
 #include "backends/cuda/kernels/kernel_args.h"
 #include "core/base/dtype.h"
+#include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "kernel.h"
 
@@ -22,7 +23,7 @@ struct cu_job {
 struct cu_macros {
 	char text[320];
 };
-void cu_macro(struct cu_macros *macros, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define cu_macro(macros, ...) npl_append((macros)->text, sizeof(macros)->text, " ", __VA_ARGS__)
 
 /* The size of a launch of a kernel. */
 struct cu_grid {

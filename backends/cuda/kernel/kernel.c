@@ -90,17 +90,6 @@ uint64_t cu_counter_of(const struct cu_job *job)
 	return job->kernels->counter;
 }
 
-void cu_macro(struct cu_macros *macros, const char *format, ...)
-{
-	va_list list;
-	size_t used = strlen(macros->text);
-	va_start(list, format);
-	snprintf(macros->text + used, sizeof macros->text - used, used ? " " : "");
-	used = strlen(macros->text);
-	vsnprintf(macros->text + used, sizeof macros->text - used, format, list);
-	va_end(list);
-}
-
 void cu_macro_wide(const struct cu_job *job, struct cu_macros *macros, int64_t largest)
 {
 	/* A loop's position passes the end by less than a grid's threads, so it stays in 32 bits below 2^31

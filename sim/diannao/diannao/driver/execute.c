@@ -147,8 +147,7 @@ static void append(char *name, const void *instruction, enum dn_slot_at slot, in
 	const struct sim_field *operation = &dn_slots[slot].field[field];
 	const int64_t value = sim_field_get(instruction, operation);
 	if (value)
-		npl_append(name, NPL_INSTRUCTION_NAME, "%s%s %s", *name ? "|" : "", dn_slots[slot].name,
-			   operation->names[value]);
+		npl_append(name, NPL_INSTRUCTION_NAME, "|", "%s %s", dn_slots[slot].name, operation->names[value]);
 }
 
 static void describe(const void *instruction, struct npl_instruction *described)
@@ -161,7 +160,7 @@ static void describe(const void *instruction, struct npl_instruction *described)
 	append(name, at, DN_SLOT_NBOUT, 1);
 	append(name, at, DN_SLOT_NFU, at->nfu.nfu1 == DN_NFU1_NOP);
 	if (!*name)
-		npl_append(name, NPL_INSTRUCTION_NAME, "CP NOP");
+		npl_append(name, NPL_INSTRUCTION_NAME, "", "CP NOP");
 	described->unit = dn_uses_nfu(at)          ? "nfu"
 			  : at->sb.op == DN_LOAD   ? "sb"
 			  : at->nbin.op == DN_LOAD ? "nbin"

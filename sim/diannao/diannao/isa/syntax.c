@@ -25,10 +25,6 @@ static const char *const tos[] = {"KEEP", "NBOUT", "NFU3"};
 	{                                                                                                              \
 		name, false, SIM_NUMBER, NULL, MEMBER(m), bytes, 0, high                                               \
 	}
-#define KEYED(name, m, bytes, low, high)                                                                               \
-	{                                                                                                              \
-		name, true, SIM_NUMBER, NULL, MEMBER(m), bytes, low, high                                              \
-	}
 #define ADDRESS(m) NUMBER("ADDRESS", m, DN_ADDRESS_BITS / 8, ((int64_t)1 << DN_ADDRESS_BITS) - 1)
 
 static const struct sim_field cp[] = {NAMED("OP", cp, cps)};
@@ -61,18 +57,15 @@ static const struct sim_field nfu[] = {
 	{"NFU-3 OP", false, SIM_CONSTANT, NULL, MEMBER(nfu.nfu3), 1, 0, SIM_MOST_CONSTANTS},
 	NUMBER("OUTPUT BEGIN", nfu.begin, 1, 1),
 	NUMBER("OUTPUT END", nfu.end, 1, 1),
-	KEYED("shift", nfu.shift, 2, INT16_MIN, INT16_MAX),
-	KEYED("result_shift", nfu.result_shift, 2, INT16_MIN, INT16_MAX),
-	KEYED("divisor", nfu.divisor, 4, 0, 65536),
+	{"shift", true, SIM_NUMBER, NULL, MEMBER(nfu.shift), 2, INT16_MIN, INT16_MAX},
+	{"result_shift", true, SIM_NUMBER, NULL, MEMBER(nfu.result_shift), 2, INT16_MIN, INT16_MAX},
+	{"divisor", true, SIM_NUMBER, NULL, MEMBER(nfu.divisor), 4, 0, 65536},
 };
 
-#define SLOT(name, fields)                                                                                             \
-	{                                                                                                              \
-		name, 0, sizeof fields / sizeof *fields, fields, NULL, NULL                                            \
-	}
 const struct sim_slot dn_slots[DN_SLOTS] = {
-	[DN_SLOT_CP] = SLOT("CP", cp),          [DN_SLOT_SB] = SLOT("SB", sb),    [DN_SLOT_NBIN] = SLOT("NBIN", nbin),
-	[DN_SLOT_NBOUT] = SLOT("NBOUT", nbout), [DN_SLOT_NFU] = SLOT("NFU", nfu),
+	[DN_SLOT_CP] = SIM_SLOT("CP", 0, cp, NULL),       [DN_SLOT_SB] = SIM_SLOT("SB", 0, sb, NULL),
+	[DN_SLOT_NBIN] = SIM_SLOT("NBIN", 0, nbin, NULL), [DN_SLOT_NBOUT] = SIM_SLOT("NBOUT", 0, nbout, NULL),
+	[DN_SLOT_NFU] = SIM_SLOT("NFU", 0, nfu, NULL),
 };
 _Static_assert(sizeof nfu / sizeof *nfu <= SIM_MOST_FIELDS, "the NFU has the most");
 

@@ -8,7 +8,7 @@
 #include "sim/systolic/tpu_v1/isa/isa.h"
 
 #define LONGEST        sizeof((struct npl_err *)0)->msg
-#define add(text, ...) npl_append((text), LONGEST, __VA_ARGS__)
+#define add(text, ...) npl_append((text), LONGEST, "", __VA_ARGS__)
 
 static void add_units(char *text, unsigned units)
 {

@@ -61,40 +61,32 @@ const enum tpu_register_kind tpu_register_kinds[] = {
 };
 const char *const tpu_type_names[] = {"i8", "u8", "i16", "i32"};
 
-#define VALUE(kind, names, low, high)                                                                                  \
-	{                                                                                                              \
-		"value", false, kind, names, MEMBER(length), 4, low, high                                              \
-	}
 static const struct sim_field setting[] = {
 	{"register", false, SIM_NAMED, tpu_register_names, MEMBER(acc), 2, 0, TPU_REGISTERS - 1},
-	VALUE(SIM_NUMBER, NULL, 0, UINT32_MAX),
+	{"value", false, SIM_NUMBER, NULL, MEMBER(length), 4, 0, UINT32_MAX},
 };
 /* The value of a register by its kind. */
 static const struct sim_field values[] = {
-	[TPU_UNSIGNED] = VALUE(SIM_NUMBER, NULL, 0, UINT32_MAX),
-	[TPU_SIGNED] = VALUE(SIM_NUMBER, NULL, INT32_MIN, INT32_MAX),
-	[TPU_FLOAT] = VALUE(SIM_FLOAT, NULL, 0, UINT32_MAX),
-	[TPU_TYPE] = VALUE(SIM_NAMED, tpu_type_names, 0, TPU_TYPES - 1),
+	[TPU_UNSIGNED] = {"value", false, SIM_NUMBER, NULL, MEMBER(length), 4, 0, UINT32_MAX},
+	[TPU_SIGNED] = {"value", false, SIM_NUMBER, NULL, MEMBER(length), 4, INT32_MIN, INT32_MAX},
+	[TPU_FLOAT] = {"value", false, SIM_FLOAT, NULL, MEMBER(length), 4, 0, UINT32_MAX},
+	[TPU_TYPE] = {"value", false, SIM_NAMED, tpu_type_names, MEMBER(length), 4, 0, TPU_TYPES - 1},
 };
 static const struct sim_field transfer[] = {UB, LENGTH("rows", 1)};
 static const struct sim_field weights[] = {ACC("count", 1), LENGTH("first", 0)};
 static const struct sim_field vectors[] = {UB, ACC("acc", 0), LENGTH("rows", 1)};
 
-#define SLOT(name, opcode, fields, flags)                                                                              \
-	{                                                                                                              \
-		name, opcode, sizeof fields / sizeof *fields, fields, flags, NULL                                      \
-	}
 static const struct sim_slot slots[TPU_OPCODES] = {
 	{.name = "nop", .opcode = TPU_NOP},
 	{.name = "halt", .opcode = TPU_HALT},
 	{.name = "sync", .opcode = TPU_SYNC, .flag = tpu_units, .flag_noun = "unit"},
-	SLOT("set_config", TPU_SET_CONFIG, setting, NULL),
-	SLOT("read_host_memory", TPU_READ_HOST_MEMORY, transfer, NULL),
-	SLOT("write_host_memory", TPU_WRITE_HOST_MEMORY, transfer, NULL),
-	SLOT("read_weights", TPU_READ_WEIGHTS, weights, weights_flags),
-	SLOT("matrix_multiply", TPU_MATRIX_MULTIPLY, vectors, matrix_flags),
-	SLOT("convolve", TPU_CONVOLVE, vectors, matrix_flags),
-	SLOT("activate", TPU_ACTIVATE, vectors, activate_flags),
+	SIM_SLOT("set_config", TPU_SET_CONFIG, setting, NULL),
+	SIM_SLOT("read_host_memory", TPU_READ_HOST_MEMORY, transfer, NULL),
+	SIM_SLOT("write_host_memory", TPU_WRITE_HOST_MEMORY, transfer, NULL),
+	SIM_SLOT("read_weights", TPU_READ_WEIGHTS, weights, weights_flags),
+	SIM_SLOT("matrix_multiply", TPU_MATRIX_MULTIPLY, vectors, matrix_flags),
+	SIM_SLOT("convolve", TPU_CONVOLVE, vectors, matrix_flags),
+	SIM_SLOT("activate", TPU_ACTIVATE, vectors, activate_flags),
 };
 
 /* Narrows a field to its meaning in the instruction: a set_config's value has the name and the range of its register,
