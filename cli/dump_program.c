@@ -10,13 +10,13 @@
 #include "core/base/refuse.h"
 #include "core/files/file.h"
 
-#define MOST_PROGRAMS 1000
+#define MAX_PROGRAMS 1000
 
 static int keep_program(void *context, struct npl_program_dump *program, struct npl_err *err)
 {
 	struct cli_dump *dump = context;
-	if (dump->n == MOST_PROGRAMS)
-		return npl_fail(err, NPL_EUSAGE, "--dump-program: more than %d programs", MOST_PROGRAMS);
+	if (dump->n == MAX_PROGRAMS)
+		return npl_fail(err, NPL_EUSAGE, "--dump-program: more than %d programs", MAX_PROGRAMS);
 	struct npl_program_dump *grown = npl_grow(dump->program, dump->n, &dump->capacity, sizeof *grown);
 	if (!grown)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %lld programs", (long long)dump->n + 1);

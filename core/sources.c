@@ -204,7 +204,7 @@ const char *npl_description_resized_note(const struct npl_description *machine, 
 				fitted ? "the fitted " : "", fitted ? fitted : "", shipped->name);
 }
 
-#define MOST_LOST 4 /* keys that the note names */
+#define MAX_LOST 4 /* keys that the note names */
 
 const char *npl_description_lost_note(const struct npl_description *machine, const struct npl_param *schema,
 				      const void *config, const struct npl_description *shipped,
@@ -214,11 +214,11 @@ const char *npl_description_lost_note(const struct npl_description *machine, con
 	int n = 0;
 	for (const struct npl_param *p = schema; p->key; p++)
 		if (npl_description_setting(shipped, p->key) && !npl_description_setting(machine, p->key) &&
-		    !is_as_shipped(shipped, p, config) && n++ < MOST_LOST)
+		    !is_as_shipped(shipped, p, config) && n++ < MAX_LOST)
 			list = append_key(list, p->key, arena);
 	if (!list)
 		return NULL;
-	const char *suffix = n > MOST_LOST ? npl_arena_printf(arena, " and %d more", n - MOST_LOST) : "";
+	const char *suffix = n > MAX_LOST ? npl_arena_printf(arena, " and %d more", n - MAX_LOST) : "";
 	return npl_arena_printf(arena,
 				"its file is copied from %s and leaves out %s%s: these have the driver's defaults, not "
 				"the values of %s",

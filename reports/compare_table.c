@@ -182,7 +182,7 @@ static double conversion_seconds(const struct npl_run *run)
 	return seconds;
 }
 
-#define MOST_REASONS 6 /* the most reasons of a device: the JSON has all */
+#define MAX_REASONS 6 /* the most reasons of a device: the JSON has all */
 
 /* Writes why layers are on the host, each operator and reason once, with the host's time per batch. */
 static int put_reasons(FILE *out, const struct npl_comparison *c)
@@ -196,14 +196,14 @@ static int put_reasons(FILE *out, const struct npl_comparison *c)
 		struct npl_host_reason *reason;
 		n = npl_host_reasons(c->graph, &r->run, false, &reason);
 		char time[CELL], line[60];
-		for (int i = 0; i < n && i < MOST_REASONS; i++, rows++)
+		for (int i = 0; i < n && i < MAX_REASONS; i++, rows++)
 			npl_table_row(&table, (const char *const[]){
 						      r->instance, npl_op_defs[reason[i].op].name,
 						      figure(time, reason[i].seconds / (double)r->batches, "s", true),
 						      reason[i].note});
-		snprintf(line, sizeof line, "and %d more reason%s: --json has all", n - MOST_REASONS,
-			 npl_plural(n - MOST_REASONS));
-		if (n > MOST_REASONS)
+		snprintf(line, sizeof line, "and %d more reason%s: --json has all", n - MAX_REASONS,
+			 npl_plural(n - MAX_REASONS));
+		if (n > MAX_REASONS)
 			npl_table_row(&table, (const char *const[]){r->instance, "", "", line});
 		const double conversions = conversion_seconds(&r->run);
 		if (n && conversions > 0)

@@ -121,7 +121,7 @@ static void open_table(struct npl_table *table, const char *name, const bool sho
 			header[n++] = line_columns[k].heading;
 		}
 	npl_table_open(table, layout, header);
-	table->least_first = LEAST_LABEL;
+	table->least_first = MIN_LABEL;
 }
 
 int npl_device_layers(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r,

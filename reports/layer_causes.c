@@ -46,7 +46,7 @@ static void put_causes_row(struct npl_table *table, const struct npl_device_info
 
 /* Headings of several words take two lines where one line would leave fewer characters than this to the names of
  * layers. */
-#define LEAST_NAME 30
+#define MIN_NAME 30
 
 static void open_causes(struct npl_table *table, const struct npl_device_info *info, const char *name)
 {
@@ -55,7 +55,7 @@ static void open_causes(struct npl_table *table, const struct npl_device_info *i
 	char text[NPL_MAX_CAUSES][CELL], heading[200], layout[2 + NPL_MAX_CAUSES] = "l";
 	const char *header[1 + NPL_MAX_CAUSES] = {heading}, *second_line[1 + NPL_MAX_CAUSES] = {""};
 	const int n = npl_causes_of(info->counter_def, info->n_counters, &no_result, cause);
-	size_t width = LEAST_NAME;
+	size_t width = MIN_NAME;
 	snprintf(heading, sizeof heading, "%s OF %s",
 		 n && !strcmp(cause[0].counter_def->unit, NPL_COUNTER_TIME) ? "TIME" : "CYCLES", name);
 	for (int k = 0; k < n; k++) {
@@ -72,7 +72,7 @@ static void open_causes(struct npl_table *table, const struct npl_device_info *i
 			*space = '\0';
 	}
 	npl_table_open(table, layout, header);
-	table->least_first = LEAST_LABEL;
+	table->least_first = MIN_LABEL;
 	if (two_lines)
 		npl_table_row(table, second_line);
 }

@@ -75,7 +75,7 @@ static int put_layers_of(FILE *out, const struct npl_comparison *c, const struct
 	for (int d = 0; d < n_devices; d++)
 		header[2 + d] = c->device[first + d].instance;
 	npl_table_open(&table, layout, header);
-	table.least_first = LEAST_LABEL;
+	table.least_first = MIN_LABEL;
 	int rows = 0;
 	for (int n = 0; n < npl_chosen_layers(c, context); n++) {
 		const int i = npl_chosen_layer(context, n);
@@ -100,7 +100,7 @@ static int put_layers_of(FILE *out, const struct npl_comparison *c, const struct
 static int devices_that_fit(const struct npl_comparison *c, int first)
 {
 	enum { OPERATOR_WIDTH = 10, GAP = 2 };
-	int width = LEAST_LABEL + GAP + OPERATOR_WIDTH, n = 0;
+	int width = MIN_LABEL + GAP + OPERATOR_WIDTH, n = 0;
 	for (; first + n < c->n_devices && n < DEVICES_A_TABLE; n++) {
 		width += GAP + npl_text_width(c->device[first + n].instance);
 		if (n && width > NPL_TABLE_WIDTH)

@@ -11,7 +11,7 @@
 #include "table.h"
 
 /* The columns that names of layers keep at least, which are also enough for sums such as "all 100 layers". */
-#define LEAST_LABEL 16
+#define MIN_LABEL 16
 
 /* Prints the table after an empty line and closes it, as npl_table_close. */
 static inline int npl_layer_table_print(struct npl_table *table, FILE *out)

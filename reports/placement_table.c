@@ -11,10 +11,10 @@
 #include "npulab/report.h"
 #include "table.h"
 
-#define LINE     80 /* columns of the chart of time */
-#define LABEL    24
-#define BAR      (LINE - LABEL - 8) /* without the borders and the share of time that it works */
-#define MOST_WHY 400
+#define LINE    80 /* columns of the chart of time */
+#define LABEL   24
+#define BAR     (LINE - LABEL - 8) /* without the borders and the share of time that it works */
+#define MAX_WHY 400
 
 static bool moves(const struct npl_task *task)
 {
@@ -75,7 +75,7 @@ static int put_nodes(FILE *out, const struct npl_comparison *c, const struct npl
 	for (int i = 0; i < r->run.n_layers; i++) {
 		const struct npl_layer_run *row = &r->run.layer[i];
 		const struct npl_node *node = &c->graph->node[row->node];
-		char number[24], transfers[24] = "", moved[200], start[CELL], end[CELL], reason[MOST_WHY];
+		char number[24], transfers[24] = "", moved[200], start[CELL], end[CELL], reason[MAX_WHY];
 		int n = put_moved(&r->run, i, moved, sizeof moved);
 		snprintf(number, sizeof number, "%d", i);
 		if (n)

@@ -23,7 +23,7 @@ COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
 OTHER = ("build", "tests", "bench", "scripts")  # folders whose code needs no rank
 CODE = sorted(e.name for e in os.scandir(".") if e.is_dir() and e.name not in OTHER and not e.name.startswith("."))
 LISTS = {"core/devices.o"}  # expands core/devices.def, whose drivers lie above
-MOST_CIRCLES = 8
+MAX_CIRCLES = 8
 
 
 def rooms():
@@ -166,8 +166,8 @@ def complaints_of_symbols(table, objects):
     for circle in found:
         if len({os.path.dirname(path) for path in circle}) > 1:
             yield f"files of several folders need each other: {' '.join(circle)}"
-    if len(found) > MOST_CIRCLES:
-        yield f"{len(found)} circles of files, expected {MOST_CIRCLES} at most: " + "; ".join(" ".join(c) for c in found)
+    if len(found) > MAX_CIRCLES:
+        yield f"{len(found)} circles of files, expected {MAX_CIRCLES} at most: " + "; ".join(" ".join(c) for c in found)
 
 
 def main():

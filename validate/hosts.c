@@ -23,7 +23,7 @@ static const char *const machine_of[PLATFORMS] = {[HASWELL] = "cpu_haswell_e5_26
 
 /* Batches of Table 4: the one within its limit of 7 ms, and the greatest. Those of the other applications are not
  * published: the greatest, or Table 1's where that is smaller. */
-enum { LIMITED_BATCH = 16, GREATEST_BATCH = 64 };
+enum { LIMITED_BATCH = 16, MAX_BATCH = 64 };
 
 static int open_platform(enum platform p, const struct npl_validate_options *options, struct npl_device **device,
 			 struct npl_err *err)
@@ -81,7 +81,7 @@ static int validate_figures(struct npl_validation *v, enum platform p, struct np
 /* Validates the rates of MLP0's two batches, and the share of the greater one that the smaller one attains. */
 static int validate_batches(struct npl_validation *v, enum platform p, struct npl_device *device, struct npl_err *err)
 {
-	static const int batches[] = {LIMITED_BATCH, GREATEST_BATCH};
+	static const int batches[] = {LIMITED_BATCH, MAX_BATCH};
 	double rate[2];
 	char name[60];
 	for (int i = 0; i < 2; i++) {
@@ -106,8 +106,7 @@ static int find_rates(const struct npl_validation *tpu, const struct npl_validat
 		const struct npl_tpu_application *app = &npl_tpu_applications[a];
 		const double share = npl_tpu_published(tpu, app->name, "host_share");
 		const double published_batch = npl_tpu_published(tpu, app->name, "batch");
-		const int64_t batch = a == NPL_TPU_MLP0 ? LIMITED_BATCH
-							: (int64_t)fmin(published_batch, GREATEST_BATCH);
+		const int64_t batch = a == NPL_TPU_MLP0 ? LIMITED_BATCH : (int64_t)fmin(published_batch, MAX_BATCH);
 		struct npl_tpu_counts counts;
 		npl_progress_part(HOSTS, "application", a + 1, NPL_TPU_APPLICATIONS);
 		if (npl_tpu_count(app, app->counted_samples, options, NULL, 0, &counts, err))

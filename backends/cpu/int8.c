@@ -25,7 +25,7 @@
 
 #define THREADING_MACS  4000000 /* MACs that are worth a second thread: some 10 us of one */
 #define THREADING_BYTES 65536   /* bytes of a pooling that are worth a second thread */
-#define MOST_WINDOW     8388608 /* most bytes of a window whose average is computed */
+#define MAX_WINDOW      8388608 /* most bytes of a window whose average is computed */
 
 void cpu_int8_describe(const struct cpu_state *cpu, char *text, size_t n)
 {
@@ -103,7 +103,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *reason, size_t reaso
 	if (layer->n_further)
 		return npl_refuse(reason, reason_bytes,
 				  "in 8 bits it gives its first result alone, and others are read");
-	if (window && cpu_is_pool(layer->op) && window->kernel[0] * window->kernel[1] > MOST_WINDOW)
+	if (window && cpu_is_pool(layer->op) && window->kernel[0] * window->kernel[1] > MAX_WINDOW)
 		return npl_refuse(reason, reason_bytes, "a window's sum may be more than 32 bits hold");
 	if (npl_layer_has_weights(layer))
 		return npl_int8_layer_ok(layer, reason, reason_bytes);

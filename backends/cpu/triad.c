@@ -21,10 +21,10 @@
 #include <emmintrin.h>
 #endif
 
-#define RUNS        10
-#define LEAST_BYTES ((uint64_t)64 << 20) /* least bytes of an array; the size if the caches are unknown */
-#define CACHES      4                    /* array size in units of all last-level caches */
-#define SCALE       3.0f
+#define RUNS      10
+#define MIN_BYTES ((uint64_t)64 << 20) /* least bytes of an array; the size if the caches are unknown */
+#define CACHES    4                    /* array size in units of all last-level caches */
+#define SCALE     3.0f
 
 struct triad {
 	float *a, *b, *c;
@@ -64,7 +64,7 @@ static void run_part(void *context, int64_t i, int worker)
 		t->a[k] = t->b[k] + SCALE * t->c[k];
 }
 
-/* Returns the bytes of one array: CACHES times the last-level caches and at least LEAST_BYTES, but at most an eighth of
+/* Returns the bytes of one array: CACHES times the last-level caches and at least MIN_BYTES, but at most an eighth of
  * the free memory. */
 static uint64_t array_bytes(void)
 {
@@ -72,7 +72,7 @@ static uint64_t array_bytes(void)
 	npl_processor_read(NULL, &processor);
 	uint64_t bytes = CACHES * npl_processor_last_cache_bytes(&processor);
 	uint64_t limit = (uint64_t)sysconf(_SC_AVPHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE) / 8;
-	bytes = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+	bytes = bytes < MIN_BYTES ? MIN_BYTES : bytes;
 	return (bytes < limit ? bytes : limit) / 64 * 64;
 }
 

@@ -11,7 +11,7 @@
 #include "npulab/model.h"
 #include "npulab/session.h"
 
-enum { MOST_RUNS = 200, WARM_RUNS = 3 };
+enum { MAX_RUNS = 200, WARM_RUNS = 3 };
 
 struct network {
 	const char *name;
@@ -69,12 +69,12 @@ static int load(const char *name, int64_t batch, struct network *n, struct npl_e
 	return rc ? rc : npl_samples_batch(n->graph, &n->samples, 0, n->input, &real, err);
 }
 
-/* Times of n runs: of the whole, and of each row (row after row, MOST_RUNS of each). */
+/* Times of n runs: of the whole, and of each row (row after row, MAX_RUNS of each). */
 struct times {
 	int n, on_host;
 	/* the greatest difference between the outputs of the first and the last run, over the greatest value */
 	double apart;
-	double device[MOST_RUNS], link[MOST_RUNS], wall[MOST_RUNS], host[MOST_RUNS];
+	double device[MAX_RUNS], link[MAX_RUNS], wall[MAX_RUNS], host[MAX_RUNS];
 	double *row;
 };
 
@@ -88,10 +88,10 @@ static int run_once(struct npl_session *session, struct network *n, struct times
 	times->on_host = 0;
 	for (int l = 0; l < run.n_layers; l++) {
 		times->on_host += run.layer[l].role == NPL_RAN && npl_row_on_host(&run.layer[l]);
-		times->row[(ptrdiff_t)l * MOST_RUNS + times->n] = run.layer[l].role == NPL_RAN &&
-										  !npl_row_on_host(&run.layer[l])
-									  ? run.layer[l].result.seconds
-									  : NAN;
+		times->row[(ptrdiff_t)l * MAX_RUNS + times->n] = run.layer[l].role == NPL_RAN &&
+										 !npl_row_on_host(&run.layer[l])
+									 ? run.layer[l].result.seconds
+									 : NAN;
 	}
 	times->device[times->n] = run.device_seconds;
 	times->link[times->n] = run.link_seconds;
@@ -138,7 +138,7 @@ static int run_often(struct npl_device *device, struct network *n, const struct 
 		if (!(rc = run_once(session, n, times, false, err)) && !i)
 			keep_first(n);
 	for (double begin = npl_clock_seconds();
-	     !rc && times->n < MOST_RUNS && times->n < repeats.most &&
+	     !rc && times->n < MAX_RUNS && times->n < repeats.most &&
 	     (times->n < repeats.least || npl_clock_seconds() - begin < repeats.enough);)
 		rc = run_once(session, n, times, true, err);
 	times->apart = rc ? NAN : apart_of(n);
@@ -182,7 +182,7 @@ static void print_convolutions(const char *precision, const struct network *n, s
 	int groups = 0;
 	for (int l = 0; group && l < g->n_nodes; l++) {
 		const struct npl_node *node = &g->node[l];
-		double *row = times->row + (ptrdiff_t)l * MOST_RUNS;
+		double *row = times->row + (ptrdiff_t)l * MAX_RUNS;
 		int at = 0;
 		if (node->op != NPL_OP_CONV || isnan(row[0]))
 			continue;
@@ -254,7 +254,7 @@ static int bench_one(const char *name, const struct bench_options *options)
 		return 1;
 	}
 	for (int i = 0; i < options->precisions.n; i++) {
-		times[i].row = calloc((size_t)n.graph->n_nodes + 1, MOST_RUNS * sizeof *times[i].row);
+		times[i].row = calloc((size_t)n.graph->n_nodes + 1, MAX_RUNS * sizeof *times[i].row);
 		rc = times[i].row ? bench_network(options->precisions.item[i], &n, options, &times[i], &err)
 				  : npl_no_memory(&err);
 		if (rc) {

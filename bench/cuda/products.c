@@ -13,7 +13,7 @@
 #include "frontend/compare/square_product.h"
 #include "npulab/single_layer.h"
 
-enum { MOST_TURNS = 200, LEAST_SIZE = 256 };
+enum { MAX_TURNS = 200, MIN_SIZE = 256 };
 
 struct figures {
 	double device, direct, many; /* seconds */
@@ -109,7 +109,7 @@ static int take_turns(struct npl_layer_group_handle *group, const struct direct 
 		      struct npl_err *err)
 {
 	const struct bench_repeats repeats = bench_repeats(options);
-	double times[2][MOST_TURNS], seconds;
+	double times[2][MAX_TURNS], seconds;
 	int n = 0;
 	if (direct_once(direct, &seconds, err))
 		return err->code;
@@ -119,7 +119,7 @@ static int take_turns(struct npl_layer_group_handle *group, const struct direct 
 	if (direct_many(direct, many, nvml, &f->many, &f->mhz, err))
 		return err->code;
 	for (double begin = npl_clock_seconds();
-	     n < MOST_TURNS && n < repeats.most && (n < repeats.least || npl_clock_seconds() - begin < repeats.enough);
+	     n < MAX_TURNS && n < repeats.most && (n < repeats.least || npl_clock_seconds() - begin < repeats.enough);
 	     n++) {
 		struct npl_result result = {0};
 		if (direct_once(direct, &times[0][n], err) || npl_device_run_layer_group(group, NULL, &result, err))
@@ -187,7 +187,7 @@ static int bench_size(struct npl_device *device, const char *name, bool bytes, i
 		}
 		printf("| %s | %lld | fails | %s | | | | | | | | |\n", name, (long long)size, err.msg);
 		fflush(stdout);
-		if (size / 2 < LEAST_SIZE)
+		if (size / 2 < MIN_SIZE)
 			break;
 	}
 	return rc != 0;

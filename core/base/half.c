@@ -40,8 +40,8 @@ uint16_t npl_f16_of_double(double x)
 
 /* The bits, in float32, of the numbers at which the conversions change rules. */
 #define F32_INFINITY     0x7f800000u
-#define F16_LEAST        0x38800000u  /* 2^-14, the least normal one of float16 */
-#define F16_GREATEST     0x477fefffu  /* below half a step above 65504, which becomes infinity */
+#define F16_MIN          0x38800000u  /* 2^-14, the least normal one of float16 */
+#define F16_MAX          0x477fefffu  /* below half a step above 65504, which becomes infinity */
 #define F16_EXPONENTS    (112u << 23) /* the difference between the exponents of the two formats */
 #define ALL_IF(question) (0u - (uint32_t)(question))
 
@@ -52,8 +52,8 @@ static inline __attribute__((always_inline)) uint16_t f16_of_float(float x)
 	/* The last place of 0.5 is 2^-24, the least float16: the addition rounds to it, half to even. */
 	uint32_t small = bits_of(float_of(size) + 0.5f) - 0x3f000000u;
 	uint32_t normal = (size + 0xfffu + (size >> 13 & 1u) - F16_EXPONENTS) >> 13;
-	uint32_t half = (small & ALL_IF(size < F16_LEAST)) | (normal & ALL_IF(size >= F16_LEAST));
-	half = (half & ALL_IF(size <= F16_GREATEST)) | (0x7c00u & ALL_IF(size > F16_GREATEST));
+	uint32_t half = (small & ALL_IF(size < F16_MIN)) | (normal & ALL_IF(size >= F16_MIN));
+	half = (half & ALL_IF(size <= F16_MAX)) | (0x7c00u & ALL_IF(size > F16_MAX));
 	return (uint16_t)((bits >> 16 & 0x8000u) | half | (0x0200u & ALL_IF(size > F32_INFINITY)));
 }
 

@@ -5,6 +5,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void npl_append(char *text, size_t size, const char *separator, const char *format, ...)
 {

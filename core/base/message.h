@@ -4,6 +4,7 @@
 #ifndef NPULAB_CORE_BASE_MESSAGE_H
 #define NPULAB_CORE_BASE_MESSAGE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* Returns "" for 1 and "s" for every other number. */

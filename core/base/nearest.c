@@ -14,10 +14,10 @@
 #include "core/base/arith.h"
 #include "core/base/message.h"
 
-#define LONGEST         128 /* the most letters that are compared; keys and operator names are shorter */
-#define LEAST_BEGINNING 4   /* the fewest letters of a name that another word may begin with */
-#define MOST_LISTED     8   /* the most names that a message lists where none is near */
-#define EDIT            4   /* cost of one edit, so that a change of case can cost 1 */
+#define LONGEST       128 /* the most letters that are compared; keys and operator names are shorter */
+#define MIN_BEGINNING 4   /* the fewest letters of a name that another word may begin with */
+#define MAX_LISTED    8   /* the most names that a message lists where none is near */
+#define EDIT          4   /* cost of one edit, so that a change of case can cost 1 */
 
 static int replace_cost(char a, char b)
 {
@@ -49,7 +49,7 @@ static int distance(const char *a, const char *b)
 static bool is_near(const char *word, const char *candidate, int d)
 {
 	size_t a = strnlen(word, LONGEST), b = strnlen(candidate, LONGEST), greatest_length = a > b ? a : b;
-	if (b >= LEAST_BEGINNING && !strncasecmp(word, candidate, b))
+	if (b >= MIN_BEGINNING && !strncasecmp(word, candidate, b))
 		return true; /* the word begins with the candidate, as "concatenate" does with "Concat" */
 	return 3 * (size_t)d <= EDIT * greatest_length;
 }
@@ -78,7 +78,7 @@ const char *npl_nearest_text(const char *word, const char *const *candidates, in
 	*buf = '\0';
 	if (nearest)
 		snprintf(buf, size, "; the nearest is '%s'", nearest);
-	for (int i = 0; !nearest && n <= MOST_LISTED && i < n; i++)
+	for (int i = 0; !nearest && n <= MAX_LISTED && i < n; i++)
 		npl_append(buf, size, i == n - 1 ? " or " : ", ", "%s%s", i ? "" : "; expected ", candidates[i]);
 	return buf;
 }

@@ -9,7 +9,7 @@
 
 #include "core/base/message.h"
 
-#define MOST_PROCESSORS 4096
+#define MAX_PROCESSORS 4096
 
 /* Returns the value of a line "key : value" of cpuinfo; NULL: the line has another key. */
 static const char *value_of(const char *line, const char *key)
@@ -33,14 +33,14 @@ static void note_once(int64_t *list, int *n, int64_t key)
 	for (int i = 0; i < *n; i++)
 		if (list[i] == key)
 			return;
-	if (*n < MOST_PROCESSORS)
+	if (*n < MAX_PROCESSORS)
 		list[(*n)++] = key;
 }
 
 struct counting {
 	int package; /* package of the processor that is being read; -1: not known */
 	int n_packages, n_cores;
-	int64_t packages[MOST_PROCESSORS], cores[MOST_PROCESSORS];
+	int64_t packages[MAX_PROCESSORS], cores[MAX_PROCESSORS];
 };
 
 static void read_line(struct npl_processor *p, struct counting *c, const char *line)
@@ -149,7 +149,7 @@ void npl_processor_read(const char *root, struct npl_processor *p)
 	read_cpuinfo(root, p);
 	p->packages = p->packages ? p->packages : 1;
 	p->cores = p->cores ? p->cores : p->processors;
-	for (int cpu = 0; cpu < p->processors && cpu < MOST_PROCESSORS; cpu++)
+	for (int cpu = 0; cpu < p->processors && cpu < MAX_PROCESSORS; cpu++)
 		for (int index = 0; index < NPL_PROCESSOR_CACHES; index++)
 			read_cache(root, cpu, index, p);
 	if (cpu_text(root, 0, "cpufreq/cpuinfo_max_freq", text, sizeof text))

@@ -21,7 +21,7 @@
 #include "npulab/energy_meter.h"
 
 #define BUSY_SECONDS 0.1    /* 100 steps of a counter that works */
-#define MOST_WATTS   1000.0 /* watts of one package, twice the largest on sale: they bound the time of one wrap */
+#define MAX_WATTS    1000.0 /* watts of one package, twice the largest on sale: they bound the time of one wrap */
 
 /* Reads the start of an open file as text without its newline; 0 or an errno. */
 static int read_text(int fd, char *text, size_t n)
@@ -170,7 +170,7 @@ int npl_rapl_start(struct npl_rapl *rapl, struct npl_err *err)
 static int check_power(const struct npl_rapl_domain *domain, uint64_t delta_uj, double seconds, struct npl_err *err)
 {
 	const double watts = seconds > 0 ? (double)delta_uj * 1e-6 / seconds : 0;
-	if (watts <= MOST_WATTS || seconds < NPL_RAPL_SHORTEST_SECONDS)
+	if (watts <= MAX_WATTS || seconds < NPL_RAPL_SHORTEST_SECONDS)
 		return 0;
 	return npl_fail(err, NPL_EDEVICE, "the counter of %s tells of %.3g W, which no package draws", domain->name,
 			watts);
@@ -184,11 +184,11 @@ static int domain_delta(const struct npl_rapl_domain *domain, double seconds, ui
 	if (failed)
 		return npl_fail(err, NPL_EDEVICE, "the counter of %s cannot be read: %s", domain->name,
 				strerror(failed));
-	if (domain->range_uj && seconds * MOST_WATTS * 1e6 > (double)domain->range_uj)
+	if (domain->range_uj && seconds * MAX_WATTS * 1e6 > (double)domain->range_uj)
 		return npl_fail(
 			err, NPL_EDEVICE,
 			"%.0f s are too long for the counter of %s, which may have wrapped twice: at most %.0f s",
-			seconds, domain->name, (double)domain->range_uj / MOST_WATTS * 1e-6);
+			seconds, domain->name, (double)domain->range_uj / MAX_WATTS * 1e-6);
 	if (counter_uj == domain->start_uj && seconds >= NPL_RAPL_SHORTEST_SECONDS)
 		return npl_fail(err, NPL_EDEVICE, "the counter of %s stood still for %.3g s", domain->name, seconds);
 	if (counter_uj >= domain->start_uj) {

@@ -14,13 +14,13 @@
 #include "file_impl.h"
 #include "path.h"
 
-enum { MOST_OUTPUTS = 16, MOST_LINKS = 40 };
+enum { MAX_OUTPUTS = 16, MAX_LINKS = 40 };
 
 static struct declared {
 	char *path; /* the path as it was spelled; NULL: this entry is free */
 	struct npl_output_target target;
 	bool read_attempted; /* an attempt was made to read it */
-} declared[MOST_OUTPUTS];
+} declared[MAX_OUTPUTS];
 /* Files that were read since an output was declared. */
 static struct read_file {
 	dev_t device;
@@ -85,15 +85,15 @@ static char *resolve_links(const char *path)
 		return real_path;
 	real_path = strdup(path);
 	for (int i = 0; real_path; i++) {
-		char *next = i < MOST_LINKS ? link_target(real_path) : NULL;
-		if (!next && errno == 0 && i < MOST_LINKS) {
+		char *next = i < MAX_LINKS ? link_target(real_path) : NULL;
+		if (!next && errno == 0 && i < MAX_LINKS) {
 			next = absolute_path(real_path);
 			free(real_path);
 			return next;
 		}
 		free(real_path);
 		real_path = next;
-		errno = real_path ? 0 : i < MOST_LINKS ? errno : ELOOP;
+		errno = real_path ? 0 : i < MAX_LINKS ? errno : ELOOP;
 	}
 	return NULL;
 }
@@ -186,7 +186,7 @@ int npl_file_declare_output(const char *path, struct npl_err *err)
 		return err->code;
 	int rc = 0;
 	pthread_mutex_lock(&changing);
-	for (int i = 0; i < MOST_OUTPUTS && !rc; i++) {
+	for (int i = 0; i < MAX_OUTPUTS && !rc; i++) {
 		if (!declared[i].path)
 			free_entry = free_entry ? free_entry : &declared[i];
 		else if (is_same(&declared[i].target, &target))
@@ -194,7 +194,7 @@ int npl_file_declare_output(const char *path, struct npl_err *err)
 	}
 	char *copy = rc || !free_entry ? NULL : strdup(path);
 	if (!rc && !free_entry)
-		rc = npl_fail(err, NPL_EUSAGE, "%s: more than %d outputs", path, MOST_OUTPUTS);
+		rc = npl_fail(err, NPL_EUSAGE, "%s: more than %d outputs", path, MAX_OUTPUTS);
 	else if (!rc && !copy)
 		rc = npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	if (rc)
@@ -212,7 +212,7 @@ int npl_file_check_output(const char *path, struct npl_err *err)
 		return err->code;
 	int rc = 0;
 	pthread_mutex_lock(&changing);
-	for (int i = 0; i < MOST_OUTPUTS && !rc; i++)
+	for (int i = 0; i < MAX_OUTPUTS && !rc; i++)
 		if (declared[i].path && is_same(&declared[i].target, &target))
 			rc = npl_fail(err, NPL_EUSAGE, "%s is named for two outputs", path);
 	for (int64_t i = 0; i < n_read && !rc && target.existed; i++)
@@ -229,7 +229,7 @@ void npl_file_forget_outputs(void)
 	free(files_read);
 	files_read = NULL;
 	n_read = read_capacity = 0;
-	for (int i = 0; i < MOST_OUTPUTS; i++) {
+	for (int i = 0; i < MAX_OUTPUTS; i++) {
 		free(declared[i].path);
 		free(declared[i].target.path);
 		declared[i] = (struct declared){0};
@@ -256,7 +256,7 @@ int npl_output_refuse_reading(const struct stat *status, const char *path, struc
 	bool any_declared = false;
 	int rc = 0;
 	pthread_mutex_lock(&changing);
-	for (int i = 0; i < MOST_OUTPUTS; i++) {
+	for (int i = 0; i < MAX_OUTPUTS; i++) {
 		const struct npl_output_target *target = &declared[i].target;
 		any_declared |= declared[i].path != NULL;
 		if (!declared[i].path || !S_ISREG(status->st_mode) || !target->existed ||
@@ -276,7 +276,7 @@ int npl_output_find(const char *path, struct npl_output_target *target, struct n
 	int rc = 0;
 	bool found = false;
 	pthread_mutex_lock(&changing);
-	for (int i = 0; i < MOST_OUTPUTS && !found; i++) {
+	for (int i = 0; i < MAX_OUTPUTS && !found; i++) {
 		found = declared[i].path && !strcmp(declared[i].path, path);
 		if (!found)
 			continue;

@@ -10,19 +10,19 @@
 #include "kernels.h"
 
 /* Limits beyond which packing is faster, measured: more rows, or vectors so short that adding up the lanes matters. */
-enum { MOST_ROWS = NPL_INT8_DOT_ROWS - 1, LEAST_K_PER_ROW = 64 };
+enum { MAX_ROWS = NPL_INT8_DOT_ROWS - 1, MIN_K_PER_ROW = 64 };
 
 /* The rows of a in the form that the dots need, and the value from which each sum starts. */
 struct rows {
 	struct npl_int8_dots dots;
 	uint8_t *memory, *own_memory; /* own_memory: to free */
-	int32_t start[MOST_ROWS];
+	int32_t start[MAX_ROWS];
 	int32_t za; /* the factor of the sum of b's vector, which is row m of the dots */
 };
 
 bool npl_int8_is_few_rows(const struct npl_int8_product *p, const struct npl_int8_kernel *kernel)
 {
-	return kernel->dots && p->m <= MOST_ROWS && p->k >= LEAST_K_PER_ROW * p->m && p->b.k_stride == 1;
+	return kernel->dots && p->m <= MAX_ROWS && p->k >= MIN_K_PER_ROW * p->m && p->b.k_stride == 1;
 }
 
 /* Returns the bytes that the packed rows of a need at most: NPL_INT8_DOT_ROWS rows of k values, each of 16 bits (no

@@ -14,7 +14,7 @@
 
 #define GATHERED_BYTES 524288 /* bytes of a block, a part of the second-level cache */
 #define ACC_ELEMENTS   262144 /* sums of a block: 1 MiB */
-#define LEAST_PIXELS   192    /* enough that packing the weights again takes a small part of the time */
+#define MIN_PIXELS     192    /* enough that packing the weights again takes a small part of the time */
 #define ROUND_PIXELS   96     /* whole panels of every kernel */
 
 /* The part of a row that one column of the kernel reads: output columns from low to before high read input column ow *
@@ -60,7 +60,7 @@ static void choose_blocks(struct npl_int8_job *job, const struct patches *patche
 	int64_t pixels = ACC_ELEMENTS / job->filters;
 	if (!patches->direct)
 		pixels = npl_clamp_i64(GATHERED_BYTES / job->k, 0, pixels);
-	pixels = npl_max_i64(npl_round_up_i64(pixels, ROUND_PIXELS), LEAST_PIXELS);
+	pixels = npl_max_i64(npl_round_up_i64(pixels, ROUND_PIXELS), MIN_PIXELS);
 	int64_t products = job->images * job->groups, least_tasks = job->n_workers > 1 ? 2 * job->n_workers : 1;
 	int64_t filters = job->filters, blocks = npl_div_up_i64(job->pixels, pixels);
 	while (products * blocks * npl_div_up_i64(job->filters, filters) < least_tasks && filters > 16)

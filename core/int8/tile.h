@@ -22,7 +22,7 @@
 #define INLINE static inline __attribute__((always_inline)) TARGET
 
 /* The most rows and vectors of any kernel's tile. */
-enum { MOST_ROWS = 12, MOST_VECTORS = 4 };
+enum { MAX_ROWS = 12, MAX_VECTORS = 4 };
 
 /* Where operands are stored, and the signs of the bytes of run_rows. */
 enum form { PANELS, SCATTERED, UNSIGNED_ROWS, SIGNED_ROWS };
@@ -120,9 +120,9 @@ INLINE void make_sums(const struct npl_int8_tile *t, const int rows, const int v
 	const bool fetch = panels && VALUE_BYTES == 1 && LANES == 16;
 	const int64_t groups = t->groups, a_step = panels ? 4 * ROWS : 4 * VALUE_BYTES,
 		      b_step = panels ? 4 * LANES * VECTORS : 4 * NPL_INT8_PANEL, c_stride = t->c_stride;
-	const uint8_t *a[MOST_ROWS], *b = t->b;
+	const uint8_t *a[MAX_ROWS], *b = t->b;
 	int32_t *c = t->c;
-	VEC sum[MOST_ROWS][MOST_VECTORS];
+	VEC sum[MAX_ROWS][MAX_VECTORS];
 #pragma GCC unroll 12
 	for (int i = 0; i < rows; i++) {
 		a[i] = panels ? (const uint8_t *)t->a + 4 * i : t->a_row[i];
@@ -138,7 +138,7 @@ INLINE void make_sums(const struct npl_int8_tile *t, const int rows, const int v
 	}
 	for (int64_t g = 0; g < groups; g++) {
 		const uint8_t *from = form == SCATTERED ? b + (int64_t)4 * t->b_at[g] : b + g * b_step;
-		operand column[MOST_VECTORS];
+		operand column[MAX_VECTORS];
 #pragma GCC unroll 4
 		for (int j = 0; j < vectors; j++)
 			column[j] = column_of(from + 4 * LANES * j, form);

@@ -27,12 +27,12 @@
 
 enum {
 	ACC_ELEMENTS = 262144, /* sums of a task: 1 MiB */
-	LEAST_COLUMNS = 192,
+	MIN_COLUMNS = 192,
 	/* groups of a block of k: the part that one tile of columns reads stays in the first-level cache */
 	K_GROUPS = 256,
 	ROWS_AT_ONCE = 96, /* filters whose weights for such a block stay in the second-level cache */
 	SLACK = 64,        /* elements after the last plane, which a tile may read and drop */
-	MOST_STRIDE = 4096,
+	MAX_STRIDE = 4096,
 	STEP_MACS = 1 << 25,     /* MACs of a step that are worth waiting for all workers: about 0.1 ms of one */
 	STEP_ELEMENTS = 1 << 22, /* the most elements of a step's images: 16 MiB */
 };
@@ -68,7 +68,7 @@ static bool unit_fits(const struct npl_int8_job *job)
 	const struct npl_window *w = &job->layer->attrs->conv.window;
 	double elements = (double)npl_div_up_i64(job->channels, 4);
 	for (int d = 0; d < NPL_SPATIAL; d++) {
-		if (w->stride[d] > MOST_STRIDE)
+		if (w->stride[d] > MAX_STRIDE)
 			return false;
 		int64_t reach = (w->kernel[d] - 1) * w->dilation[d] / w->stride[d];
 		elements *= (double)npl_min_i64(w->stride[d], w->kernel[d]) * (double)(job->out_image.size[d] + reach);
@@ -127,7 +127,7 @@ static void choose_blocks(struct npl_int8_job *job, struct windows *windows)
 {
 	int64_t width = windows->kernel->columns, rows = windows->kernel->rows, filters = windows->panels * rows;
 	int64_t columns = ACC_ELEMENTS / filters / width * width;
-	columns = npl_min_i64(columns < LEAST_COLUMNS ? LEAST_COLUMNS : columns,
+	columns = npl_min_i64(columns < MIN_COLUMNS ? MIN_COLUMNS : columns,
 			      npl_div_up_i64(windows->columns, width) * width);
 	windows->columns_at_once = columns;
 	windows->filter_pitch = columns + width; /* the last tile may start late and be narrow */

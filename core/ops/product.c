@@ -148,7 +148,7 @@ int op_product(const struct op_product *product, struct npl_err *err)
 {
 	enum {
 		ALONE_MACS = 1 << 19,
-		LEAST_ROWS = 64
+		MIN_ROWS = 64
 	}; /* with so few multiply-accumulates the product is done before another thread has woken up */
 	const bool is_small = (double)product->rows * (double)product->cols * (double)product->depth < ALONE_MACS;
 	const int workers = is_small ? 1 : npl_parallel_workers();
@@ -157,7 +157,7 @@ int op_product(const struct op_product *product, struct npl_err *err)
 	parts.column_block = product->rows <= TILE_ROWS ? parts.kernel.width : COLUMN_BLOCK;
 	parts.column_parts = npl_div_up_i64(product->cols, parts.column_block);
 	if (workers > 1 && parts.column_parts < 2 * workers && parts.column_parts)
-		parts.row_parts = npl_min_i64(2 * workers / parts.column_parts, product->rows / LEAST_ROWS);
+		parts.row_parts = npl_min_i64(2 * workers / parts.column_parts, product->rows / MIN_ROWS);
 	parts.row_parts = parts.row_parts > 1 ? parts.row_parts : 1;
 	parts.block = aligned_alloc(64, (size_t)workers * DEPTH_BLOCK * COLUMN_BLOCK * sizeof *parts.block);
 	if (!parts.block)

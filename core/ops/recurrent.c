@@ -29,7 +29,7 @@ static void take(const struct npl_attr *list, int64_t *index, float *constant)
 static int read_activations(struct npl_attr_list *list, enum npl_op op, struct npl_recurrent_attrs *r,
 			    struct npl_err *err)
 {
-	enum npl_cell_function fallback[RECURRENT_MOST_FUNCTIONS];
+	enum npl_cell_function fallback[RECURRENT_MAX_FUNCTIONS];
 	int n_functions = op_cell_functions(op, fallback), n = n_functions * directions_of(r);
 	static const char *const defaults[] = {[NPL_CELL_SIGMOID] = "Sigmoid", [NPL_CELL_TANH] = "Tanh"};
 	struct npl_attr *names, *alpha, *beta;

@@ -28,7 +28,7 @@ static const struct {
 	[NPL_CELL_SOFTPLUS] = {"Softplus", 0, 0, 0},
 };
 
-int op_cell_functions(enum npl_op op, enum npl_cell_function function[RECURRENT_MOST_FUNCTIONS])
+int op_cell_functions(enum npl_op op, enum npl_cell_function function[RECURRENT_MAX_FUNCTIONS])
 {
 	function[0] = op == NPL_OP_RNN ? NPL_CELL_TANH : NPL_CELL_SIGMOID;
 	function[1] = function[2] = NPL_CELL_TANH;

@@ -9,8 +9,8 @@
 #include "ops.h"
 #include "recurrent.h"
 
-#define RECURRENT_MOST_FUNCTIONS 3
-#define RECURRENT_GATES          4
+#define RECURRENT_MAX_FUNCTIONS 3
+#define RECURRENT_GATES         4
 
 /* One direction of a network. `gates` is per cell: 1, 3 (z r h) or 4 (i o f c); columns are gates * hidden. */
 struct recurrent_run {
@@ -30,7 +30,7 @@ struct recurrent_run {
 };
 
 /* Gives the functions of a cell without `activations`; returns how many it has. */
-int op_cell_functions(enum npl_op op, enum npl_cell_function functions[RECURRENT_MOST_FUNCTIONS]);
+int op_cell_functions(enum npl_op op, enum npl_cell_function functions[RECURRENT_MAX_FUNCTIONS]);
 int64_t op_cell_gates(enum npl_op op);
 /* Finds a function by its ONNX name, upper or lower case, with ONNX's default constants; false: there is none. */
 bool op_cell_find(const char *name, struct npl_cell_activation *activation);

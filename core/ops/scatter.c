@@ -11,15 +11,15 @@
 OP_ATTRS(op_scatter_attrs)
 {
 	static const char *const reductions[] = {
-		[NPL_SCATTER_REPLACE] = "none", [NPL_SCATTER_ADD] = "add",   [NPL_SCATTER_MULTIPLY] = "mul",
-		[NPL_SCATTER_GREATEST] = "max", [NPL_SCATTER_LEAST] = "min", NULL};
+		[NPL_SCATTER_REPLACE] = "none", [NPL_SCATTER_ADD] = "add", [NPL_SCATTER_MULTIPLY] = "mul",
+		[NPL_SCATTER_MAX] = "max",      [NPL_SCATTER_MIN] = "min", NULL};
 	out->scatter.reduction = NPL_SCATTER_REPLACE;
 	if (out->op != NPL_OP_SCATTERND && op_attr_int(list, "axis", 0, &out->scatter.axis, err))
 		return NPL_EINPUT;
 	if (!op_before(out, 16) &&
 	    op_attr_choice(list, "reduction", reductions, NPL_SCATTER_REPLACE, &out->scatter.reduction, err))
 		return NPL_EINPUT;
-	if (out->scatter.reduction >= NPL_SCATTER_GREATEST && op_before(out, 18))
+	if (out->scatter.reduction >= NPL_SCATTER_MAX && op_before(out, 18))
 		return npl_fail(err, NPL_EINPUT, "attribute reduction is '%s', which came with opset 18",
 				reductions[out->scatter.reduction]);
 	return 0;
@@ -80,7 +80,7 @@ OP_SHAPE(op_scatter_shape)
 				y[i] = (type)((wide)y[i] + (wide)x[i]);                                                \
 			else if (reduction == NPL_SCATTER_MULTIPLY)                                                    \
 				y[i] = (type)((wide)y[i] * (wide)x[i]);                                                \
-			else if (x[i] != x[i] || (reduction == NPL_SCATTER_GREATEST ? x[i] > y[i] : x[i] < y[i]))      \
+			else if (x[i] != x[i] || (reduction == NPL_SCATTER_MAX ? x[i] > y[i] : x[i] < y[i]))           \
 				y[i] = x[i];                                                                           \
 	}
 #define DEFINE_INTEGER(dtype, type) DEFINE_COMBINE(type, uint64_t)

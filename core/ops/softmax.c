@@ -59,7 +59,7 @@ DEFINE_HARDMAX(float)
 DEFINE_HARDMAX(double)
 
 /* Returns the greatest of n neighbouring values; a NaN where there is one. */
-#define DEFINE_GREATEST(type)                                                                                          \
+#define DEFINE_MAX(type)                                                                                               \
 	static type greatest_##type(int64_t n, const type *x)                                                          \
 	{                                                                                                              \
 		enum { LANES = 16 };                                                                                   \
@@ -81,8 +81,8 @@ DEFINE_HARDMAX(double)
 			most = lane[l] > most ? lane[l] : most;                                                        \
 		return unordered ? (type)NAN : most;                                                                   \
 	}
-DEFINE_GREATEST(float)
-DEFINE_GREATEST(double)
+DEFINE_MAX(float)
+DEFINE_MAX(double)
 
 /* Defines softmax_TYPE, which computes the vectors of a group. With `along` each vector's values lie side by side, else
  * the vectors do. The exponentials of each vector are summed in their order. */

@@ -16,8 +16,8 @@
 #define NPL_Q16_TILE_ROWS  4   /* the most rows of a tile */
 #define NPL_Q16_COUNT_ROWS 16  /* the most rows that are counted at a time */
 /* The greatest number of outputs that are counted at a time: 16-bit lanes count 16 rows of them in vectors of 8. */
-#define NPL_Q16_COUNT_MOST 4096
-#define NPL_Q16_LANES      32 /* outputs with limits are a multiple of this */
+#define NPL_Q16_COUNT_MAX 4096
+#define NPL_Q16_LANES     32 /* outputs with limits are a multiple of this */
 
 /* Rows of x as the kernels read them, NPL_Q16_STRETCH words apart, two words for each pair of k. Rounded products: a
  * word has x in its lower half and 1 in its upper half, which is multiplied by the weights' 512. Full products: x = 256
@@ -43,7 +43,7 @@ struct npl_q16_count {
 	const int16_t *x; /* rows x_stride apart */
 	int64_t x_stride;
 	const int16_t *limits; /* (k, 2 signs, outputs), signs `stride` apart */
-	int64_t outputs;       /* a multiple of NPL_Q16_LANES, NPL_Q16_COUNT_MOST at most */
+	int64_t outputs;       /* a multiple of NPL_Q16_LANES, NPL_Q16_COUNT_MAX at most */
 	int64_t stride;
 	const int16_t *least_limits; /* (k, 2): the least limit of all outputs */
 };

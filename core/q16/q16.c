@@ -209,13 +209,13 @@ static uint64_t count_rows(const struct stretch *s)
 	const struct npl_q16_weights *weights = s->weights;
 	const int64_t lanes = npl_round_up_i64(weights->n, NPL_Q16_LANES);
 	uint64_t saturated = 0;
-	for (int64_t first = 0; first < lanes; first += NPL_Q16_COUNT_MOST) {
+	for (int64_t first = 0; first < lanes; first += NPL_Q16_COUNT_MAX) {
 		struct npl_q16_count count = {.rows = s->rows,
 					      .k = s->k,
 					      .x = s->x,
 					      .x_stride = s->x_stride,
 					      .limits = weights->limits + 2 * s->first * lanes + first,
-					      .outputs = npl_min_i64(lanes - first, NPL_Q16_COUNT_MOST),
+					      .outputs = npl_min_i64(lanes - first, NPL_Q16_COUNT_MAX),
 					      .stride = lanes,
 					      .least_limits = weights->least_limits + 2 * s->first};
 		saturated += s->kernel->count(&count);

@@ -16,11 +16,11 @@
 #include "median.h"
 #include "repeats.h"
 
-#define MOST_PASSES 200
+#define MAX_PASSES 200
 /* A short network gets many passes, a long one a few. The passes of a simulated machine show how fast npulab itself is,
  * and that its figures are the same each time; they should take little time beside the network's own work. */
 static const struct npl_repeats_rule measured_passes = {
-	.least_runs = 5, .most_runs = MOST_PASSES, .enough_seconds = 0.5, .long_seconds = 3};
+	.least_runs = 5, .most_runs = MAX_PASSES, .enough_seconds = 0.5, .long_seconds = 3};
 static const struct npl_repeats_rule simulated_passes = {
 	.least_runs = 1, .most_runs = 50, .enough_seconds = 0.1, .long_seconds = 0.1};
 
@@ -33,15 +33,15 @@ static const struct npl_repeats_rule one_further_pass = {.least_runs = 1, .most_
 /* The rows of passes are kept until it is known which pass is the median one: of most networks all passes, of a network
  * of 20,000 layers five. */
 #define KEPT_BYTES ((size_t)64 << 20)
-#define LEAST_KEPT 5
+#define MIN_KEPT   5
 
 struct record { /* the timed passes */
 	int n;
-	int repeats;                 /* timed passes, and those that only the energy meter needed */
-	double seconds[MOST_PASSES]; /* per timed pass: the devices' time */
-	double wall[MOST_PASSES];
+	int repeats;                /* timed passes, and those that only the energy meter needed */
+	double seconds[MAX_PASSES]; /* per timed pass: the devices' time */
+	double wall[MAX_PASSES];
 	int n_runs;
-	struct npl_run run[MOST_PASSES]; /* the kept passes of a measured report */
+	struct npl_run run[MAX_PASSES]; /* the kept passes of a measured report */
 };
 
 /* What the batches of one pass share. */
@@ -136,9 +136,9 @@ static int find_pass(const struct record *record, double seconds, bool farthest)
 static void keep(struct record *record, const struct npl_run *run)
 {
 	const size_t bytes = (size_t)run->n_layers * sizeof *run->layer + (size_t)run->n_tasks * sizeof *run->task;
-	double seconds[MOST_PASSES];
+	double seconds[MAX_PASSES];
 	record->run[record->n_runs++] = *run;
-	if (record->n_runs <= LEAST_KEPT || bytes <= KEPT_BYTES / (size_t)record->n_runs)
+	if (record->n_runs <= MIN_KEPT || bytes <= KEPT_BYTES / (size_t)record->n_runs)
 		return;
 	memcpy(seconds, record->seconds, (size_t)record->n * sizeof *seconds);
 	const int dropped = find_pass(record, npl_median(seconds, record->n), true);
@@ -151,7 +151,7 @@ static void keep(struct record *record, const struct npl_run *run)
  * pass's. The spread is that of the middle half of the passes, because one disturbed pass says nothing of the rest. */
 static void take_median(struct record *record, struct npl_device_report *report)
 {
-	double sorted[MOST_PASSES];
+	double sorted[MAX_PASSES];
 	memcpy(sorted, record->seconds, (size_t)record->n * sizeof *sorted);
 	npl_sort_doubles(sorted, record->n);
 	struct npl_run *middle = &record->run[find_pass(record, sorted[(record->n - 1) / 2], false)];

@@ -17,8 +17,8 @@
 #include "npulab/single_layer.h"
 #include "square_product.h"
 
-#define LEAST_SIZE 256
-#define MOST_SIZE  8192 /* a GPU of 1000 TFLOP/s makes it in a millisecond, and is at its best from here on */
+#define MIN_SIZE 256
+#define MAX_SIZE 8192 /* a GPU of 1000 TFLOP/s makes it in a millisecond, and is at its best from here on */
 
 /* Limits in seconds. Sizes stop growing when the next product would take the device longer than PRODUCT_TIME, or this
  * computer longer than PRODUCT_WALL with all that moves to the device and back, or when its operands would take longer
@@ -27,12 +27,12 @@
 #define PRODUCT_WALL 2.0
 #define OPEN_WALL    8.0
 
-#define SIZE_SECONDS  0.4 /* seconds spent on each size */
-#define LEAST_RUNS    3
-#define MOST_ELEMENTS ((int64_t)64 << 20) /* elements of an array that is added: 256 MiB, beyond any cache */
-#define FEW_ELEMENTS  ((int64_t)4 << 20)  /* the least, where the device's memory is short */
-#define ADD_RUNS      10
-#define ADD_SECONDS   2.0
+#define SIZE_SECONDS 0.4 /* seconds spent on each size */
+#define MIN_RUNS     3
+#define MAX_ELEMENTS ((int64_t)64 << 20) /* elements of an array that is added: 256 MiB, beyond any cache */
+#define FEW_ELEMENTS ((int64_t)4 << 20)  /* the least, where the device's memory is short */
+#define ADD_RUNS     10
+#define ADD_SECONDS  2.0
 
 struct timing {
 	double best; /* the device's shortest time of a run */
@@ -78,7 +78,7 @@ static int measure_size(struct npl_device *device, enum npl_format format, int64
 		rc = npl_device_open_layer_group(device, &p.on_device.group, &group, err);
 	const double opening_seconds = npl_clock_seconds() - begin;
 	if (!rc)
-		rc = time_layer(device, &p.layer, group, LEAST_RUNS, SIZE_SECONDS, PRODUCT_WALL, t, err);
+		rc = time_layer(device, &p.layer, group, MIN_RUNS, SIZE_SECONDS, PRODUCT_WALL, t, err);
 	t->open_seconds = opening_seconds;
 	double rate = rc ? 0 : (double)p.layer.macs / t->best;
 	if (!rc && rate > roof->macs_per_second) {
@@ -104,11 +104,11 @@ static int measure_peak(struct npl_device *device, enum npl_format format, struc
 	char reason[200];
 	int rc = 0;
 	*roof = (struct npl_roof){.format = format};
-	square_product_init(&product, npl_format_dtype(format), LEAST_SIZE);
+	square_product_init(&product, npl_format_dtype(format), MIN_SIZE);
 	if (!npl_device_supports(device, &product.layer, reason, sizeof reason))
 		return 0;
-	for (int64_t size = LEAST_SIZE; size <= MOST_SIZE && 8 * t.best < PRODUCT_TIME && 8 * t.wall < PRODUCT_WALL &&
-					4 * t.open_seconds < OPEN_WALL && !rc;
+	for (int64_t size = MIN_SIZE; size <= MAX_SIZE && 8 * t.best < PRODUCT_TIME && 8 * t.wall < PRODUCT_WALL &&
+				      4 * t.open_seconds < OPEN_WALL && !rc;
 	     size *= 2)
 		rc = measure_size(device, format, size, roof, &t, err);
 	if (rc && (rc == NPL_EINTERNAL || !(roof->macs_per_second > 0)))
@@ -150,7 +150,7 @@ static int measure_sum(struct npl_device *device, int64_t elements, struct npl_m
 static int measure_by_array_sums(struct npl_device *device, struct npl_memory_rate *rate, struct npl_err *err)
 {
 	int rc = NPL_EDEVICE;
-	for (int64_t elements = MOST_ELEMENTS; rc && rc != NPL_EINTERNAL && elements >= FEW_ELEMENTS; elements /= 4)
+	for (int64_t elements = MAX_ELEMENTS; rc && rc != NPL_EINTERNAL && elements >= FEW_ELEMENTS; elements /= 4)
 		rc = measure_sum(device, elements, rate, err);
 	return rc;
 }

@@ -23,9 +23,9 @@
 #include "repeats.h"
 #include "report_copy.h"
 
-#define MOST_REPEATS 1000
+#define MAX_REPEATS 1000
 static const struct npl_repeats_rule measured_runs = {
-	.least_runs = 5, .most_runs = MOST_REPEATS, .enough_seconds = 0.1, .long_seconds = 3};
+	.least_runs = 5, .most_runs = MAX_REPEATS, .enough_seconds = 0.1, .long_seconds = 3};
 static const struct npl_repeats_rule simulated_runs = {
 	.least_runs = 1, .most_runs = 5, .enough_seconds = 1, .long_seconds = 1};
 
@@ -102,8 +102,8 @@ static int run_work(const struct tested_layer *tested, struct npl_result *result
 struct times {
 	int n;
 	int repeats; /* timed runs, and those that only the energy meter needed */
-	double wall[MOST_REPEATS], seconds[MOST_REPEATS];
-	double to_device[MOST_REPEATS], to_host[MOST_REPEATS]; /* of transfers that the device measures, in seconds */
+	double wall[MAX_REPEATS], seconds[MAX_REPEATS];
+	double to_device[MAX_REPEATS], to_host[MAX_REPEATS]; /* of transfers that the device measures, in seconds */
 };
 
 static int run_once(const struct tested_layer *tested, bool measured, const struct npl_device_report *report,
@@ -118,7 +118,7 @@ static int run_once(const struct tested_layer *tested, bool measured, const stru
 		return npl_fail(err, NPL_EINTERNAL, "%s gave %llu and then %llu cycles", report->name,
 				(unsigned long long)first->cycles, (unsigned long long)repeat.cycles);
 	times->repeats++;
-	if (times->n < MOST_REPEATS) {
+	if (times->n < MAX_REPEATS) {
 		times->wall[times->n] = npl_clock_seconds() - start;
 		times->to_device[times->n] = repeat.to_device.seconds;
 		times->to_host[times->n] = repeat.to_host.seconds;

@@ -328,7 +328,7 @@ static bool is_batch(struct dims *d, int i, int k)
 	return name >= 0 && d->dim && d->dim[name].value < 0; /* open, and nothing gives its size */
 }
 
-#define MOST_ASKED 4 /* the most names in a message */
+#define MAX_ASKED 4 /* the most names in a message */
 
 /* Returns all missing options for one message, " --dim 'S=N' --dim 'T=N'" after the first, so that the user does not
  * find them one by one. */
@@ -342,12 +342,12 @@ static const char *all_unknown(struct dims *d)
 			for (int axis = 0; axis < d->b->declared[i].shape.rank && !is_needed; axis++)
 				is_needed = d->b->declared[i].shape.dim[axis] < 0 &&
 					    name_dim(d, &d->b->declared[i], axis) == k && !is_batch(d, i, axis);
-		if (!is_needed || d->dim[k].value >= 0 || n++ >= MOST_ASKED)
+		if (!is_needed || d->dim[k].value >= 0 || n++ >= MAX_ASKED)
 			continue;
 		npl_append(text, sizeof text, "", " --dim '%.80s=N'", d->dim[k].name);
 	}
-	if (n > MOST_ASKED)
-		npl_append(text, sizeof text, "", " and %d more", n - MOST_ASKED);
+	if (n > MAX_ASKED)
+		npl_append(text, sizeof text, "", " and %d more", n - MAX_ASKED);
 	return npl_arena_printf(&d->b->graph->arena, "%s", text);
 }
 

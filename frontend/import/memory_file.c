@@ -16,7 +16,7 @@
 #include "npulab/tensor_file.h"
 #include "tensor_file.h"
 
-#define MOST_BYTES ((size_t)1 << 31) /* the most bytes of a text, and of its values */
+#define MAX_BYTES ((size_t)1 << 31) /* the most bytes of a text, and of its values */
 
 /* The types of numbers with the range of integers; that of float32 is not a range of integers. */
 static const struct type {
@@ -56,8 +56,8 @@ static int no_number(struct reader *r)
 
 static int put(struct reader *r, uint32_t bits, size_t bytes)
 {
-	if (bytes > MOST_BYTES - r->n)
-		return npl_words_complain(&r->words, "more than %zu bytes of memory", MOST_BYTES);
+	if (bytes > MAX_BYTES - r->n)
+		return npl_words_complain(&r->words, "more than %zu bytes of memory", MAX_BYTES);
 	for (size_t i = 0; i < bytes && r->bytes; i++)
 		r->bytes[r->n + i] = (uint8_t)(bits >> 8 * i);
 	r->n += bytes;
@@ -106,9 +106,9 @@ static int take_count(struct reader *r, const char *directive, uint64_t least, u
 	int64_t value;
 	if (npl_words_next(&r->words))
 		return NPL_EINPUT;
-	if (!npl_parse_integer(r->words.word, &value) || value < (int64_t)least || (uint64_t)value > MOST_BYTES)
+	if (!npl_parse_integer(r->words.word, &value) || value < (int64_t)least || (uint64_t)value > MAX_BYTES)
 		return npl_words_complain(&r->words, "%s '%s', expected a number of bytes from %llu to %zu", directive,
-					  r->words.word, (unsigned long long)least, MOST_BYTES);
+					  r->words.word, (unsigned long long)least, MAX_BYTES);
 	*count = (uint64_t)value;
 	return 0;
 }
@@ -147,8 +147,8 @@ static void end_row(struct reader *r, uint64_t begin, int64_t numbers)
 	else if (r->row && r->n - begin > r->row)
 		npl_words_complain(&r->words, "a row of %llu bytes, expected at most the %llu of .row",
 				   (unsigned long long)(r->n - begin), (unsigned long long)r->row);
-	else if (r->row && r->row > MOST_BYTES - begin)
-		npl_words_complain(&r->words, "more than %zu bytes of memory", MOST_BYTES);
+	else if (r->row && r->row > MAX_BYTES - begin)
+		npl_words_complain(&r->words, "more than %zu bytes of memory", MAX_BYTES);
 	else if (r->row)
 		r->n = begin + r->row;
 }
@@ -215,7 +215,7 @@ static int load(const char *path, enum npl_dtype word, struct npl_tensor *bytes,
 	struct npl_file file;
 	if (npl_path_ends_in(path, ".npy") || npl_path_ends_in(path, ".pb"))
 		return npl_tensor_load(path, bytes, err);
-	if (npl_file_map(path, MOST_BYTES, &file, err))
+	if (npl_file_map(path, MAX_BYTES, &file, err))
 		return err->code;
 	int rc;
 	if (file.bytes >= sizeof npy - 1 && !memcmp(file.data, npy, sizeof npy - 1)) {

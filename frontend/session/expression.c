@@ -10,9 +10,9 @@
 
 /* These limits allow a name of 200 characters counted twice over, and some eighty names of a transformer in one
  * "a|b|c". */
-#define MOST_BYTES       4096
-#define MOST_DEPTH       50
-#define MOST_WRITTEN_OUT 500
+#define MAX_BYTES       4096
+#define MAX_DEPTH       50
+#define MAX_WRITTEN_OUT 500
 
 /* Characters of an expression with its counted repetitions written out. */
 struct size {
@@ -57,15 +57,15 @@ static long count_repeats(const char **c)
 
 const char *expression_too_costly(const char *text)
 {
-	struct size group[MOST_DEPTH + 1] = {{0, 0}};
+	struct size group[MAX_DEPTH + 1] = {{0, 0}};
 	int depth = 0;
 	long expanded_size = 0;
-	if (strlen(text) > MOST_BYTES)
+	if (strlen(text) > MAX_BYTES)
 		return "is longer than 4096 bytes";
 	for (const char *c = text; *c;) {
 		struct size *size = &group[depth];
 		const long n = c > text ? count_repeats(&c) : 0;
-		if (n > MOST_WRITTEN_OUT || (expanded_size += size->last * (n > 1 ? n - 1 : 0)) > MOST_WRITTEN_OUT)
+		if (n > MAX_WRITTEN_OUT || (expanded_size += size->last * (n > 1 ? n - 1 : 0)) > MAX_WRITTEN_OUT)
 			return "repeats more than 500 characters with its {m,n} and + written out";
 		if (n > 0) {
 			size->last *= n;
@@ -80,7 +80,7 @@ const char *expression_too_costly(const char *text)
 		size->preceding += size->last;
 		size->last = 1;
 		if (*c == '(') {
-			if (++depth > MOST_DEPTH)
+			if (++depth > MAX_DEPTH)
 				return "has groups more than 50 deep";
 			size->last = 0;
 			group[depth] = (struct size){0, 0};

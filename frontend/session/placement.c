@@ -14,7 +14,7 @@
 #include "npulab/progress.h"
 #include "npulab/session.h"
 
-#define MOST_FILE_BYTES (1 << 20)
+#define MAX_FILE_BYTES (1 << 20)
 
 struct rule {
 	const char *pattern; /* wildcards for the operator's type, or the expression */
@@ -252,7 +252,7 @@ int npl_placement_load(const struct npl_graph *graph, const char *path, struct n
 	struct npl_file file;
 	size_t max_rules = 2;
 	int rules = 0, number = 0;
-	if (npl_file_map(path, MOST_FILE_BYTES, &file, err))
+	if (npl_file_map(path, MAX_FILE_BYTES, &file, err))
 		return err->code;
 	const size_t mark = npl_byte_order_mark(file.data, file.bytes);
 	char *text = npl_arena_strndup(arena, (const char *)file.data + mark, file.bytes - mark);

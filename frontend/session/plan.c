@@ -23,7 +23,7 @@ static int sole_reader(const struct npl_session *s, int v)
 }
 
 /* Describes step i as a layer without data, for a device to say whether it takes it. The layer's tensors are in
- * t[NPL_MOST_TENSORS]. */
+ * t[NPL_MAX_TENSORS]. */
 static void describe_layer(const struct npl_session *s, int i, const struct npl_step *step, struct npl_tensor *t,
 			   struct npl_layer *layer)
 {
@@ -36,7 +36,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 				    .fused = step->fused,
 				    .n_in = step->n_in,
 				    .macs = node->macs};
-	memset(t, 0, NPL_MOST_TENSORS * sizeof *t);
+	memset(t, 0, NPL_MAX_TENSORS * sizeof *t);
 	layer->out = &t[NPL_LAYER_INPUTS];
 	*layer->out = (struct npl_tensor){
 		.dtype = npl_session_dtype(s, format, step->out), .shape = step->y_shape, .quant = step->y_quant};

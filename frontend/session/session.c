@@ -74,7 +74,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	s->hash = true;
 	s->device = calloc((size_t)options->n_devices + 1, sizeof *s->device);
 	s->step = calloc((size_t)graph->n_nodes + 1, sizeof *s->step);
-	s->scratch = npl_arena_array(&s->arena, NPL_MOST_TENSORS, sizeof *s->scratch);
+	s->scratch = npl_arena_array(&s->arena, NPL_MAX_TENSORS, sizeof *s->scratch);
 	if (!s->device || !s->step || !s->scratch)
 		rc = npl_fail(err, NPL_ENOMEM, "out of memory for %d nodes", graph->n_nodes);
 	for (int d = 0; d < s->n_devices && !rc; d++) {

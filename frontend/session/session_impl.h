@@ -44,7 +44,7 @@ struct npl_step {
 
 struct npl_layer_group_plan; /* layer_group.h */
 
-#define NPL_MOST_TENSORS (NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS) /* tensors of a layer */
+#define NPL_MAX_TENSORS (NPL_LAYER_INPUTS + NPL_MAX_OUTPUTS) /* tensors of a layer */
 
 struct npl_session {
 	struct npl_graph *graph;
@@ -53,7 +53,7 @@ struct npl_session {
 	struct npl_step *step;              /* per node */
 	int n_layer_groups;                 /* layer groups of the plan; steps outside them run one by one */
 	struct npl_layer_group_plan *group; /* in the order of nodes */
-	/* NPL_MOST_TENSORS tensors of the layer that is planned or run: too many for a stack */
+	/* NPL_MAX_TENSORS tensors of the layer that is planned or run: too many for a stack */
 	struct npl_tensor *scratch;
 	struct npl_range *range;      /* per value: its range in calibration; NULL: no ranges were given */
 	struct npl_range *range_int8; /* per value: its range for the format int8, if that differs; NULL: it does not */

@@ -8,7 +8,7 @@
  *
  * A mask adds a great negative number, or an infinity, to elements of which a Softmax makes 0. One scale over the whole
  * range would leave few steps for the elements that are not masked, although Softmax needs only the range from the
- * greatest element of a vector down to LEAST_EXPONENT below it. */
+ * greatest element of a vector down to MIN_EXPONENT below it. */
 #include "stay_float.h"
 
 #include <math.h>
@@ -17,8 +17,8 @@
 
 #include "model_layer.h"
 
-#define LEAST_EXPONENT 16.0f /* e^-16 is less than 2^-23, a step of float32 at 1 */
-#define COARSER        4.0f  /* steps that are wider by this factor cost two bits; a range that needs less is no mask */
+#define MIN_EXPONENT 16.0f /* e^-16 is less than 2^-23, a step of float32 at 1 */
+#define COARSER      4.0f  /* steps that are wider by this factor cost two bits; a range that needs less is no mask */
 
 static float high_of(const struct npl_session *s, int v)
 {
@@ -32,7 +32,7 @@ static float level_of_input(const struct npl_session *s, const struct npl_node *
 	const int moving_flags = NPL_OP_KEEPS_RANGE | NPL_OP_ANY_TYPE;
 	const struct npl_range *range = &s->range[node->in[k]];
 	if (node->op == NPL_OP_SOFTMAX)
-		return range->read_by_softmax ? range->softmax_least_maximum - LEAST_EXPONENT : -INFINITY;
+		return range->read_by_softmax ? range->softmax_least_maximum - MIN_EXPONENT : -INFINITY;
 	float level = node->out[0] >= 0 ? s->mask_below[node->out[0]] : -INFINITY;
 	for (int o = 1; o < node->n_out; o++)
 		level = node->out[o] >= 0 ? fminf(level, s->mask_below[node->out[o]]) : level;

@@ -320,8 +320,8 @@ enum npl_scatter_reduction {
 	NPL_SCATTER_REPLACE,
 	NPL_SCATTER_ADD,
 	NPL_SCATTER_MULTIPLY,
-	NPL_SCATTER_GREATEST, /* the greater of both stays */
-	NPL_SCATTER_LEAST     /* the lesser of both stays */
+	NPL_SCATTER_MAX, /* the greater of both stays */
+	NPL_SCATTER_MIN  /* the lesser of both stays */
 };
 
 /* Scatter, ScatterElements and ScatterND. */

@@ -27,12 +27,12 @@ struct assembler {
 	bool host, weights; /* addresses given */
 	/* The slot that is being taken, and the instruction that it is a part of. */
 	const struct sim_slot *slot;
-	_Alignas(8) char out[SIM_MOST_INSTRUCTION];
+	_Alignas(8) char out[SIM_MAX_INSTRUCTION];
 };
 
 /* The words of a slot's fields, by the field's index; empty: not given. */
 struct field_words {
-	char word[SIM_MOST_FIELDS][NPL_LONGEST_WORD + 1];
+	char word[SIM_MAX_FIELDS][NPL_LONGEST_WORD + 1];
 	int by_position; /* the number of words given by position */
 	bool by_key;     /* a field that could have been given by position was given by its key */
 };
@@ -128,9 +128,9 @@ static int add_constant(struct assembler *a, const char *name, const int16_t *va
 {
 	const struct sim_constants *constants = a->set->constants;
 	struct sim_program *program = a->program;
-	if (program->n_constants == SIM_MOST_CONSTANTS)
+	if (program->n_constants == SIM_MAX_CONSTANTS)
 		return refuse_line(a, "%s is %s %d, expected at most %d in a program", name, constants->directive + 1,
-				   SIM_MOST_CONSTANTS + 1, SIM_MOST_CONSTANTS);
+				   SIM_MAX_CONSTANTS + 1, SIM_MAX_CONSTANTS);
 	program->constant[program->n_constants++] = sim_constant_of(constants, name, value);
 	return 0;
 }
@@ -139,7 +139,7 @@ static int add_constant(struct assembler *a, const char *name, const int16_t *va
 static int64_t constant_of(struct assembler *a, const struct sim_field *field, const char *word)
 {
 	const struct sim_constants *constants = a->set->constants;
-	const char *names[SIM_MOST_NAMES] = {constants->identity};
+	const char *names[SIM_MAX_NAMES] = {constants->identity};
 	const int number = sim_constant_number(a->program, word);
 	int n = 1;
 	if (number || !strcmp(word, constants->identity))
@@ -158,7 +158,7 @@ static int64_t constant_of(struct assembler *a, const struct sim_field *field, c
 
 static int64_t named_value(struct assembler *a, const struct sim_field *field, const char *word)
 {
-	const char *names[SIM_MOST_NAMES];
+	const char *names[SIM_MAX_NAMES];
 	int n = 0;
 	for (int64_t value = 0; value <= field->high; value++) {
 		if (!field->names[value])
@@ -277,7 +277,7 @@ static int take_fields(struct assembler *a)
 
 static int take_flag(struct assembler *a, const char *name, unsigned *taken_mask)
 {
-	const char *names[SIM_MOST_NAMES], *noun = a->slot->flag_noun;
+	const char *names[SIM_MAX_NAMES], *noun = a->slot->flag_noun;
 	int n = 0;
 	for (const struct sim_flag *f = a->slot->flag; f && f->name; f++) {
 		names[n++] = f->name;
@@ -312,7 +312,7 @@ static int take_flag_words(struct assembler *a)
 static const struct sim_slot *find_slot(struct assembler *a, const char *name)
 {
 	const struct sim_instruction_set *set = a->set;
-	const char *names[SIM_MOST_NAMES];
+	const char *names[SIM_MAX_NAMES];
 	for (int i = 0; i < set->n_slots; i++) {
 		names[i] = set->slot[i].name;
 		if (!strcmp(names[i], name))
@@ -374,7 +374,7 @@ static int take_instruction(struct assembler *a)
 static int take_constant_table(struct assembler *a)
 {
 	const struct sim_constants *constants = a->set->constants;
-	int16_t value[2 * SIM_MOST_PAIRS];
+	int16_t value[2 * SIM_MAX_PAIRS];
 	char name[SIM_CONSTANT_NAME], part[16];
 	if (!sim_is_name(a->words.word) || !strcmp(a->words.word, constants->identity) ||
 	    strlen(a->words.word) >= sizeof name)

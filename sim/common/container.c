@@ -165,7 +165,7 @@ static int take_header(const char *source, const uint8_t *bytes, size_t n, size_
 		return npl_fail(err, NPL_EINPUT,
 				"%s: host memory at byte %llu and weights at %llu, expected less than 2^%d", source,
 				(unsigned long long)host, (unsigned long long)weights, set->address_bits);
-	const unsigned most_constants = set->constants ? SIM_MOST_CONSTANTS : 0;
+	const unsigned most_constants = set->constants ? SIM_MAX_CONSTANTS : 0;
 	if (header->constants > most_constants)
 		return npl_fail(err, NPL_EINPUT, "%s: %u constants, expected at most %u", source, header->constants,
 				most_constants);
@@ -183,7 +183,7 @@ static int take_header(const char *source, const uint8_t *bytes, size_t n, size_
 int sim_from_binary(const struct sim_instruction_set *set, const char *source, const uint8_t *bytes, size_t n,
 		    struct sim_program *program, struct npl_err *err)
 {
-	_Alignas(8) char instruction[SIM_MOST_INSTRUCTION];
+	_Alignas(8) char instruction[SIM_MAX_INSTRUCTION];
 	const size_t instruction_bytes = sim_instruction_bytes(set), header_size = header_bytes(set, bytes, n);
 	struct header header = {.instructions = n / instruction_bytes};
 	int rc = 0;

@@ -92,7 +92,7 @@ struct examined {
 
 #define refuse(e, ...) npl_refuse((e)->reason, (e)->reason_bytes, __VA_ARGS__)
 
-#define MOST_LISTED 8 /* the most names in a message */
+#define MAX_LISTED 8 /* the most names in a message */
 
 static bool value_ok(const struct examined *e, const struct sim_slot *slot, const struct sim_field *field)
 {
@@ -105,7 +105,7 @@ static bool value_ok(const struct examined *e, const struct sim_slot *slot, cons
 	if (value >= field->low && value <= field->high && (!named || field->names[value]))
 		return true;
 	char expected[160] = "";
-	const bool listed = named && field->high < MOST_LISTED; /* "0 (NOP), 1 (LOAD)" */
+	const bool listed = named && field->high < MAX_LISTED; /* "0 (NOP), 1 (LOAD)" */
 	for (long long i = 0; listed && i <= field->high; i++)
 		if (field->names[i])
 			npl_append(expected, sizeof expected, ", ", "%lld (%s)", i, field->names[i]);
@@ -147,7 +147,7 @@ static bool flags_ok(const struct examined *e, const struct sim_slot *slot)
 static bool absent_ok(const struct examined *e, const struct sim_slot *slot)
 {
 	const struct sim_instruction_set *set = e->set;
-	_Alignas(8) char absent[SIM_MOST_INSTRUCTION];
+	_Alignas(8) char absent[SIM_MAX_INSTRUCTION];
 	struct sim_field field;
 	memcpy(absent, e->instruction, set->instruction_size);
 	sim_field_set(absent, set->opcode, 0);

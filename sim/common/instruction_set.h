@@ -13,12 +13,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define SIM_MOST_INSTRUCTION 256 /* bytes of a set's struct */
-#define SIM_MOST_FIELDS      10  /* the most fields of a slot */
-#define SIM_MOST_CONSTANTS   16  /* the most constants of a program */
-#define SIM_MOST_PAIRS       16  /* the most pairs of a constant */
-#define SIM_CONSTANT_NAME    32  /* bytes of a constant's name, with a zero at the end */
-#define SIM_MOST_NAMES       64  /* the most names of slots, of the values of a field, or of constants */
+#define SIM_MAX_INSTRUCTION 256 /* bytes of a set's struct */
+#define SIM_MAX_FIELDS      10  /* the most fields of a slot */
+#define SIM_MAX_CONSTANTS   16  /* the most constants of a program */
+#define SIM_MAX_PAIRS       16  /* the most pairs of a constant */
+#define SIM_CONSTANT_NAME   32  /* bytes of a constant's name, with a zero at the end */
+#define SIM_MAX_NAMES       64  /* the most names of slots, of the values of a field, or of constants */
 
 enum sim_field_kind {
 	SIM_NUMBER,

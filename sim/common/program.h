@@ -11,7 +11,7 @@
 
 struct sim_constant {
 	char name[SIM_CONSTANT_NAME];
-	int16_t value[2 * SIM_MOST_PAIRS]; /* a of all pairs, then b of all pairs */
+	int16_t value[2 * SIM_MAX_PAIRS]; /* a of all pairs, then b of all pairs */
 };
 
 /* A program. The owner frees it. Zeroed except for `set`, it is empty. */
@@ -21,7 +21,7 @@ struct sim_program {
 	int *line;         /* the line of each in the text from which the program was made; 0: there was no text */
 	int64_t count, capacity;
 	int n_constants;
-	struct sim_constant constant[SIM_MOST_CONSTANTS];
+	struct sim_constant constant[SIM_MAX_CONSTANTS];
 	uint64_t host_address, weight_address; /* where in memory the files of exec go, in a set that has_addresses */
 };
 

@@ -15,7 +15,7 @@
 #include "npulab/driver.h"
 #include "program.h"
 
-#define MOST_BYTES ((size_t)1 << 30) /* the most bytes of a program's file: tens of millions of instructions */
+#define MAX_BYTES ((size_t)1 << 30) /* the most bytes of a program's file: tens of millions of instructions */
 
 struct npl_program {
 	const struct npl_isa *isa;
@@ -98,7 +98,7 @@ int npl_program_load(const char *path, const struct npl_device *device, struct n
 	*program = NULL;
 	if (device && !npl_device_driver(device)->isa)
 		return npl_device_no_isa(npl_device_name(device), err);
-	if (npl_file_map(path, MOST_BYTES, &file, err))
+	if (npl_file_map(path, MAX_BYTES, &file, err))
 		return err->code;
 	struct npl_program *loaded = calloc(1, sizeof *loaded);
 	int rc = loaded && (loaded->path = strdup(path)) ? 0 : npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);

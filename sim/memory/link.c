@@ -82,7 +82,7 @@ static int pcie(const struct npl_link_config *c, const char *prefix, struct npl_
 static int hypertransport(const struct npl_link_config *c, const char *prefix, struct npl_link_model *model,
 			  struct npl_err *err)
 {
-	if (c->clock_hz < NPL_LINK_LEAST_CLOCK || c->clock_hz > NPL_LINK_GREATEST_CLOCK || c->width_bits < 1 ||
+	if (c->clock_hz < NPL_LINK_MIN_CLOCK || c->clock_hz > NPL_LINK_MAX_CLOCK || c->width_bits < 1 ||
 	    c->width_bits > 1024 || c->transfers_per_clock < 1 || c->transfers_per_clock > 16)
 		return npl_fail_settings(err, prefix, "clock_hz width_bits transfers_per_clock",
 					 "%s.clock_hz is %" PRId64 ", %s.width_bits %" PRId64

@@ -73,8 +73,8 @@ double npl_link_bytes_per_second(const struct npl_link_model *model);
 struct npl_link npl_link_of(const struct npl_link_config *config, double bytes_per_second);
 
 /* The range of a link's clock in Hz. */
-#define NPL_LINK_LEAST_CLOCK    1000
-#define NPL_LINK_GREATEST_CLOCK 100000000000
+#define NPL_LINK_MIN_CLOCK 1000
+#define NPL_LINK_MAX_CLOCK 100000000000
 
 /* Rows of a machine's table of parameters (core/param_rows.h) for a struct npl_link_config that is `member` of
  * PARAM_CONFIG: KEY.name, KEY.kind... Defaults are texts. */
@@ -84,8 +84,8 @@ struct npl_link npl_link_of(const struct npl_link_config *config, double bytes_p
 		CHOICE(key ".kind", member.kind, kind_is, "of link", NPL_LINK_KINDS),                                  \
 		NUMBER(key ".generation", INT, member.generation, generation_is, 1, 6, "", "pcie: 1 to 6"),            \
 		NUMBER(key ".lanes", INT, member.lanes, lanes_is, 1, 32, "lanes", "pcie"),                             \
-		NUMBER(key ".clock_hz", INT, member.clock_hz, "1000000000", NPL_LINK_LEAST_CLOCK,                      \
-		       NPL_LINK_GREATEST_CLOCK, "Hz", "hypertransport"),                                               \
+		NUMBER(key ".clock_hz", INT, member.clock_hz, "1000000000", NPL_LINK_MIN_CLOCK, NPL_LINK_MAX_CLOCK,    \
+		       "Hz", "hypertransport"),                                                                        \
 		NUMBER(key ".width_bits", INT, member.width_bits, "16", 1, 1024, "bits",                               \
 		       "hypertransport, of one direction"),                                                            \
 		NUMBER(key ".transfers_per_clock", INT, member.transfers_per_clock, "2", 1, 16, "",                    \

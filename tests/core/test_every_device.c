@@ -15,12 +15,12 @@
 #include "tests/kit/cli_run.h"
 #include "tests/kit/device_cases.h"
 
-enum { SEEDS = 120, MOST_ENGINES = 4 };
+enum { SEEDS = 120, MAX_ENGINES = 4 };
 
 /* A device under one of its precisions, on each of its engines; the first is the one that npulab chooses. */
 struct subject {
 	char name[160];
-	struct npl_device *engine[MOST_ENGINES];
+	struct npl_device *engine[MAX_ENGINES];
 	int n;
 };
 
@@ -66,7 +66,7 @@ static bool open_subject(struct every *every, const char *name, const char *prec
 		return false;
 	s->n = 1;
 	const char *const *engine = npl_device_driver(s->engine[0])->engines;
-	for (; engine && *engine && *++engine && s->n < MOST_ENGINES; s->n++) {
+	for (; engine && *engine && *++engine && s->n < MAX_ENGINES; s->n++) {
 		options.engine = *engine;
 		if (!(s->engine[s->n] = opened(every, name, &options)))
 			break;
@@ -298,9 +298,9 @@ static int try_group(struct npl_device *device, const char *name, struct group *
 	struct npl_tensor actual = *group->list[group->n_layers - 1]->out;
 	struct npl_layer last = *group->list[group->n_layers - 1];
 	const struct npl_tensor *output = &actual, *expected = last.out;
-	const struct npl_layer *list[LAYER_GROUP_MOST];
+	const struct npl_layer *list[LAYER_GROUP_MAX];
 	const struct npl_layer_group asked = {.n = group->n_layers, .layer = list, .n_outputs = 1, .output = &output};
-	struct npl_result results[LAYER_GROUP_MOST] = {{0}};
+	struct npl_result results[LAYER_GROUP_MAX] = {{0}};
 	struct npl_layer_group_handle *handle;
 	struct npl_err err = {0};
 	memcpy(list, group->list, (size_t)group->n_layers * sizeof *list);

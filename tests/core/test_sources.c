@@ -10,11 +10,11 @@
 #include "npulab/memory.h"
 #include "tests/kit/cli_json.h"
 
-enum { MOST = 32 };
+enum { MAX_FITTED = 32 };
 
 /* "machines/tpu_v1.yaml issue.sync_cycles" of each parameter that a script fits. */
 struct fitted {
-	char text[MOST][120];
+	char text[MAX_FITTED][120];
 	int n, found;
 };
 
@@ -31,7 +31,7 @@ static void read_script(struct fitted *fitted, const char *path)
 		if (memmem(at, length, ".yaml", 5)) {
 			snprintf(file, sizeof file, "%.*s", (int)length, at);
 		} else {
-			cr_assert(*file && fitted->n < MOST);
+			cr_assert(*file && fitted->n < MAX_FITTED);
 			snprintf(fitted->text[fitted->n++], sizeof *fitted->text, "%s %.*s", file, (int)length, at);
 		}
 		at += length + 1;

@@ -18,13 +18,13 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { MOST = 1 << 16 };
+enum { MAX_REQUESTS = 1 << 16 };
 
 static const struct npl_memory_info memory = {.name = "m", .access_bytes = 64, .capacity_bytes = UINT64_C(3) << 30};
 
 struct read {
 	int rc, n;
-	struct npl_traffic_request request[MOST];
+	struct npl_traffic_request request[MAX_REQUESTS];
 	char said[sizeof((struct npl_err *)0)->msg]; /* without the path */
 };
 
@@ -52,7 +52,7 @@ static void read_trace(const void *data, size_t size, int capacity, struct read 
 	all->n = 0;
 	all->rc = npl_traffic_open_trace(path, &memory, &traffic, &err);
 	require(!all->rc == !!traffic);
-	while (!all->rc && n && all->n + capacity <= MOST) {
+	while (!all->rc && n && all->n + capacity <= MAX_REQUESTS) {
 		all->rc = npl_traffic_next(traffic, false, all->request + all->n, capacity, &n, &err);
 		all->n += all->rc ? 0 : n;
 	}

@@ -7,16 +7,16 @@
 #include "layer_rule.h"
 #include "support.h"
 
-#define LAYER_GROUP_MOST 24
+#define LAYER_GROUP_MAX 24
 
 struct group {
-	struct npl_tensor tensor[8 * LAYER_GROUP_MOST];
-	struct npl_attrs attrs[LAYER_GROUP_MOST];
-	struct npl_layer layer[LAYER_GROUP_MOST];
-	const struct npl_layer *list[LAYER_GROUP_MOST];
+	struct npl_tensor tensor[8 * LAYER_GROUP_MAX];
+	struct npl_attrs attrs[LAYER_GROUP_MAX];
+	struct npl_layer layer[LAYER_GROUP_MAX];
+	const struct npl_layer *list[LAYER_GROUP_MAX];
 	int n_tensors, n_layers;
-	int activation[4 * LAYER_GROUP_MOST], n_activations; /* tensors that layers may read */
-	float channel_scale[LAYER_GROUP_MOST][512];
+	int activation[4 * LAYER_GROUP_MAX], n_activations; /* tensors that layers may read */
+	float channel_scale[LAYER_GROUP_MAX][512];
 	uint64_t rng;
 	bool only_8_bits;
 };
@@ -42,7 +42,7 @@ static inline struct npl_tensor *layer_group_tensor(struct group *group, enum np
 {
 	struct npl_err err = {0};
 	struct npl_tensor *t = &group->tensor[group->n_tensors++];
-	cr_assert_leq(group->n_tensors, 8 * LAYER_GROUP_MOST);
+	cr_assert_leq(group->n_tensors, 8 * LAYER_GROUP_MAX);
 	*t = (struct npl_tensor){
 		.dtype = dtype, .shape = shape, .quant = {.scale = scale * (0.75f + layer_group_unit(group) / 2)}};
 	if (dtype == NPL_U8)

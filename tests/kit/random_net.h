@@ -7,7 +7,7 @@
 
 #include "session_net.h"
 
-#define DRAWN_MOST 48
+#define DRAWN_MAX 48
 
 struct drawn {
 	struct onnx_writer g;
@@ -18,7 +18,7 @@ struct drawn {
 		int rank;
 		int64_t dim[4];
 		bool read;
-	} value[DRAWN_MOST];
+	} value[DRAWN_MAX];
 };
 
 static inline int64_t drawn_range(struct drawn *d, int64_t low, int64_t high)

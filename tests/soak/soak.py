@@ -15,7 +15,7 @@ import sys
 import time
 import traceback
 
-MOST_FAILED = 20 # of a run: what fails everywhere need not be shrunk a thousand times
+MAX_FAILED = 20 # of a run: what fails everywhere need not be shrunk a thousand times
 KINDS = ["float", "integer", "format", "sample", "hostile"]
 
 
@@ -59,7 +59,7 @@ class Run:
         from graph import Dice
         make = importlib.import_module(self.kind + "_kind").case
         end, done = time.monotonic() + self.options.seconds, 0
-        while self.failed < MOST_FAILED and (done < self.options.count if self.options.count else time.monotonic() < end):
+        while self.failed < MAX_FAILED and (done < self.options.count if self.options.count else time.monotonic() < end):
             self.seed = self.options.seed + done
             self.program.empty()
             make(self, Dice(self.seed), self.seed)

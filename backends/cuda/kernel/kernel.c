@@ -16,7 +16,7 @@
 #include "core/computer/clock.h"
 #include "job.h"
 
-#define MOST_BLOCKS   65536 /* blocks of a grid: more than any GPU runs at once; each block loops over the rest */
+#define MAX_BLOCKS    65536 /* blocks of a grid: more than any GPU runs at once; each block loops over the rest */
 #define BLOCK_THREADS 256
 
 struct kernel {
@@ -185,7 +185,7 @@ int cu_launch(const struct cu_job *job, const char *name, const struct cu_macros
 	int rc = find_kernel(job->kernels, name, macros->text, &function, job->err);
 	if (rc)
 		return rc;
-	unsigned blocks = grid.blocks < MOST_BLOCKS ? (unsigned)grid.blocks : MOST_BLOCKS;
+	unsigned blocks = grid.blocks < MAX_BLOCKS ? (unsigned)grid.blocks : MAX_BLOCKS;
 	int code = job->kernels->driver->launch(function, blocks, 1, 1, grid.x, grid.y, 1, 0, job->stream, parameters,
 						NULL);
 	return code ? cu_driver_failed(job->kernels->driver, "cuLaunchKernel", code, job->err) : 0;

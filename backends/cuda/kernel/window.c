@@ -50,7 +50,7 @@ bool cu_kernel_takes_window(const struct npl_window *window, char *reason, size_
 	return true;
 }
 
-#define MOST_AVERAGES 4 /* averages of integers that a thread makes at a time: each takes a division */
+#define MAX_AVERAGES 4 /* averages of integers that a thread makes at a time: each takes a division */
 
 static bool is_maximum(const struct npl_layer *layer)
 {
@@ -68,12 +68,12 @@ static bool takes_pool(const struct npl_layer *layer, char *reason, size_t reaso
 /* Says whether 32 bits hold every sum over a window of integers: elements and zero points have up to 16 bits. */
 static bool is_narrow(const struct npl_layer *layer)
 {
-	enum { MOST_TAPS = 1 << 15 };
+	enum { MAX_TAPS = 1 << 15 };
 	const struct npl_window window = cu_volume_of(&layer->attrs->pool.window);
 	int64_t taps = 1;
 	for (int d = 0; d < NPL_VOLUME; d++)
-		taps *= window.kernel[d] < MOST_TAPS ? window.kernel[d] : MOST_TAPS + 1;
-	return is_maximum(layer) || taps <= MOST_TAPS;
+		taps *= window.kernel[d] < MAX_TAPS ? window.kernel[d] : MAX_TAPS + 1;
+	return is_maximum(layer) || taps <= MAX_TAPS;
 }
 
 /* Adds the macros of a pooling; quantised ones follow the integer rule. */
@@ -132,8 +132,8 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 	int pack = 1;
 	if (in[0].channels_last) {
 		pack = side_by_side(&in[0], out);
-		if (quantised && !is_maximum(layer) && pack > MOST_AVERAGES)
-			pack = MOST_AVERAGES;
+		if (quantised && !is_maximum(layer) && pack > MAX_AVERAGES)
+			pack = MAX_AVERAGES;
 		if (x.channels % pack)
 			pack = 1;
 		args.packs = cu_divisor_of(x.channels / pack);

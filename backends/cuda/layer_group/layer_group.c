@@ -22,7 +22,7 @@
 #include "replay.h"
 
 /* Pinned memory is taken from the whole computer; above this limit transfers use the tensors' own memory. */
-#define MOST_STAGING ((size_t)512 << 20)
+#define MAX_STAGING ((size_t)512 << 20)
 
 static const struct npl_tensor **copy_list(const struct npl_tensor *const *list, int n)
 {
@@ -230,7 +230,7 @@ static int reserve(struct cu_layer_group *group, struct npl_err *err)
 	if (cu_block_reserve(&d->driver, group->values_bytes, purpose, &d->values, err) ||
 	    cu_block_reserve(&d->driver, group->workspace_bytes, "the workspace of the libraries", &d->workspace, err))
 		return err->code;
-	return group->staging_bytes <= MOST_STAGING
+	return group->staging_bytes <= MAX_STAGING
 		       ? cu_pinned_reserve(&d->driver, group->staging_bytes, &d->staging, err)
 		       : 0;
 }

@@ -13,7 +13,7 @@
 
 #define SHORTEST_SECONDS 2.0   /* both ends are known within the time of a poll, which is 0.5 % of this */
 #define POLL_SECONDS     0.005 /* a call takes tens of microseconds */
-#define LEAST_COVERED    0.5   /* least share of a run that must lie between the first and the last step */
+#define MIN_COVERED      0.5   /* least share of a run that must lie between the first and the last step */
 
 static int read_power(const struct cu_nvml_meter *m, double *watts)
 {
@@ -121,7 +121,7 @@ static int stop_meter(void *state, struct npl_energy_reading *reading, struct np
 		return npl_fail(err, NPL_EDEVICE, "%.2f s are too short for the GPU's energy: at least %g s", elapsed,
 				m->shortest_seconds);
 	double covered = m->has_counter && m->steps < 2 ? 0 : m->last_seconds - m->first_seconds;
-	if (!(covered > LEAST_COVERED * elapsed))
+	if (!(covered > MIN_COVERED * elapsed))
 		return npl_fail(err, NPL_EDEVICE,
 				"the GPU's energy counter stepped %d time%s in %.2f s: too seldom to be read", m->steps,
 				npl_plural(m->steps), elapsed);

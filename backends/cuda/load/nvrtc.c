@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { NVRTC_SUCCESS = 0, NVRTC_ERROR_COMPILATION = 6 };
-enum { MOST_OPTIONS = 24, MOST_TEXTS = 64, MOST_MACROS = 512 };
+enum { MAX_OPTIONS = 24, MAX_TEXTS = 64, MAX_MACROS = 512 };
 
 static int find_symbols(struct cu_nvrtc *nvrtc, struct npl_err *err)
 {
@@ -157,7 +157,7 @@ static void first_error(const struct cu_nvrtc *nvrtc, void *program, char *line,
 
 /* Makes -D options of macros ("X=f32 N=4"), after the options that are always given. `words` holds their text. */
 static int options_of(const char *macros, char *words, size_t capacity, const char *architecture,
-		      const char *options[MOST_OPTIONS], struct npl_err *err)
+		      const char *options[MAX_OPTIONS], struct npl_err *err)
 {
 	int n = 0;
 	size_t used = 0;
@@ -167,7 +167,7 @@ static int options_of(const char *macros, char *words, size_t capacity, const ch
 	for (const char *word = macros; *word;) {
 		int length = (int)strcspn(word, " ");
 		size_t bytes = (size_t)length + sizeof "-D";
-		if (n >= MOST_OPTIONS || used + bytes > capacity)
+		if (n >= MAX_OPTIONS || used + bytes > capacity)
 			return npl_fail(err, NPL_EINTERNAL, "a kernel is asked for with too many macros: %s", macros);
 		options[n++] = words + used;
 		used += (size_t)snprintf(words + used, capacity - used, "-D%.*s", length, word) + 1;
@@ -197,8 +197,8 @@ static int take_image(const struct cu_nvrtc *nvrtc, void *program, bool machine_
 static int compile(const struct cu_nvrtc *nvrtc, void *program, const char *name, const char *macros, int capability,
 		   char **image, size_t *bytes, struct npl_err *err)
 {
-	const char *options[MOST_OPTIONS];
-	char architecture[48], line[300], words[MOST_MACROS];
+	const char *options[MAX_OPTIONS];
+	char architecture[48], line[300], words[MAX_MACROS];
 	int chosen, rc = choose_architecture(nvrtc, capability, &chosen, err);
 	if (rc)
 		return rc;
@@ -223,13 +223,13 @@ static int compile(const struct cu_nvrtc *nvrtc, void *program, const char *name
 int cu_nvrtc_compile(const struct cu_nvrtc *nvrtc, const char *name, const char *macros, int capability, char **image,
 		     size_t *bytes, struct npl_err *err)
 {
-	const char *text = NULL, *headers[MOST_TEXTS], *names[MOST_TEXTS];
+	const char *text = NULL, *headers[MAX_TEXTS], *names[MAX_TEXTS];
 	int n = 0;
 	*image = NULL;
 	for (const struct cu_text *t = cu_texts; t->name; t++)
 		if (!strcmp(t->name, name)) {
 			text = t->text;
-		} else if (strchr(strrchr(t->name, '.'), 'h') && n < MOST_TEXTS) {
+		} else if (strchr(strrchr(t->name, '.'), 'h') && n < MAX_TEXTS) {
 			headers[n] = t->text;
 			names[n++] = t->name;
 		}

@@ -19,7 +19,7 @@
 #include "core/integer.h"
 #include "core/ops/window.h"
 
-#define MOST_GROUP_TAPS 128 /* elements of a group's patch: 3 x 3 of up to 14 channels */
+#define MAX_GROUP_TAPS 128 /* elements of a group's patch: 3 x 3 of up to 14 channels */
 
 bool cu_conv_supports(const struct cu_device *device, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
@@ -149,7 +149,7 @@ static int open_integers(struct cu_layer *layer, const bool *resident, struct np
 {
 	const struct cu_conv *c = &layer->conv;
 	const int64_t ld = npl_round_up_i64(npl_max_i64(c->columns, 1), 16);
-	const bool in_groups = c->groups > 1 && c->columns <= MOST_GROUP_TAPS;
+	const bool in_groups = c->groups > 1 && c->columns <= MAX_GROUP_TAPS;
 	layer->channels_last = c->columns && (c->groups == 1 || in_groups) && cu_layout_wanted(layer);
 	if (in_groups)
 		return open_groups(layer, resident, err);

@@ -11,7 +11,7 @@
 
 /* The most memory that an algorithm may use beside its tensors: this, or a sixteenth of the GPU's memory if that is
  * less. In float32 cuDNN's fastest algorithm for a batch of 32 images of 256x56x56 needs 450 MiB. */
-#define MOST_WORKSPACE ((size_t)1 << 30)
+#define MAX_WORKSPACE  ((size_t)1 << 30)
 #define NOT_TAKEN(...) npl_fail(err, NPL_EDEVICE, __VA_ARGS__)
 
 enum { DIMENSIONS = 2 + NPL_VOLUME };
@@ -142,7 +142,7 @@ int cu_dnn_layer_algorithms(const struct cu_layer *layer, struct cu_dnn_found fo
 	const struct cu_device *device = layer->device;
 	const struct cu_dnn_layer *dnn_layer = &layer->dnn;
 	const size_t share = device->gpu.memory_bytes / 16;
-	const size_t most_bytes = share && share < MOST_WORKSPACE ? share : MOST_WORKSPACE;
+	const size_t most_bytes = share && share < MAX_WORKSPACE ? share : MAX_WORKSPACE;
 	struct cu_dnn_found result[CU_DNN_ALGORITHMS] = {{0}};
 	int returned = 0;
 	*n = 0;

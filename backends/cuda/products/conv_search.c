@@ -14,7 +14,7 @@
 #include "layer.h"
 
 /* A convolution with fewer MACs takes about as long as its launch and is not measured. */
-#define LEAST_MACS ((uint64_t)1 << 20)
+#define MIN_MACS   ((uint64_t)1 << 20)
 #define TIMED_RUNS 3
 
 void cu_dnn_choices_free(struct cu_dnn_choices *choices)
@@ -56,7 +56,7 @@ static uint64_t place_operands(const struct cu_layer *layer, uint64_t address, s
 size_t cu_dnn_search_bytes(const struct cu_layer *layer)
 {
 	struct trial ignored;
-	if (layer->method != CU_METHOD_DNN || layer->layer->macs < LEAST_MACS)
+	if (layer->method != CU_METHOD_DNN || layer->layer->macs < MIN_MACS)
 		return 0;
 	return (size_t)place_operands(layer, 0, &ignored);
 }

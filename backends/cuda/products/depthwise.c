@@ -5,16 +5,16 @@
  * float32, 2.6 ms. */
 #include "layer.h"
 
-#define MOST_TAPS      128 /* the kernel's loops over taps are compiled for their number */
-#define LEAST_CHANNELS 8   /* the 16 bytes that a thread of the kernel reads at a time */
+#define MAX_TAPS     128 /* the kernel's loops over taps are compiled for their number */
+#define MIN_CHANNELS 8   /* the 16 bytes that a thread of the kernel reads at a time */
 
 bool cu_is_depthwise(const struct cu_layer *layer)
 {
 	const struct npl_layer *request = layer->layer;
 	const int64_t channels = request->in[0]->shape.dim[1];
-	return channels >= LEAST_CHANNELS && request->attrs->conv.groups == channels &&
+	return channels >= MIN_CHANNELS && request->attrs->conv.groups == channels &&
 	       request->out->shape.dim[1] == channels &&
-	       npl_shape_count(&request->in[1]->shape) <= MOST_TAPS * channels &&
+	       npl_shape_count(&request->in[1]->shape) <= MAX_TAPS * channels &&
 	       cu_kernel_takes_window(&request->attrs->conv.window, NULL, 0);
 }
 

@@ -196,9 +196,9 @@ module matrix_unit #(
 	genvar r, c;
 
 	// Weight rows are numbered as they come: a tile's first one has ROWS - 1 cells to pass.
-	localparam [HOP_BITS-1:0] MOST_HOPS = ROWS[HOP_BITS-1:0] - 1'b1;
-	reg [HOP_BITS-1:0] hops = MOST_HOPS;
-	always @(posedge clk) if (weights_valid) hops <= hops == 0 ? MOST_HOPS : hops - 1'b1;
+	localparam [HOP_BITS-1:0] MAX_HOPS = ROWS[HOP_BITS-1:0] - 1'b1;
+	reg [HOP_BITS-1:0] hops = MAX_HOPS;
+	always @(posedge clk) if (weights_valid) hops <= hops == 0 ? MAX_HOPS : hops - 1'b1;
 
 	// Between rows: index r enters row r from above.
 	wire [32*COLUMNS-1:0] sum[0:ROWS];

@@ -23,7 +23,7 @@ static struct cu_device *open_gpu(enum cu_precision precision)
 }
 
 enum { X, W, R, B, LENGTHS, INITIAL_H, INITIAL_C, P, INPUTS };
-enum { MOST_OUT = 3 };
+enum { MAX_OUT = 3 };
 
 struct sizes {
 	int64_t steps, batch, input, hidden;
@@ -32,7 +32,7 @@ struct sizes {
 /* A layer with its tensors: `expected` has the reference's results, `actual` the GPU's. */
 struct recurrent {
 	struct npl_attrs attrs;
-	struct npl_tensor in[INPUTS], expected[MOST_OUT], actual[MOST_OUT];
+	struct npl_tensor in[INPUTS], expected[MAX_OUT], actual[MAX_OUT];
 	struct npl_layer layer;
 	int n_out;
 };

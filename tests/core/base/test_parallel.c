@@ -16,10 +16,10 @@
 #include "npulab/thread.h"
 #include "tests/kit/support.h"
 
-enum { TASKS = 500, MOST = 7 };
+enum { TASKS = 500, MAX_WORKERS = 7 };
 
 struct seen {
-	atomic_int runs[TASKS], in_use[MOST], wrong;
+	atomic_int runs[TASKS], in_use[MAX_WORKERS], wrong;
 	int workers;
 	bool contended; /* others use the pool: a thread that does its tasks by itself may find it free within one */
 };
@@ -66,7 +66,7 @@ Test(parallel, every_task_is_done_once)
 {
 	pthread_t thread[3];
 	atomic_int wrong = 0;
-	for (int workers = 1; workers <= MOST; workers++) {
+	for (int workers = 1; workers <= MAX_WORKERS; workers++) {
 		npl_threads_allow(workers);
 		cr_assert_eq(npl_parallel_workers(), workers);
 		for (int i = 0; i < 50; i++)
@@ -121,7 +121,7 @@ static void hold(void *context, int64_t i, int worker)
 
 Test(parallel, as_many_threads_as_allowed)
 {
-	for (int workers = 2; workers <= MOST; workers++) {
+	for (int workers = 2; workers <= MAX_WORKERS; workers++) {
 		struct holding holding = {.n_threads = workers};
 		npl_threads_allow(workers);
 		npl_parallel(workers, workers, hold, &holding);
@@ -146,7 +146,7 @@ Test(parallel, random_values_do_not_depend_on_threads)
 	float *x = malloc(N * sizeof *x);
 	double *wide = malloc(N * sizeof *wide);
 	cr_assert(x && wide);
-	for (int threads = 1; threads <= MOST; threads += 3)
+	for (int threads = 1; threads <= MAX_WORKERS; threads += 3)
 		for (size_t l = 0; l < 2; l++) {
 			npl_threads_allow(threads);
 			npl_random_floats(&laws[l], FIRST, N, x);
@@ -181,7 +181,7 @@ Test(parallel, quantised_values_do_not_depend_on_threads)
 	cr_assert_eq(npl_tensor_alloc(&x, &err), 0);
 	float *value = x.data;
 	for (size_t t = 0; t < sizeof types / sizeof *types; t++)
-		for (int threads = 1; threads <= MOST; threads += 3) {
+		for (int threads = 1; threads <= MAX_WORKERS; threads += 3) {
 			uint64_t saturations = 0, expected = 0;
 			for (int64_t i = 0; i < N; i++)
 				value[i] = (float)test_range(&rng, -80000, 80000) /

@@ -350,13 +350,13 @@ static struct npl_int8_counts finish_plainly(const struct npl_int8_finish *f, co
 
 Test(int8_finish, every_kernel_equals_plain_steps)
 {
-	enum { MOST = 4 * 70 };
+	enum { MAX_SUMS = 4 * 70 };
 	uint64_t rng = 0x5eed0006, overflows = 0, saturations = 0;
 	for (int round = 0; round < 400; round++) {
 		const int64_t rows = test_range(&rng, 1, 4), count = test_range(&rng, 1, 70);
-		int32_t acc[MOST], used[MOST], bias[70];
+		int32_t acc[MAX_SUMS], used[MAX_SUMS], bias[70];
 		float scale[70];
-		uint8_t expected[MOST], out[MOST + 1];
+		uint8_t expected[MAX_SUMS], out[MAX_SUMS + 1];
 		struct npl_int8_finish f = {.bias = test_range(&rng, 0, 2) ? bias : NULL,
 					    .scale = scale,
 					    .step = (int)test_range(&rng, 0, 1),

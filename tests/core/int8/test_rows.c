@@ -12,13 +12,13 @@
 #include "core/int8/rows.h"
 #include "tests/kit/support.h"
 
-enum { MOST_K = 300, MOST_M = 20, GUARD = 0x5a5a5a5a };
+enum { MAX_K = 300, MAX_M = 20, GUARD = 0x5a5a5a5a };
 
 struct product {
-	uint8_t *row[MOST_M]; /* each ends where it may be read */
-	uint8_t weight[MOST_K * NPL_INT8_PANEL];
+	uint8_t *row[MAX_M]; /* each ends where it may be read */
+	uint8_t weight[MAX_K * NPL_INT8_PANEL];
 	uint8_t *panel;
-	int32_t row_start[MOST_M], column_start[NPL_INT8_PANEL], was[MOST_M * NPL_INT8_PANEL];
+	int32_t row_start[MAX_M], column_start[NPL_INT8_PANEL], was[MAX_M * NPL_INT8_PANEL];
 };
 
 static int number(uint8_t byte, bool is_signed)
@@ -67,8 +67,8 @@ static void one_product(uint64_t seed)
 {
 	static struct product f;
 	uint64_t rng = seed;
-	struct npl_int8_rows_product p = {.m = test_range(&rng, 1, MOST_M),
-					  .k = test_range(&rng, 0, test_range(&rng, 0, 3) ? 40 : MOST_K),
+	struct npl_int8_rows_product p = {.m = test_range(&rng, 1, MAX_M),
+					  .k = test_range(&rng, 0, test_range(&rng, 0, 3) ? 40 : MAX_K),
 					  .columns = test_range(&rng, 1, NPL_INT8_PANEL),
 					  .a_signed = test_range(&rng, 0, 1),
 					  .add = test_range(&rng, 0, 1)};
@@ -141,9 +141,9 @@ Test(int8_rows, packed_weights_are_where_the_kernel_reads_them)
 Test(int8_rows, sums_of_rows_and_columns)
 {
 	for (uint64_t seed = 1; seed <= 100; seed++) {
-		static uint8_t w[MOST_K * NPL_INT8_PANEL];
+		static uint8_t w[MAX_K * NPL_INT8_PANEL];
 		uint64_t rng = seed;
-		int64_t k = test_range(&rng, 0, MOST_K);
+		int64_t k = test_range(&rng, 0, MAX_K);
 		bool is_signed = test_range(&rng, 0, 1);
 		int32_t sum[NPL_INT8_PANEL], row_sum[NPL_INT8_PANEL];
 		const uint8_t *row[NPL_INT8_PANEL];
@@ -153,7 +153,7 @@ Test(int8_rows, sums_of_rows_and_columns)
 		npl_int8_pack_panel(w, k, NPL_INT8_PANEL, NPL_INT8_PANEL, 0, panel);
 		for (int j = 0; j < NPL_INT8_PANEL; j++) {
 			sum[j] = j;
-			row[j] = w + j * MOST_K;
+			row[j] = w + j * MAX_K;
 		}
 		npl_int8_panel_sums(panel, k, is_signed, sum);
 		npl_int8_row_sums(row, NPL_INT8_PANEL, k, is_signed, row_sum);

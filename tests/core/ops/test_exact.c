@@ -153,7 +153,7 @@ Test(exact, functions_are_exact_at_their_limits)
 /* Over arrays, by every set of instructions that this computer has: the same bits, at any length. */
 Test(exact, arrays_have_the_same_bits)
 {
-	enum { MOST = 4003 };
+	enum { MAX_VALUES = 4003 };
 	static const struct {
 		enum op_many function;
 		double (*one)(double);
@@ -166,14 +166,14 @@ Test(exact, arrays_have_the_same_bits)
 				 {OP_MANY_ERF, op_erf}};
 	static const double special[] = {0.0,   -0.0,   INFINITY, -INFINITY, NAN, 709.7,
 					 709.9, -708.5, -745.0,   -745.3,    6.0, -6.0};
-	static double x[MOST], y[MOST];
+	static double x[MAX_VALUES], y[MAX_VALUES];
 	uint64_t seed = SEED + 9;
-	for (int i = 0; i < MOST; i++)
+	for (int i = 0; i < MAX_VALUES; i++)
 		x[i] = i % 50 == 0 ? special[i / 50 % 12]
 				   : (unit(&seed) - 0.5) * exp2(20 * unit(&seed) - (i % 3 ? 8.0 : 30.0));
-	for (int kernels = 0, n = MOST; kernels < OP_EXACT_KERNELS; kernels++)
+	for (int kernels = 0, n = MAX_VALUES; kernels < OP_EXACT_KERNELS; kernels++)
 		for (size_t f = 0; f < sizeof functions_of_many / sizeof *functions_of_many;
-		     f++, n = 1 + (int)(test_rng(&seed) % MOST)) {
+		     f++, n = 1 + (int)(test_rng(&seed) % MAX_VALUES)) {
 			if (!npl_cpu_has(op_exact_all[kernels]->required_features))
 				continue;
 			op_exact_all[kernels]->run[functions_of_many[f].function](x, y, n);

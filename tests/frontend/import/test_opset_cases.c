@@ -7,11 +7,11 @@
 #include "tests/kit/cli_run.h"
 #include "tests/kit/shipped_models.h"
 
-#define MOST_FAMILIES 64
+#define MAX_FAMILIES 64
 
 struct families {
 	char folder[CLI_PATH];
-	const char *path[MOST_FAMILIES];
+	const char *path[MAX_FAMILIES];
 	int n, cases; /* as the script counts them */
 };
 
@@ -27,12 +27,12 @@ static struct families make_cases(void)
 	snprintf(command, sizeof command, "/usr/bin/python3 tests/onnx/make_cases.py '%s'", f.folder);
 	FILE *said = popen(command, "r"); /* NOLINT(cert-env33-c) */
 	cr_assert(said, "%s", command);
-	while (f.n < MOST_FAMILIES && fscanf(said, "%63s %d", name, &count) == 2) {
+	while (f.n < MAX_FAMILIES && fscanf(said, "%63s %d", name, &count) == 2) {
 		snprintf(path, sizeof path, "%s/%s", f.folder, name);
 		f.path[f.n++] = strdup(path);
 		f.cases += count;
 	}
-	cr_assert(feof(said), "more than %d families", MOST_FAMILIES);
+	cr_assert(feof(said), "more than %d families", MAX_FAMILIES);
 	cr_assert_eq(pclose(said), 0, "%s", command);
 	return f;
 }

@@ -200,7 +200,7 @@ struct counted {
 static void hold_against_others(struct net *net, struct machines *m, const int *place, uint64_t *rng,
 				const struct outcome *o, struct counted *n, const char *subject)
 {
-	int spread[DRAWN_MOST];
+	int spread[DRAWN_MAX];
 	char name[80];
 	for (int k = 0; k < 2; k++) {
 		spread_out(net, o->session, place, k ? rng : NULL, spread);
@@ -294,10 +294,10 @@ static void hold_against_moves(struct net *net, struct machines *m, const int *p
 static void check_net(struct net *net, struct machines *m, uint64_t seed, struct counted *n)
 {
 	uint64_t rng = seed * 31 + 7;
-	int hosts[DRAWN_MOST], *place = test_range(&rng, 0, 3) ? NULL : hosts;
+	int hosts[DRAWN_MAX], *place = test_range(&rng, 0, 3) ? NULL : hosts;
 	char subject[40];
 	snprintf(subject, sizeof subject, "seed %d", (int)seed);
-	cr_assert_leq(net->graph->n_nodes, DRAWN_MOST, "%s", subject);
+	cr_assert_leq(net->graph->n_nodes, DRAWN_MAX, "%s", subject);
 	for (int i = 0; i < net->graph->n_nodes; i++)
 		hosts[i] = test_range(&rng, 0, 3) ? 0 : NPL_ON_HOST;
 	struct outcome o = run_with(

@@ -14,7 +14,7 @@
 
 TestSuite(mixed_quantised, .init = cuda_fake_open);
 
-enum { ROWS = 3, COLUMNS = 8, MOST_VALUES = 160 };
+enum { ROWS = 3, COLUMNS = 8, MAX_VALUES = 160 };
 
 struct value {
 	char name[16];
@@ -28,13 +28,13 @@ struct drawing {
 	struct onnx_writer g;
 	uint64_t rng;
 	int n, nodes;
-	struct value value[MOST_VALUES];
+	struct value value[MAX_VALUES];
 };
 
 static struct value *add_value(struct drawing *d, bool integers)
 {
 	struct value *value = &d->value[d->n];
-	cr_assert_lt(d->n, MOST_VALUES);
+	cr_assert_lt(d->n, MAX_VALUES);
 	*value = (struct value){.integers = integers};
 	snprintf(value->name, sizeof value->name, "%c%d", integers ? 'i' : 'f', d->n++);
 	return value;

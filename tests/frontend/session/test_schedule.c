@@ -238,10 +238,10 @@ Test(schedule, schedules_of_random_networks_keep_the_laws)
 		struct npl_device *device[] = {open_tpu(buffers[seed % 3]), open_diannao(), open_tpu("1000000"),
 					       open_device("reference")};
 		struct net net = make_random_net(seed + 5000, false);
-		int place[DRAWN_MOST], maximum = seed % 4 ? 2 : 3;
+		int place[DRAWN_MAX], maximum = seed % 4 ? 2 : 3;
 		char subject[40];
 		snprintf(subject, sizeof subject, "seed %d", (int)seed);
-		cr_assert_leq(net.graph->n_nodes, DRAWN_MOST);
+		cr_assert_leq(net.graph->n_nodes, DRAWN_MAX);
 		for (int i = 0; i < net.graph->n_nodes; i++)
 			place[i] = i && test_range(&rng, 0, 2) == 0 ? place[i - 1]
 								    : (int)test_range(&rng, NPL_ON_HOST, maximum);

@@ -121,10 +121,10 @@ Test(traffic, patterns_stay_within)
 	cr_assert_null(none);
 }
 
-enum { MOST = 20000 };
+enum { MAX_REQUESTS = 20000 };
 
 struct requests {
-	struct npl_traffic_request request[MOST];
+	struct npl_traffic_request request[MAX_REQUESTS];
 	int n;
 };
 
@@ -193,7 +193,8 @@ Test(traffic, a_trace_plain_and_compressed)
 	cli_folder(folder);
 	for (int round = 0; round < 5; round++) {
 		size_t bytes;
-		char *text = random_text(&rng, &all, round ? (int)test_range(&rng, 1, MOST) : MOST, &bytes);
+		char *text = random_text(&rng, &all, round ? (int)test_range(&rng, 1, MAX_REQUESTS) : MAX_REQUESTS,
+					 &bytes);
 		const char *plain = cli_path(folder, "plain"), *packed = cli_path(folder, "gz");
 		size_t cut = (size_t)test_range(&rng, 0, (int64_t)bytes);
 		cli_write(folder, "plain", text, bytes);
@@ -301,7 +302,7 @@ Test(traffic, a_decompression_bomb_is_refused)
 
 /* What a run must tell, found by asking in every cycle. */
 struct expected {
-	uint64_t n, last, latency[MOST];
+	uint64_t n, last, latency[MAX_REQUESTS];
 };
 
 static int ascending(const void *a, const void *b)
@@ -313,7 +314,7 @@ static int ascending(const void *a, const void *b)
 /* All the traffic, cycle by cycle: inject 0 is at the requests' cycles. */
 static void run_slowly(struct npl_memory *memory, const struct requests *all, int64_t inject, struct expected *e)
 {
-	static uint64_t due[MOST];
+	static uint64_t due[MAX_REQUESTS];
 	const uint64_t bytes = npl_memory_info(memory)->access_bytes;
 	int at = 0;
 	*e = (struct expected){0};
@@ -420,7 +421,7 @@ Test(traffic, latencies_of_an_overload_are_counted)
 	cli_folder(folder);
 	FILE *file = fopen(cli_path(folder, "trace"), "w");
 	cr_assert(file);
-	for (all.n = 0; all.n < MOST; all.n++) {
+	for (all.n = 0; all.n < MAX_REQUESTS; all.n++) {
 		all.request[all.n] = (struct npl_traffic_request){.address = (uint64_t)all.n % 60000 << 16};
 		fprintf(file, "0x%llx READ 0\n", (unsigned long long)all.request[all.n].address);
 	}

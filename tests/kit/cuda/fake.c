@@ -10,11 +10,11 @@
 
 struct cu_fake cu_fake;
 
-enum { MOST_KINDS = 24 };
+enum { MAX_KINDS = 24 };
 static struct {
 	const char *object_kind;
 	long live;
-} kind[MOST_KINDS];
+} kind[MAX_KINDS];
 
 static const char *const names[CU_FAKE_LIBRARIES] = {"libcuda.so", "libcublasLt.so", "libcudnn.so", "libnvrtc.so.13",
 						     "libnvrtc.so.12"};
@@ -54,7 +54,7 @@ int cu_fake_violation(int code, const char *format, ...)
 void cu_fake_live(const char *object_kind, int change)
 {
 	int k = 0;
-	while (k < MOST_KINDS - 1 && kind[k].object_kind && strcmp(kind[k].object_kind, object_kind))
+	while (k < MAX_KINDS - 1 && kind[k].object_kind && strcmp(kind[k].object_kind, object_kind))
 		k++;
 	kind[k].object_kind = object_kind;
 	kind[k].live += change;
@@ -66,7 +66,7 @@ const char *cu_fake_leaks(void)
 {
 	static char text[400];
 	size_t used = 0;
-	for (int k = 0; k < MOST_KINDS && kind[k].object_kind; k++)
+	for (int k = 0; k < MAX_KINDS && kind[k].object_kind; k++)
 		if (kind[k].live)
 			used += (size_t)snprintf(text + used, sizeof text - used, "%s%ld %s", used ? ", " : "",
 						 kind[k].live, kind[k].object_kind);

@@ -15,7 +15,7 @@
 #undef CU_CALL
 
 enum { HANDLE = 0xd00, TENSOR, FILTER, ACTIVATION, CONVOLUTION };
-enum { MOST = 5, WORKSPACE = 8192 }; /* bytes that the precomputed algorithm needs */
+enum { MAX_DIMENSIONS = 5, WORKSPACE = 8192 }; /* bytes that the precomputed algorithm needs */
 
 struct handle {
 	int magic;
@@ -23,7 +23,7 @@ struct handle {
 };
 /* A tensor of values or a filter. */
 struct tensor {
-	int magic, type, n, size[MOST];
+	int magic, type, n, size[MAX_DIMENSIONS];
 	bool last; /* channels are last */
 };
 struct activation {
@@ -111,7 +111,7 @@ CU_DNN_STATUS fake_cudnnDestroyTensorDescriptor(CU_DNN_TENSOR tensor)
 
 static int set_sizes(struct tensor *t, int type, int n, const int *size)
 {
-	if (n < 4 || n > MOST)
+	if (n < 4 || n > MAX_DIMENSIONS)
 		return BAD("a tensor of %d dimensions", n);
 	t->type = type;
 	t->n = n;

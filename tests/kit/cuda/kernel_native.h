@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NATIVE_MOST_THREADS 1024
-#define NATIVE_STACK_BYTES  65536
+#define NATIVE_MAX_THREADS 1024
+#define NATIVE_STACK_BYTES 65536
 
 struct native_index {
 	unsigned x, y, z;
@@ -24,8 +24,8 @@ static struct native_index threadIdx, blockIdx, blockDim, gridDim;
 /* Threads of a block as coroutines, each with a stack. Switching by hand rather than by swapcontext, which makes a
  * system call and which the address sanitizer warns of. */
 static struct {
-	void *scheduler, *thread[NATIVE_MOST_THREADS]; /* stack pointers while they wait */
-	bool done[NATIVE_MOST_THREADS];
+	void *scheduler, *thread[NATIVE_MAX_THREADS]; /* stack pointers while they wait */
+	bool done[NATIVE_MAX_THREADS];
 	unsigned current;
 	char *stack;
 	void (*body)(void);
@@ -76,7 +76,7 @@ static inline void native_cooperate(void (*body)(void))
 {
 	const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
 	native.body = body;
-	if (!native.stack && !(native.stack = aligned_alloc(16, (size_t)NATIVE_MOST_THREADS * NATIVE_STACK_BYTES)))
+	if (!native.stack && !(native.stack = aligned_alloc(16, (size_t)NATIVE_MAX_THREADS * NATIVE_STACK_BYTES)))
 		abort();
 	for (unsigned t = 0; t < threads; t++) {
 		native.done[t] = false;

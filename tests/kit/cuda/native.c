@@ -21,7 +21,7 @@
 #define TEST_KERNEL_FOLDER "build/kernels"
 #endif
 
-enum { MOST_HEADERS = 16, MOST_OPTIONS = 48, PATH_BYTES = 1024, COMPILATION_FAILED = 6, INVALID_VALUE = 1 };
+enum { MAX_HEADERS = 16, MAX_OPTIONS = 48, PATH_BYTES = 1024, COMPILATION_FAILED = 6, INVALID_VALUE = 1 };
 
 #define SHIM "tests/kit/cuda/kernel_native.h"
 enum { ROOT_BYTES = PATH_BYTES - 200 };
@@ -32,7 +32,7 @@ int (*cuda_native_before_launch)(void *stream);
 struct program {
 	char *source, *name;
 	int n_headers;
-	char *header[MOST_HEADERS], *header_name[MOST_HEADERS];
+	char *header[MAX_HEADERS], *header_name[MAX_HEADERS];
 	char object[PATH_BYTES];
 	char *log;
 };
@@ -62,7 +62,7 @@ static int nvrtc_create(void **to, const char *source, const char *name, int n, 
 			const char *const *names)
 {
 	struct program *program = calloc(1, sizeof *program);
-	if (!program || n > MOST_HEADERS)
+	if (!program || n > MAX_HEADERS)
 		return 1;
 	program->source = strdup(source);
 	program->name = strdup(name);
@@ -162,7 +162,7 @@ static int build(struct program *program, const char *shim, int n_options, const
 				      "-fPIC", "-include",   shim};
 	char folder[PATH_BYTES + 16], path[PATH_BYTES + 80], flags[] = TEST_KERNEL_FLAGS, object[PATH_BYTES + 32],
 							     messages[PATH_BYTES + 32], include[PATH_BYTES + 32];
-	char *argv[MOST_OPTIONS];
+	char *argv[MAX_OPTIONS];
 	int n = 0;
 	snprintf(folder, sizeof folder, "%.1000s.%d", program->object, (int)getpid());
 	if (mkdir(folder, 0755))
@@ -171,7 +171,7 @@ static int build(struct program *program, const char *shim, int n_options, const
 		argv[n++] = (char *)always[i];
 	for (char *save = NULL, *flag = strtok_r(flags, " ", &save); flag; flag = strtok_r(NULL, " ", &save))
 		argv[n++] = flag;
-	for (int i = 0; i < n_options && n < MOST_OPTIONS - 8; i++)
+	for (int i = 0; i < n_options && n < MAX_OPTIONS - 8; i++)
 		if (!strncmp(options[i], "-D", 2))
 			argv[n++] = (char *)options[i];
 	for (int i = 0; i < program->n_headers; i++) {

@@ -11,7 +11,7 @@
 
 #include "sim/systolic/array/matrix_unit.h"
 
-enum { ORACLE_MOST = 32, ORACLE_REGISTERS = 4, ORACLE_CONTROL = 2 * ORACLE_MOST + ORACLE_REGISTERS };
+enum { ORACLE_MAX = 32, ORACLE_REGISTERS = 4, ORACLE_CONTROL = 2 * ORACLE_MAX + ORACLE_REGISTERS };
 
 /* An element of an input row with what travels with it; an element of a weight row with its count. */
 struct oracle_activation {
@@ -40,11 +40,11 @@ struct oracle_control {
 };
 
 struct oracle_state {
-	struct oracle_cell cell[ORACLE_MOST][ORACLE_MOST];
-	struct oracle_activation row_skew[ORACLE_MOST][ORACLE_MOST]; /* row r uses r registers */
-	struct oracle_weight column_skew[ORACLE_MOST][ORACLE_MOST];  /* column c uses c */
+	struct oracle_cell cell[ORACLE_MAX][ORACLE_MAX];
+	struct oracle_activation row_skew[ORACLE_MAX][ORACLE_MAX]; /* row r uses r registers */
+	struct oracle_weight column_skew[ORACLE_MAX][ORACLE_MAX];  /* column c uses c */
 	struct oracle_control control[ORACLE_CONTROL];
-	int32_t late_sum[ORACLE_MOST][ORACLE_REGISTERS]; /* registers after the last row's own */
+	int32_t late_sum[ORACLE_MAX][ORACLE_REGISTERS]; /* registers after the last row's own */
 	int64_t tile_rows;
 };
 
@@ -52,8 +52,8 @@ struct oracle {
 	int64_t rows, columns, registers;
 	struct oracle_state now, next;
 	int32_t *accumulator;
-	bool written[ORACLE_MOST]; /* per column, in the last cycle */
-	struct tpu_matrix_write write[ORACLE_MOST];
+	bool written[ORACLE_MAX]; /* per column, in the last cycle */
+	struct tpu_matrix_write write[ORACLE_MAX];
 	uint64_t overflows;
 };
 
@@ -142,8 +142,8 @@ static inline void oracle_accumulators(struct oracle *o, struct oracle_control e
 
 static inline void oracle_step(struct oracle *o, const struct tpu_matrix_inputs *in)
 {
-	struct oracle_activation row[ORACLE_MOST] = {0};
-	struct oracle_weight weights[ORACLE_MOST] = {0};
+	struct oracle_activation row[ORACLE_MAX] = {0};
+	struct oracle_weight weights[ORACLE_MAX] = {0};
 	struct oracle_control entering = {0};
 	o->next = o->now;
 	for (int64_t r = 0; in->row && r < o->rows; r++)
@@ -163,7 +163,7 @@ static inline void oracle_step(struct oracle *o, const struct tpu_matrix_inputs 
 static inline void oracle_open(struct oracle *o, const struct tpu_matrix *unit)
 {
 	memset(o, 0, sizeof *o);
-	cr_assert(unit->rows <= ORACLE_MOST && unit->columns <= ORACLE_MOST && unit->registers <= ORACLE_REGISTERS);
+	cr_assert(unit->rows <= ORACLE_MAX && unit->columns <= ORACLE_MAX && unit->registers <= ORACLE_REGISTERS);
 	o->rows = unit->rows;
 	o->columns = unit->columns;
 	o->registers = unit->registers;

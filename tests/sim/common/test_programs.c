@@ -40,7 +40,7 @@ static const struct sim_field move_fields[] = {
 };
 static const struct sim_field scale_fields[] = {
 	{"factor", true, SIM_FLOAT, NULL, MEMBER(word), 4, 0, UINT32_MAX},
-	{"shape", true, SIM_CONSTANT, NULL, MEMBER(table), 1, 0, SIM_MOST_CONSTANTS},
+	{"shape", true, SIM_CONSTANT, NULL, MEMBER(table), 1, 0, SIM_MAX_CONSTANTS},
 };
 static const struct sim_flag move_flags[] = {{"fast", 1, 1}, {"up", 6, 2}, {"down", 6, 4}, {0}};
 static const struct sim_flag parts[] = {{"left", 1, 1}, {"right", 2, 2}, {0}};

@@ -98,7 +98,7 @@ Test(link_model, links_that_pcie_lacks_are_refused)
 	refused(pcie(3, 16, 256, 8), "header");
 	refused(pcie(3, 16, 256, 13), "words of 4");
 	refused(hypertransport(1600000000, 0, 64, 8), "bits");
-	refused(hypertransport(NPL_LINK_LEAST_CLOCK - 1, 16, 64, 8), "a clock of 1000 to 1e11 Hz");
+	refused(hypertransport(NPL_LINK_MIN_CLOCK - 1, 16, 64, 8), "a clock of 1000 to 1e11 Hz");
 	refused(hypertransport(1600000000, 16, 66, 8), "words of 4");
 	refused(hypertransport(1600000000, 16, 64, 6), "words of 4");
 	refused((struct npl_link_config){.kind = NPL_LINK_PLAIN},

@@ -10,7 +10,7 @@
 #include "driver_impl.h"
 #include "sim/common/dump.h"
 
-#define MOST_INSTRUCTIONS (1 << 20) /* the most of a text: about 100 MB */
+#define MAX_INSTRUCTIONS (1 << 20) /* the most of a text: about 100 MB */
 
 /* Returns the name by which every program knows the function, or a name for this program. */
 static const char *name_of(const struct dn_function *function)
@@ -27,10 +27,10 @@ static int collect_program(const struct dn_stream *stream, const char *name, str
 	struct dn_instruction instruction;
 	do {
 		stream->next(stream->state, &instruction);
-		if (program->count == MOST_INSTRUCTIONS)
+		if (program->count == MAX_INSTRUCTIONS)
 			return npl_fail(err, NPL_EUSAGE,
 					"the program of layer %s has more than %d instructions, too many for a text",
-					name, MOST_INSTRUCTIONS);
+					name, MAX_INSTRUCTIONS);
 		if (sim_program_add(program, &instruction, 0, err))
 			return err->code;
 	} while (instruction.cp != DN_CP_END);

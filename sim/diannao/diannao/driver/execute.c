@@ -121,7 +121,7 @@ static int execute(const void *state, const char *source, const struct sim_progr
 {
 	const struct dn_machine *machine = state;
 	struct program_cursor cursor = {.program = program};
-	struct dn_function function[SIM_MOST_CONSTANTS];
+	struct dn_function function[SIM_MAX_CONSTANTS];
 	struct dn_execution on_machine = {.config = machine->config,
 					  .stream = {.state = &cursor, .next = fetch_next},
 					  .n_functions = program->n_constants,

@@ -14,9 +14,9 @@
 /* Limits of the work on values: the outputs whose weights are packed at a time, by all threads together and at least by
  * one thread (with fewer, gathering the windows would be a large part of the time); the positions of a matrix product;
  * and the values that are gathered at a time, about as many as stay in the second-level cache. */
-#define MOST_OUTPUTS    256
-#define LEAST_OUTPUTS   32
-#define MOST_POSITIONS  128
+#define MAX_OUTPUTS     256
+#define MIN_OUTPUTS     32
+#define MAX_POSITIONS   128
 #define GATHERED_VALUES 131072
 
 /* With so few multiply-accumulates, or values of pooled windows, one thread is done before another has woken up. */
@@ -36,8 +36,8 @@ struct sums {
 	int16_t *gathered; /* (positions, stride) */
 	int64_t *sum;      /* (positions, outputs) */
 	struct npl_q16_weights weights;
-	int64_t block;                      /* positions per product */
-	int64_t offset_out[MOST_POSITIONS]; /* the offset of each position in an output map, in elements */
+	int64_t block;                     /* positions per product */
+	int64_t offset_out[MAX_POSITIONS]; /* the offset of each position in an output map, in elements */
 	struct dn_counters counters;
 	struct npl_err err; /* the error of the first task that failed */
 };
@@ -55,11 +55,11 @@ static int sums_alloc(struct sums *s, struct npl_err *err)
 	const struct dn_layer *layer = s->layer;
 	s->k = layer->ni * dn_taps(layer);
 	s->stride = (s->k + 1) / 2 * 2;
-	s->block = s->k ? GATHERED_VALUES / s->k : MOST_POSITIONS;
-	s->block = s->block < 4 ? 4 : s->block > MOST_POSITIONS ? MOST_POSITIONS : s->block;
+	s->block = s->k ? GATHERED_VALUES / s->k : MAX_POSITIONS;
+	s->block = s->block < 4 ? 4 : s->block > MAX_POSITIONS ? MAX_POSITIONS : s->block;
 	s->offset = calloc((size_t)s->k + 1, sizeof *s->offset);
 	s->gathered = calloc((size_t)s->block * (size_t)(s->stride + 1), sizeof *s->gathered);
-	s->sum = calloc((size_t)s->block * MOST_OUTPUTS, sizeof *s->sum);
+	s->sum = calloc((size_t)s->block * MAX_OUTPUTS, sizeof *s->sum);
 	if (!s->offset || !s->gathered || !s->sum)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for windows of %lld values", (long long)s->k);
 	int64_t *offset = s->offset;
@@ -191,14 +191,14 @@ static void run_part(void *context, int64_t i, int worker)
  * positions where there would be too few blocks to keep the threads busy. */
 static void choose_parts(struct parts *p, int workers)
 {
-	enum { LEAST_POSITIONS = 128 }; /* fewer would not be worth packing the weights once more */
-	const int64_t positions = dn_positions(p->layer), round = LEAST_OUTPUTS;
+	enum { MIN_POSITIONS = 128 }; /* fewer would not be worth packing the weights once more */
+	const int64_t positions = dn_positions(p->layer), round = MIN_OUTPUTS;
 	p->kernels = p->layer->private_kernels ? positions : 1;
-	p->outputs = (MOST_OUTPUTS / workers + round - 1) / round * round;
-	p->outputs = p->outputs < LEAST_OUTPUTS ? LEAST_OUTPUTS : p->outputs;
+	p->outputs = (MAX_OUTPUTS / workers + round - 1) / round * round;
+	p->outputs = p->outputs < MIN_OUTPUTS ? MIN_OUTPUTS : p->outputs;
 	p->blocks = npl_div_up_i64(p->layer->no, p->outputs);
 	const int64_t parts = p->kernels * p->layer->groups * p->blocks, wanted_parts = 2 * (int64_t)workers;
-	const int64_t max_ranges = positions * p->layer->images / LEAST_POSITIONS;
+	const int64_t max_ranges = positions * p->layer->images / MIN_POSITIONS;
 	p->ranges = workers == 1 || p->layer->private_kernels || !parts ? 1 : wanted_parts / parts;
 	p->ranges = p->ranges > max_ranges ? max_ranges : p->ranges;
 	p->ranges = p->ranges > positions ? positions : p->ranges;

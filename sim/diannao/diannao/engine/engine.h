@@ -61,7 +61,7 @@ struct dn_outcome {
 };
 
 /* Either engine: executes the program to its end. Returns 0, NPL_ENOMEM, or NPL_EINPUT where the program takes longer
- * than DN_LONGEST_SECONDS. */
+ * than DN_MAX_SECONDS. */
 typedef int dn_engine(const struct dn_execution *execution, struct dn_outcome *outcome, struct npl_err *err);
 
 #endif

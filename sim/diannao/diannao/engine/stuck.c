@@ -11,7 +11,7 @@ int dn_too_long(const struct dn_execution *execution, struct npl_err *err)
 	return npl_fail(err, NPL_EINPUT,
 			"the program takes longer than %d s at %" PRId64
 			" Hz and %.4g bytes/s of memory %s, expected less",
-			DN_LONGEST_SECONDS, execution->config->clock_hz, memory->peak_bytes_per_second, memory->name);
+			DN_MAX_SECONDS, execution->config->clock_hz, memory->peak_bytes_per_second, memory->name);
 }
 
 int dn_stuck(uint64_t cycle, int64_t instruction, struct npl_err *err)

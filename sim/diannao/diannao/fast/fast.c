@@ -127,7 +127,7 @@ static int open_run(struct dn_fast *f)
 	f->machine = (struct npl_hz){c->clock_hz, 1};
 	f->memory_clock = npl_memory_info(f->memory)->clock;
 	f->one_clock = f->machine.numerator * f->memory_clock.denominator == f->memory_clock.numerator;
-	f->longest = npl_hz_floor(DN_LONGEST_SECONDS, &(struct npl_hz){1, 1}, &f->machine);
+	f->longest = npl_hz_floor(DN_MAX_SECONDS, &(struct npl_hz){1, 1}, &f->machine);
 	f->row_bytes = (uint64_t)dn_row_bytes(c);
 	f->sb_row_bytes = (uint64_t)dn_sb_row_bytes(c);
 	f->lanes = (uint64_t)c->tn;

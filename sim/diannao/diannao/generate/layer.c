@@ -12,7 +12,7 @@
 #include "windows.h"
 
 /* The reciprocal of dn_average has 15 bits for windows up to this size, and their sum fits in 32 bits. */
-#define LARGEST_AVERAGE 65536
+#define MAX_AVERAGE 65536
 
 int64_t dn_taps(const struct dn_layer *layer)
 {
@@ -295,8 +295,8 @@ bool dn_layer_of(const struct dn_config *config, const struct npl_layer *model_l
 	    !check_size(config, layer, reason, reason_bytes) ||
 	    !take_function(model_layer, y, layer, reason, reason_bytes))
 		return false;
-	if (layer->kind == DN_AVERAGE && dn_taps(layer) > LARGEST_AVERAGE)
-		return npl_refuse(reason, reason_bytes, "an average over more than %d values", LARGEST_AVERAGE);
+	if (layer->kind == DN_AVERAGE && dn_taps(layer) > MAX_AVERAGE)
+		return npl_refuse(reason, reason_bytes, "an average over more than %d values", MAX_AVERAGE);
 	const struct dn_axis y_axis = dn_axis_of(layer, 0), x_axis = dn_axis_of(layer, 1);
 	if (layer->kind != DN_SUM && !(dn_all_read(&y_axis) && dn_all_read(&x_axis)))
 		return npl_refuse(reason, reason_bytes, "a window is all padding: there is nothing to pool");

@@ -18,16 +18,16 @@
 #include "layer.h"
 #include "sim/diannao/nfu/fit.h"
 
-#define ONE             (1 << NPL_Q16_FRACTION_BITS)
-#define LARGEST_ERROR   (1.0 / 32) /* the greatest error of t^-beta, relative to its value at the least t */
-#define LARGEST_VALUE   31         /* the greatest magnitude of NFU-3's coefficients: these do not saturate */
-#define LARGEST_SYNAPSE 1023       /* products of such a synapse and any input round to 16 bits */
-#define LARGEST_INPUT   (1 << 14)  /* the greatest calibrated input (quantise.h) */
-#define HEADROOM        2  /* headroom for sums greater than those that calibration saw; inputs of LRN have as much */
-#define MARGIN          64 /* what rounding may add to the greatest u, in units of 1/1024 */
-#define FIRST_EIGHTHS   (-48) /* the first u in eighths: limits are close to each other from -37/8 to 25/8 */
-#define LAST_EIGHTHS    24
-#define FIRST_END       10 /* the first limit at which u may end */
+#define ONE           (1 << NPL_Q16_FRACTION_BITS)
+#define MAX_ERROR     (1.0 / 32) /* the greatest error of t^-beta, relative to its value at the least t */
+#define MAX_VALUE     31         /* the greatest magnitude of NFU-3's coefficients: these do not saturate */
+#define MAX_SYNAPSE   1023       /* products of such a synapse and any input round to 16 bits */
+#define MAX_INPUT     (1 << 14)  /* the greatest calibrated input (quantise.h) */
+#define HEADROOM      2     /* headroom for sums greater than those that calibration saw; inputs of LRN have as much */
+#define MARGIN        64    /* what rounding may add to the greatest u, in units of 1/1024 */
+#define FIRST_EIGHTHS (-48) /* the first u in eighths: limits are close to each other from -37/8 to 25/8 */
+#define LAST_EIGHTHS  24
+#define FIRST_END     10 /* the first limit at which u may end */
 
 /* The curve that NFU-3 holds: 2^raised t^-beta as a function of u, from `begin`, where t = bias, to `end`. */
 struct curve {
@@ -74,7 +74,7 @@ static double largest_sum(const struct npl_lrn_attrs *lrn, int x, const struct d
 	if (!(lrn->least_factor > 0 && lrn->beta > 0 && lrn->alpha > 0))
 		return greatest;
 	const double calibrated = pow((double)lrn->least_factor, -1 / (double)lrn->beta) - (double)lrn->bias;
-	return fmin(fmax(HEADROOM * calibrated / ldexp(weight_of(lrn), x), LARGEST_INPUT), greatest);
+	return fmin(fmax(HEADROOM * calibrated / ldexp(weight_of(lrn), x), MAX_INPUT), greatest);
 }
 
 /* Finds the synapse and bias at the finest scale 2^*w that the sums hold, where `inputs` reach from c->begin to c->end.
@@ -87,7 +87,7 @@ static bool choose_scale(const struct dn_config *config, const struct curve *c, 
 	const double per_input = (c->end - (double)MARGIN / ONE - c->begin) / inputs; /* the synapse as a real number */
 	double synapse, bias, sum;
 	int e;
-	frexp(per_input / (LARGEST_SYNAPSE + 1), &e);
+	frexp(per_input / (MAX_SYNAPSE + 1), &e);
 	do {
 		synapse = floor(ldexp(per_input, -e));
 		bias = rint(ldexp(c->begin, -e));
@@ -107,7 +107,7 @@ static double line_error(const struct curve *c, double from, double to)
 {
 	const double least = factor_at(c, to), slope = (least - factor_at(c, from)) / (to - from);
 	const double steepest = ldexp(c->beta * c->t_per_u, c->raised);
-	if (fabs(slope) > LARGEST_VALUE || fabs(least - slope * to) > LARGEST_VALUE)
+	if (fabs(slope) > MAX_VALUE || fabs(least - slope * to) > MAX_VALUE)
 		return INFINITY;
 	if (!(slope < 0 && steepest > 0))
 		return 0;
@@ -135,7 +135,7 @@ static double raise_curve(struct curve *c)
 {
 	double error = INFINITY;
 	int exponent;
-	frexp(pow(c->bias, -c->beta) / LARGEST_VALUE, &exponent);
+	frexp(pow(c->bias, -c->beta) / MAX_VALUE, &exponent);
 	for (int lowered = 0; lowered < NPL_Q16_FRACTION_BITS && !isfinite(error); lowered++) {
 		c->raised = -exponent - lowered;
 		error = estimated_error(c);
@@ -186,7 +186,7 @@ static bool fit_curve(const struct curve *c, struct dn_layer *layer, char *reaso
 		error = fmax(error,
 			     fabs(dn_interpolate(&layer->function, (int16_t)u) - ONE * factor_at(c, (double)u / ONE)));
 	error /= ONE * factor_at(c, c->begin);
-	if (error > LARGEST_ERROR)
+	if (error > MAX_ERROR)
 		return npl_refuse(
 			reason, reason_bytes,
 			"NFU-3's segments miss t to the power of -%g, t from %g to %.3g, by %.2g of the greatest, "

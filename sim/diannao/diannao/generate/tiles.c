@@ -12,7 +12,7 @@
 #include "layout.h"
 #include "windows.h"
 
-#define MOST_TRIED 64 /* the most sizes of each kind that are tried */
+#define MAX_TRIED 64 /* the most sizes of each kind that are tried */
 
 /* The cost of a layer or a part of it: cycles of the NFU and of the port, bytes through the port, and the time of its
  * parts one after the other. */
@@ -264,7 +264,7 @@ static void try_across(struct search *s)
 	const int64_t fixed_groups = s->config->tile_groups;
 	struct dn_tiles tiles = {.nest = DN_ACROSS, .lines = s->layer->window.kernel[0]};
 	int64_t max_groups = 0;
-	while (max_groups < npl_min_i64(s->groups, MOST_TRIED) && group_tiles_fit(s, max_groups + 1))
+	while (max_groups < npl_min_i64(s->groups, MAX_TRIED) && group_tiles_fit(s, max_groups + 1))
 		max_groups++;
 	for (tiles.groups = 1; tiles.groups <= max_groups; tiles.groups++)
 		if (!fixed_groups || tiles.groups == npl_min_i64(fixed_groups, max_groups))
@@ -300,7 +300,7 @@ static void try_resident(struct search *s)
 	const int64_t max_columns = most_columns(s, c->nbin_rows / (lines * s->in_rows));
 	if (c->nest == DN_WANT_ACROSS)
 		return;
-	for (int64_t columns = max_columns; columns > 0 && columns > max_columns - MOST_TRIED; columns--)
+	for (int64_t columns = max_columns; columns > 0 && columns > max_columns - MAX_TRIED; columns--)
 		if (!c->tile_columns || columns == npl_min_i64(c->tile_columns, layer->out[1]))
 			keep_if_among_best(s, &(struct dn_tiles){.nest = DN_DOWN,
 								 .columns = columns,
@@ -329,11 +329,11 @@ static void try_parts(struct search *s, const struct dn_tiles *tiles)
 {
 	const struct dn_config *c = s->config;
 	const struct dn_layer *layer = s->layer;
-	for (int64_t groups = 1; groups <= npl_min_i64(s->groups, MOST_TRIED); groups++) {
-		if (c->tile_groups && groups != npl_min_i64(c->tile_groups, npl_min_i64(s->groups, MOST_TRIED)))
+	for (int64_t groups = 1; groups <= npl_min_i64(s->groups, MAX_TRIED); groups++) {
+		if (c->tile_groups && groups != npl_min_i64(c->tile_groups, npl_min_i64(s->groups, MAX_TRIED)))
 			continue;
 		int64_t tried = 0;
-		for (int64_t blocks = 1; blocks <= layer->out[1]; blocks += npl_max_i64(1, blocks / MOST_TRIED)) {
+		for (int64_t blocks = 1; blocks <= layer->out[1]; blocks += npl_max_i64(1, blocks / MAX_TRIED)) {
 			int64_t positions = npl_div_up_i64(layer->out[1], blocks);
 			if (c->tile_positions)
 				positions = npl_min_i64(c->tile_positions, layer->out[1]);
@@ -345,7 +345,7 @@ static void try_parts(struct search *s, const struct dn_tiles *tiles)
 			if (positions == 1 || c->tile_positions)
 				break;
 		}
-		for (int64_t positions = npl_min_i64(MOST_TRIED, layer->out[1]); positions > 0 && !c->tile_positions;
+		for (int64_t positions = npl_min_i64(MAX_TRIED, layer->out[1]); positions > 0 && !c->tile_positions;
 		     positions--)
 			try_block(s, *tiles, layer->private_kernels ? 1 : positions, groups);
 		if (layer->private_kernels)
@@ -390,7 +390,7 @@ static void try_pooled_groups(struct search *s, struct dn_tiles tiles)
 	const struct dn_config *c = s->config;
 	const int64_t max_groups = npl_min_i64(c->nbin_rows / dn_taps(s->layer),
 					       npl_min_i64(s->in_rows, s->result_groups));
-	for (tiles.groups = max_groups; tiles.groups > 0 && tiles.groups > max_groups - MOST_TRIED; tiles.groups--)
+	for (tiles.groups = max_groups; tiles.groups > 0 && tiles.groups > max_groups - MAX_TRIED; tiles.groups--)
 		if (!c->tile_groups || tiles.groups == npl_min_i64(c->tile_groups, max_groups))
 			keep_if_among_best(s, &tiles);
 }

@@ -54,7 +54,7 @@ static const struct sim_field nfu[] = {
 	NAMED("NFU-2 OP", nfu.nfu2, nfu2s),
 	NAMED("NFU-2 IN", nfu.in, froms),
 	NAMED("NFU-2 OUT", nfu.out, tos),
-	{"NFU-3 OP", false, SIM_CONSTANT, NULL, MEMBER(nfu.nfu3), 1, 0, SIM_MOST_CONSTANTS},
+	{"NFU-3 OP", false, SIM_CONSTANT, NULL, MEMBER(nfu.nfu3), 1, 0, SIM_MAX_CONSTANTS},
 	NUMBER("OUTPUT BEGIN", nfu.begin, 1, 1),
 	NUMBER("OUTPUT END", nfu.end, 1, 1),
 	{"shift", true, SIM_NUMBER, NULL, MEMBER(nfu.shift), 2, INT16_MIN, INT16_MAX},
@@ -67,7 +67,7 @@ const struct sim_slot dn_slots[DN_SLOTS] = {
 	[DN_SLOT_NBIN] = SIM_SLOT("NBIN", 0, nbin, NULL), [DN_SLOT_NBOUT] = SIM_SLOT("NBOUT", 0, nbout, NULL),
 	[DN_SLOT_NFU] = SIM_SLOT("NFU", 0, nfu, NULL),
 };
-_Static_assert(sizeof nfu / sizeof *nfu <= SIM_MOST_FIELDS, "the NFU has the most");
+_Static_assert(sizeof nfu / sizeof *nfu <= SIM_MAX_FIELDS, "the NFU has the most");
 
 const struct sim_known_constant dn_known_functions[] = {
 	{"SIGMOID", &dn_sigmoid}, {"TANH", &dn_tanh}, {"RELU", &dn_relu}, {0}};
@@ -77,7 +77,7 @@ static const struct sim_constants functions = {
 	.pairs = DN_SEGMENTS,
 	.known = dn_known_functions,
 };
-_Static_assert(DN_SEGMENTS <= SIM_MOST_PAIRS, "a constant holds the segments of a function");
+_Static_assert(DN_SEGMENTS <= SIM_MAX_PAIRS, "a constant holds the segments of a function");
 
 const struct sim_instruction_set dn_instructions = {
 	.name = "diannao",

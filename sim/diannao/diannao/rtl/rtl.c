@@ -23,7 +23,7 @@ static void boundary(struct dn_rtl *rtl)
 static int run(struct dn_rtl *rtl)
 {
 	const struct npl_hz seconds = {1, 1}, machine = {rtl->config->clock_hz, 1};
-	const uint64_t longest = npl_hz_floor(DN_LONGEST_SECONDS, &seconds, &machine);
+	const uint64_t longest = npl_hz_floor(DN_MAX_SECONDS, &seconds, &machine);
 	for (;; rtl->cycle++) {
 		rtl->progress = false;
 		boundary(rtl);

@@ -230,9 +230,9 @@ enum { TILE = 6 }; /* rows that the kernels take together */
 int64_t tpu_fast_blocks(const struct tpu_fast_machine *m, int64_t rows, int64_t macs)
 {
 	/* With so few rows or multiply-accumulates, one thread is done before another has woken up. */
-	enum { LEAST_ROWS = 16, ALONE_MACS = 1 << 20 };
+	enum { MIN_ROWS = 16, ALONE_MACS = 1 << 20 };
 	const int64_t fewest = rows <= TPU_FAST_BLOCK ? 1 : (rows - 1) / (TPU_FAST_BLOCK - TILE) + 1;
-	const int64_t blocks = npl_min_i64(2 * (int64_t)m->workers, rows / LEAST_ROWS),
+	const int64_t blocks = npl_min_i64(2 * (int64_t)m->workers, rows / MIN_ROWS),
 		      even = blocks / m->workers * m->workers;
 	if (m->workers == 1 || rows * macs < ALONE_MACS)
 		return fewest;

@@ -9,9 +9,9 @@
 
 #include "impl.h"
 
-#define MOST_REUSE_DELAY 16   /* groups: two cells of an LSTM */
-#define MOST_ONE_BY_ONE  64   /* stores sent to host memory with a new layout after each */
-#define MOST_BY_SIZE     4096 /* allocations: placing the largest first takes time by their square */
+#define MAX_REUSE_DELAY 16   /* groups: two cells of an LSTM */
+#define MAX_ONE_BY_ONE  64   /* stores sent to host memory with a new layout after each */
+#define MAX_BY_SIZE     4096 /* allocations: placing the largest first takes time by their square */
 
 /* Says whether all allocations get rows with the groups' present numbers of parts. */
 static bool fits(struct tpu_gen *gen)
@@ -20,14 +20,14 @@ static bool fits(struct tpu_gen *gen)
 	if (tpu_gen_peak_rows(gen) > gen->buffer_rows) /* no order of placing can help */
 		return false;
 	return tpu_gen_place_all(gen, false) < 0 ||
-	       (gen->n_allocations <= MOST_BY_SIZE && tpu_gen_place_all(gen, true) < 0);
+	       (gen->n_allocations <= MAX_BY_SIZE && tpu_gen_place_all(gen, true) < 0);
 }
 
 /* Places all allocations once more so that rows which were given up are not taken again for as many groups as the
  * buffer allows. A unit that writes where another unit has just read has to wait for it. */
 static void spread(struct tpu_gen *gen)
 {
-	for (gen->reuse_delay = MOST_REUSE_DELAY; gen->reuse_delay > 0; gen->reuse_delay /= 2)
+	for (gen->reuse_delay = MAX_REUSE_DELAY; gen->reuse_delay > 0; gen->reuse_delay /= 2)
 		if (tpu_gen_place_all(gen, false) < 0)
 			return;
 	fits(gen);
@@ -190,7 +190,7 @@ static int send_home(struct tpu_gen *gen, bool *fits)
 	int low = 0, high = 0, step = 1; /* with `low` stores at home in host memory it does not fit */
 	const int n = find_candidates(gen, &candidate);
 	int rc = n < 0 ? n : 0;
-	for (; !rc && !*fits && high < n; step = high < MOST_ONE_BY_ONE ? 1 : 2 * step) {
+	for (; !rc && !*fits && high < n; step = high < MAX_ONE_BY_ONE ? 1 : 2 * step) {
 		low = high;
 		high = n - low < step ? n : low + step;
 		rc = try_in_host_memory(gen, candidate, low, high, true, fits);

@@ -15,7 +15,7 @@
 #include "impl.h"
 #include "sim/common/intervals.h"
 
-#define MOST_TOUCHES 8
+#define MAX_TOUCHES 8
 
 struct item {
 	struct tpu_instruction instruction;
@@ -37,7 +37,7 @@ struct tpu_gen_emit {
 	int64_t n_requests, requests_capacity;
 	struct tpu_registers registers;
 	uint64_t format_registers; /* a bit for each register of a number format that this group has set */
-	struct tpu_gen_touch touch[MOST_TOUCHES];
+	struct tpu_gen_touch touch[MAX_TOUCHES];
 	int n_touches;
 	struct sim_intervals touched_intervals[TPU_UNITS][2]
 					      [2]; /* by unit since the last sync on it, in_host, writes */
@@ -129,7 +129,7 @@ void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale)
 {
 	struct tpu_gen_emit *emit = gen->emit;
 	uint32_t bits;
-	if (!(fabsf(scale) <= TPU_MOST_SCALE)) {
+	if (!(fabsf(scale) <= TPU_MAX_SCALE)) {
 		const char *name = emit->layer >= 0 ? gen->layer[emit->layer]->name : NULL;
 		if (!gen->request->timing_only && !emit->rc)
 			emit->rc = npl_fail(
@@ -159,7 +159,7 @@ bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count)
 	*in_use = row + (count - 1) * rows;
 	struct request *last = emit->n_requests ? &emit->request[emit->n_requests - 1] : NULL;
 	if (last && last->table == table && last->layer == emit->layer && last->row + last->count * rows == row &&
-	    last->count + count <= TPU_GEN_MOST_TILES) {
+	    last->count + count <= TPU_GEN_MAX_TILES) {
 		last->count += count;
 		emit->needed_reads = emit->n_requests - 1;
 		return true;

@@ -181,7 +181,7 @@ static int generate(struct tpu_gen *gen)
 int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *group, struct tpu_generated *generated,
 		 struct npl_err *err)
 {
-	enum { MOST_ROWS = 1 << 24 }; /* the number of rows that instructions can name */
+	enum { MAX_ROWS = 1 << 24 }; /* the number of rows that instructions can name */
 	int64_t buffer = tpu_buffer_size_rows(config);
 	struct tpu_gen gen = {
 		.config = config,
@@ -194,7 +194,7 @@ int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *
 		.columns = config->columns,
 		.width = tpu_row_bytes(config),
 		.accumulators = config->accumulator_rows,
-		.buffer_rows = buffer < MOST_ROWS ? buffer : MOST_ROWS,
+		.buffer_rows = buffer < MAX_ROWS ? buffer : MAX_ROWS,
 	};
 	*generated = (struct tpu_generated){.n_layers = group->n, .program.set = &tpu_instructions};
 	int rc = group->n > 0 ? generate(&gen) : npl_fail(err, NPL_EINTERNAL, "a program of %d layers", group->n);

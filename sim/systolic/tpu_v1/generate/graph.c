@@ -124,7 +124,7 @@ static int matrix(struct tpu_gen *gen, int layer, int *out)
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		node->window.kernel[d] = gen->value[x].image.size[d];
 		node->window.stride[d] = node->window.dilation[d] = 1;
-		if (node->window.kernel[d] > TPU_GEN_MOST_SIZE)
+		if (node->window.kernel[d] > TPU_GEN_MAX_SIZE)
 			return refuse(gen, layer, "the flattened image is larger than 65535");
 	}
 	return 0;

@@ -17,8 +17,8 @@
 
 #include "core/base/arith.h"
 
-#define TPU_GEN_MOST_TILES 65535 /* the most that one read_weights fetches */
-#define TPU_GEN_MOST_SIZE  65535 /* the most that a window register holds: sizes, strides, kernels */
+#define TPU_GEN_MAX_TILES 65535 /* the most that one read_weights fetches */
+#define TPU_GEN_MAX_SIZE  65535 /* the most that a window register holds: sizes, strides, kernels */
 
 enum tpu_gen_kind { TPU_GEN_MATRIX, TPU_GEN_SCALE, TPU_GEN_ADD, TPU_GEN_MULTIPLY, TPU_GEN_FUNCTION, TPU_GEN_POOL };
 

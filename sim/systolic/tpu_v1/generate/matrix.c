@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#define MOST_PIECES 8 /* the most pieces of a pass: half the accumulators of tpu_v1 in pieces of 256 rows */
+#define MAX_PIECES 8 /* the most pieces of a pass: half the accumulators of tpu_v1 in pieces of 256 rows */
 
 /* Estimates the cycles for one block of N when its rows are cut into `blocks` blocks. Where there is no second half of
  * the accumulators to fill, the array waits after each block for the drain and for Activate. */
@@ -123,7 +123,7 @@ static unsigned formats(struct tpu_gen *gen, const struct tpu_gen_group *group)
 static int64_t choose_pieces(const struct tpu_gen *gen, const struct tpu_gen_group *group, int64_t count, int64_t unit)
 {
 	const struct tpu_config *c = gen->config;
-	int64_t max_pieces = npl_min_i64(npl_min_i64(count / gen->rows, MOST_PIECES), count / unit), best = 1,
+	int64_t max_pieces = npl_min_i64(npl_min_i64(count / gen->rows, MAX_PIECES), count / unit), best = 1,
 		soonest = INT64_MAX;
 	int64_t planes = tpu_planes(gen->value[group->out].type);
 	for (int64_t pieces = 1; pieces <= max_pieces; pieces++) {
@@ -156,9 +156,9 @@ static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struc
 	const int tiles = block->k_count * planes;
 	bool switches = false;
 	for (int t = 0; t < tiles; t++) {
-		if (t % TPU_GEN_MOST_TILES == 0)
+		if (t % TPU_GEN_MAX_TILES == 0)
 			switches = tpu_gen_need(gen, false, block->weight_row + t * gen->rows,
-						npl_min_i64(tiles - t, TPU_GEN_MOST_TILES));
+						npl_min_i64(tiles - t, TPU_GEN_MAX_TILES));
 		const struct tpu_gen_k_tile *tile = &group->k_tile[block->k_first + t / planes];
 		struct tpu_gen_address address = tpu_gen_address_of(gen, group, TPU_GEN_SOURCE, tile->extent);
 		unsigned flags = formats(gen, group);

@@ -86,7 +86,7 @@ static bool activations(const struct npl_layer *layer, char *reason, size_t reas
 
 static bool size_ok(int64_t size)
 {
-	return size >= 1 && size <= TPU_GEN_MOST_SIZE;
+	return size >= 1 && size <= TPU_GEN_MAX_SIZE;
 }
 
 static bool window_ok(const struct npl_layer *layer, char *reason, size_t reason_bytes)
@@ -101,7 +101,7 @@ static bool window_ok(const struct npl_layer *layer, char *reason, size_t reason
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		if (!size_ok(w->kernel[d]) || !size_ok(w->stride[d]) || !size_ok(w->dilation[d]) ||
 		    !size_ok(in.size[d]) || !size_ok(out.size[d]) || w->pad_begin[d] < 0 ||
-		    w->pad_begin[d] > TPU_GEN_MOST_SIZE || w->pad_end[d] < 0)
+		    w->pad_begin[d] > TPU_GEN_MAX_SIZE || w->pad_end[d] < 0)
 			return npl_refuse(
 				reason, reason_bytes,
 				"Conv and pooling take sizes, strides and dilations from 1 to 65535 and pads from 0");
@@ -255,7 +255,7 @@ static bool function_ok(const struct npl_layer *layer, char *reason, size_t reas
 static bool scale_ok(const struct npl_layer *layer, double scale, char *reason, size_t reason_bytes)
 {
 	const double ratio = scale / (double)layer->out->quant.scale;
-	return !(layer->out->quant.scale > 0) || !(ratio > (double)TPU_MOST_SCALE) ||
+	return !(layer->out->quant.scale > 0) || !(ratio > (double)TPU_MAX_SCALE) ||
 	       npl_refuse(reason, reason_bytes,
 			  "the scales of its tensors give a ratio of %g, the activation unit takes at most 2^96",
 			  ratio);

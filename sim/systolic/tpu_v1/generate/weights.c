@@ -128,7 +128,7 @@ static int scale_of(struct tpu_gen *gen, const struct tpu_gen_group *group, int6
 			"finite numbers from 0",
 			layer->name ? layer->name : "layer", (long long)m, (double)x_scale, (double)w_scale,
 			(double)y->scale, (double)*scale);
-	*scale = *scale < TPU_MOST_SCALE ? *scale : TPU_MOST_SCALE; /* every sum except 0 saturates with either scale */
+	*scale = *scale < TPU_MAX_SCALE ? *scale : TPU_MAX_SCALE; /* every sum except 0 saturates with either scale */
 	return 0;
 }
 

@@ -82,15 +82,15 @@ static int check_steps(struct tpu_check *check)
 /* Checks a pooling and sets *results. The number of taps is limited so that sums of 16-bit values fit 32 bits. */
 static int check_pooling(struct tpu_check *check, int64_t *results)
 {
-	enum { MOST_TAPS = 65536 };
+	enum { MAX_TAPS = 65536 };
 	static const char *const axis[] = {"height", "width"};
 	if (tpu_check_window(check, false))
 		return check->err->code;
 	int64_t taps = tpu_register_value(check, TPU_REG_KERNEL_HEIGHT) *
 		       tpu_register_value(check, TPU_REG_KERNEL_WIDTH);
-	if (taps > MOST_TAPS)
+	if (taps > MAX_TAPS)
 		return tpu_refuse(check, "a pooling window of %lld taps, expected at most %d", (long long)taps,
-				  MOST_TAPS);
+				  MAX_TAPS);
 	for (int d = 0; d < 2; d++) {
 		int64_t kernel = tpu_register_value(check, TPU_REG_KERNEL_HEIGHT + d),
 			pad = tpu_register_value(check, TPU_REG_PAD_TOP + d);

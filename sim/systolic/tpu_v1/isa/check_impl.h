@@ -14,7 +14,7 @@ struct tpu_access {
 	bool in_host, writes;
 	int64_t first, end;
 };
-#define TPU_MOST_ACCESSES 8 /* activate: two planes of source, two of operand, four of result */
+#define TPU_MAX_ACCESSES 8 /* activate: two planes of source, two of operand, four of result */
 
 struct tpu_check {
 	const struct tpu_config *config;
@@ -25,7 +25,7 @@ struct tpu_check {
 	int64_t index; /* the index of the instruction that is checked */
 	const struct tpu_instruction *instruction;
 	struct tpu_registers registers;
-	struct tpu_access access[TPU_MOST_ACCESSES]; /* the accesses of this instruction */
+	struct tpu_access access[TPU_MAX_ACCESSES]; /* the accesses of this instruction */
 	int n_accesses;
 	int64_t tiles, tables;                 /* tiles and tables that read_weights brings in the whole program */
 	int64_t tile_switches, table_switches; /* switches so far */

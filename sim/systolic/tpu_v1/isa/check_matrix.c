@@ -103,7 +103,7 @@ static int check_taps(struct tpu_check *check)
 
 static int check_convolve(struct tpu_check *check, int planes, int64_t plane_rows)
 {
-	enum { LOG_MOST = 32 }; /* keeps the number of any vector far below 64 bits */
+	enum { LOG_MAX = 32 }; /* keeps the number of any vector far below 64 bits */
 	if (tpu_check_window(check, true) || check_taps(check) ||
 	    tpu_check_layout(check, TPU_REG_PIXEL_LANES, TPU_REG_ROW_PIXELS, TPU_REG_FIRST_LANE,
 			     tpu_register_value(check, TPU_REG_TAP_LANES)))
@@ -115,9 +115,9 @@ static int check_convolve(struct tpu_check *check, int planes, int64_t plane_row
 	int64_t images = (tpu_register_value(check, TPU_REG_FIRST_OUTPUT) + check->instruction->length - 1) /
 				 image_outputs +
 			 1;
-	if (images > ((int64_t)1 << LOG_MOST) / image_inputs)
+	if (images > ((int64_t)1 << LOG_MAX) / image_inputs)
 		return tpu_refuse(check, "reaches image %lld of %lld vectors each, expected at most 2^%d vectors",
-				  (long long)images - 1, (long long)image_inputs, LOG_MOST);
+				  (long long)images - 1, (long long)image_inputs, LOG_MAX);
 	struct range vectors = touched_vectors(check, image_outputs, image_inputs);
 	int64_t per_row = tpu_register_value(check, TPU_REG_ROW_PIXELS), base = check->instruction->ub;
 	if (vectors.low > vectors.high)

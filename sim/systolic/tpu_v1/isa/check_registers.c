@@ -17,7 +17,7 @@ int tpu_check_register(struct tpu_check *check, enum tpu_register r, int64_t low
 
 bool tpu_scale_ok(float scale)
 {
-	return fabsf(scale) <= TPU_MOST_SCALE; /* false for a NaN */
+	return fabsf(scale) <= TPU_MAX_SCALE; /* false for a NaN */
 }
 
 int tpu_check_scale(struct tpu_check *check, enum tpu_register r)

@@ -22,7 +22,7 @@
 #define TPU_TABLE_ROWS        TPU_TABLE_ENTRY_BYTES
 /* The greatest |scale|: products with any accumulator stay finite, and the sum of two products is never infinity less
  * infinity. */
-#define TPU_MOST_SCALE 0x1p96f
+#define TPU_MAX_SCALE 0x1p96f
 
 enum tpu_opcode {
 	TPU_NOP = 0x00,

@@ -155,7 +155,7 @@ static inline struct sim_program dn_isa_random_program(uint64_t *rng)
 {
 	enum { KNOWN = 3 };
 	struct sim_program program = {.set = &dn_instructions,
-				      .n_constants = (int)test_range(rng, 0, SIM_MOST_CONSTANTS)};
+				      .n_constants = (int)test_range(rng, 0, SIM_MAX_CONSTANTS)};
 	struct npl_err err = {0};
 	bool known = test_range(rng, 0, 1);
 	if (known && test_range(rng, 0, 1))

@@ -155,7 +155,7 @@ static void emit(struct maker *m, struct dn_instruction *instruction)
 {
 	struct npl_err err;
 	struct sim_program *program = &m->c->program;
-	if (program->count == DIANNAO_LONGEST)
+	if (program->count == DIANNAO_MAX)
 		m->failed = true;
 	if (m->failed)
 		return;

@@ -37,8 +37,8 @@ struct diannao_wish {      /* zeroed: whatever the seed makes of it */
 struct diannao_part {
 	int64_t first, count, times;
 };
-#define DIANNAO_PARTS   5
-#define DIANNAO_LONGEST 2000 /* instructions, each counted once */
+#define DIANNAO_PARTS 5
+#define DIANNAO_MAX   2000 /* instructions, each counted once */
 
 struct diannao_case {
 	uint64_t seed;
@@ -46,13 +46,13 @@ struct diannao_case {
 	char memory_name[40], memory_text[300]; /* a preset's, or what is in a file */
 	struct npl_hz memory_clock;             /* that it is opened with */
 	struct sim_program program;
-	struct dn_function function[SIM_MOST_CONSTANTS]; /* the program's */
-	struct diannao_part part[DIANNAO_PARTS];         /* all of it, except repeats */
+	struct dn_function function[SIM_MAX_CONSTANTS]; /* the program's */
+	struct diannao_part part[DIANNAO_PARTS];        /* all of it, except repeats */
 	int parts;
 	int round_first, round_end; /* of the parts that are repeated together, `rounds` times */
 	int64_t rounds;
-	uint64_t move[DIANNAO_LONGEST]; /* by instruction */
-	uint8_t *bytes;                 /* of memory, size of them */
+	uint64_t move[DIANNAO_MAX]; /* by instruction */
+	uint8_t *bytes;             /* of memory, size of them */
 	uint64_t size;
 };
 

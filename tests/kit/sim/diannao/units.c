@@ -7,7 +7,7 @@
 #include "core/base/refuse.h"
 #include "sim/diannao/diannao/fast/run.h"
 
-#define MOST_STEPS 60000
+#define MAX_STEPS 60000
 
 /* Mostly few, at times many. */
 static int64_t draw_skewed(uint64_t *rng, int64_t minimum, int64_t greatest)
@@ -114,7 +114,7 @@ bool diannao_unit_case_make(struct diannao_unit_case *c, uint64_t seed, const st
 		long_case(&c->layer_case, &rng);
 		if (!dn_layer_of(&c->config, &c->layer_case.layer, &c->layer, reason, sizeof reason))
 			return false;
-	} while (steps_of(&c->config, &c->layer) > MOST_STEPS);
+	} while (steps_of(&c->config, &c->layer) > MAX_STEPS);
 	if (dn_find_tiles(&c->config, &c->layer, (double)(1 << test_range(&rng, 3, 10)), &all, &err))
 		return false;
 	c->tiles = all.tiles[test_range(&rng, 0, all.n - 1)];

@@ -157,10 +157,10 @@ static bool take(struct pair *p, bool all)
 /* Many at once; those that are left are fed again after completions. */
 static bool feed(struct pair *p)
 {
-	enum { MOST = 100 };
+	enum { MAX_REQUESTS = 100 };
 	static const uint64_t per_cycle[] = {0, 1, 2, 7};
-	struct npl_memory_request requests[MOST];
-	const uint64_t n = (uint64_t)test_range(&p->rng, 0, MOST);
+	struct npl_memory_request requests[MAX_REQUESTS];
+	const uint64_t n = (uint64_t)test_range(&p->rng, 0, MAX_REQUESTS);
 	struct npl_memory_feed fast = {.requests = requests,
 				       .n = n,
 				       .per_cycle = per_cycle[test_range(&p->rng, 0, 3)],

@@ -18,7 +18,7 @@ bool builder_open(struct builder *b, uint64_t seed, const struct tpu_config *con
 			      .registers = tpu_reset_registers(config->rows, config->columns)};
 	b->row_touched = calloc((size_t)rows, sizeof *b->row_touched);
 	b->byte_touched = calloc((size_t)host_bytes, sizeof *b->byte_touched);
-	b->order = calloc(LIVENESS_MOST_INSTRUCTIONS, sizeof *b->order);
+	b->order = calloc(LIVENESS_MAX_INSTRUCTIONS, sizeof *b->order);
 	b->liveness = liveness_start(config, &b->program, b->order);
 	return b->row_touched && b->byte_touched && b->order;
 }
@@ -100,8 +100,8 @@ void builder_emit(struct builder *b, struct tpu_instruction in, const struct bui
 	struct npl_err err;
 	if (b->stuck)
 		return;
-	if (b->program.count == LIVENESS_MOST_INSTRUCTIONS || tpu_program_add(&b->program, in, 0, &err)) {
-		b->no_memory = b->program.count < LIVENESS_MOST_INSTRUCTIONS;
+	if (b->program.count == LIVENESS_MAX_INSTRUCTIONS || tpu_program_add(&b->program, in, 0, &err)) {
+		b->no_memory = b->program.count < LIVENESS_MAX_INSTRUCTIONS;
 		b->stuck = true;
 		return;
 	}

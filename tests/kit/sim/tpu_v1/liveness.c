@@ -147,7 +147,7 @@ bool liveness_issue(struct liveness *liveness, int64_t index)
 
 int64_t liveness_stuck_at(const struct tpu_config *config, const struct sim_program *program)
 {
-	static int32_t order[LIVENESS_MOST_INSTRUCTIONS][TPU_UNITS];
+	static int32_t order[LIVENESS_MAX_INSTRUCTIONS][TPU_UNITS];
 	struct liveness live = liveness_start(config, program, order);
 	for (int64_t i = 0; i < program->count; i++)
 		if (!liveness_issue(&live, i))

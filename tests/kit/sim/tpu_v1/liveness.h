@@ -9,12 +9,12 @@
 #include "sim/systolic/tpu_v1/isa/isa.h"
 #include "sim/systolic/tpu_v1/tpu.h"
 
-enum { LIVENESS_MOST_INSTRUCTIONS = 4096 };
+enum { LIVENESS_MAX_INSTRUCTIONS = 4096 };
 
 struct liveness {
 	int64_t queue_instructions, fifo_tiles, parameter_tables;
 	const struct sim_program *program; /* borrowed */
-	int32_t (*order)[TPU_UNITS];       /* borrowed, LIVENESS_MOST_INSTRUCTIONS: each unit's instructions */
+	int32_t (*order)[TPU_UNITS];       /* borrowed, LIVENESS_MAX_INSTRUCTIONS: each unit's instructions */
 	int64_t issued[TPU_UNITS], started[TPU_UNITS];
 	int64_t items_left; /* tiles or tables of the read_weights that has started */
 	int64_t tiles_sent, tiles_switched, tables_sent, tables_switched;

@@ -8,7 +8,7 @@
 #include "sim/diannao/diannao/generate/windows.h"
 #include "tests/kit/support.h"
 
-#define MOST_INPUT 60
+#define MAX_INPUT 60
 
 static struct dn_axis random_axis(uint64_t *rng)
 {
@@ -18,7 +18,7 @@ static struct dn_axis random_axis(uint64_t *rng)
 	w->stride[1] = test_range(rng, 1, test_range(rng, 0, 1) ? 3 : 14);
 	w->dilation[1] = test_range(rng, 0, 1) ? 1 : test_range(rng, 1, 45);
 	w->pad_begin[1] = test_range(rng, 0, 1) ? test_range(rng, 0, 3) : test_range(rng, 0, 90);
-	layer.in[1] = test_range(rng, 1, MOST_INPUT);
+	layer.in[1] = test_range(rng, 1, MAX_INPUT);
 	layer.out[1] = test_range(rng, 1, 70);
 	return dn_axis_of(&layer, 1);
 }
@@ -41,7 +41,7 @@ static int64_t alike_from(const struct dn_axis *axis, int64_t o, int64_t end, co
 
 /* Which positions windows first..end-1 read; the least, the greatest, how many. */
 struct read {
-	bool at[MOST_INPUT];
+	bool at[MAX_INPUT];
 	int64_t least, limit, count;
 };
 

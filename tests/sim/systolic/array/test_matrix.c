@@ -51,18 +51,18 @@ static const struct tpu_matrix_kernel *usable_kernel(uint64_t n)
 /* Every kernel against the product as it is written, and no sum beyond its blocks. */
 Test(systolic_matrix, kernels_equal_the_product)
 {
-	enum { MOST = 5 * TPU_MATRIX_LANES };
+	enum { MAX_ELEMENTS = 5 * TPU_MATRIX_LANES };
 	int kernels = 0;
 	for (const struct tpu_matrix_kernel *kernel = tpu_matrix_kernel_list; kernel->name; kernel++) {
 		if (!npl_cpu_has(kernel->required_features))
 			continue;
 		kernels++;
 		for (uint64_t seed = 1; seed <= 100; seed++) {
-			static int16_t input[MOST], weight[MOST];
-			static int32_t sum[MOST], expected[MOST];
+			static int16_t input[MAX_ELEMENTS], weight[MAX_ELEMENTS];
+			static int32_t sum[MAX_ELEMENTS], expected[MAX_ELEMENTS];
 			uint64_t rng = seed;
 			int64_t blocks = test_range(&rng, 0, 5);
-			for (int64_t i = 0; i < MOST; i++) { /* bytes minus zero points */
+			for (int64_t i = 0; i < MAX_ELEMENTS; i++) { /* bytes minus zero points */
 				input[i] = (int16_t)(seed % 4 ? test_range(&rng, -255, 255)
 							      : test_range(&rng, 0, 1) * 510 - 255);
 				weight[i] = (int16_t)(seed % 4 ? test_range(&rng, -255, 255)
@@ -124,7 +124,7 @@ Test(systolic_matrix, every_register_in_every_cycle)
 		struct tpu_matrix unit;
 		struct tpu_matrix_inputs in;
 		uint64_t rng = seed * 77;
-		int64_t maximum = seed % 6 ? 9 : ORACLE_MOST, rows = test_range(&rng, 1, maximum),
+		int64_t maximum = seed % 6 ? 9 : ORACLE_MAX, rows = test_range(&rng, 1, maximum),
 			columns = test_range(&rng, 1, maximum);
 		open_unit(&unit, rows, columns, test_range(&rng, 1, 40),
 			  seed % 3 ? 0 : test_range(&rng, 1, ORACLE_REGISTERS));
@@ -262,13 +262,13 @@ static void run_passes(struct tpu_matrix *unit, const struct pass *pass, int n, 
 
 Test(systolic_matrix, products_of_random_passes)
 {
-	enum { MOST_PASSES = 8 };
+	enum { MAX_PASSES = 8 };
 	uint64_t wrapped = 0;
 	for (uint64_t seed = 1; seed <= 250; seed++) {
 		struct tpu_matrix unit;
-		struct pass pass[MOST_PASSES];
+		struct pass pass[MAX_PASSES];
 		uint64_t rng = seed, expected = 0;
-		int n = (int)test_range(&rng, 1, MOST_PASSES);
+		int n = (int)test_range(&rng, 1, MAX_PASSES);
 		if (seed == 1)
 			open_unit(&unit, 256, 256, 300, 0);
 		else

@@ -50,7 +50,7 @@ struct opened {
 	struct npl_tensor actual;
 	const struct npl_tensor *output, *kept;
 	struct npl_layer last;
-	const struct npl_layer *list[LAYER_GROUP_MOST];
+	const struct npl_layer *list[LAYER_GROUP_MAX];
 	struct npl_layer_group_info info;
 	void *layer_group_state;
 };
@@ -102,7 +102,7 @@ static bool go_together(const struct group *group, struct tpu_machine *tpu)
 
 /* Runs the layer group and checks values and the books of every layer. */
 static void run_layer_group(struct opened *o, struct tpu_machine *tpu, const struct group *group, uint64_t seed,
-			    struct npl_result results[LAYER_GROUP_MOST])
+			    struct npl_result results[LAYER_GROUP_MAX])
 {
 	struct npl_device_info info = {0};
 	struct npl_err err = {0};
@@ -110,12 +110,12 @@ static void run_layer_group(struct opened *o, struct tpu_machine *tpu, const str
 	const struct npl_layer_group_observer observer = {compare_made, &seen};
 	const struct npl_tensor *expected = group->list[group->n_layers - 1]->out;
 	npl_driver_systolic.describe(tpu, &info);
-	memset(results, 0, LAYER_GROUP_MOST * sizeof *results);
+	memset(results, 0, LAYER_GROUP_MAX * sizeof *results);
 	if (!o->group.timing_only)
 		memset(o->actual.data, 0x77, npl_tensor_bytes(&o->actual));
 	cr_assert_eq(tpu_layer_group_run(tpu, o->layer_group_state, &observer, results, &err), 0, "seed %llu: %s",
 		     (unsigned long long)seed, err.msg);
-	struct npl_least_bytes least[LAYER_GROUP_MOST];
+	struct npl_least_bytes least[LAYER_GROUP_MAX];
 	cr_assert_eq(npl_least_bytes_of_group(&info, &o->group, &o->info, least, &err), 0, "%s", err.msg);
 	for (int i = 0; i < group->n_layers; i++)
 		cr_assert_eq(npl_books_check("tpu", &info, group->list[i], &least[i], &results[i], &err), 0,
@@ -152,7 +152,7 @@ Test(tpu_layer_group, random_layer_groups)
 	int groups = 0, without_transfers = 0, moved = 0, shared = 0, kept = 0;
 	for (uint64_t seed = 1; seed <= 1000; seed++) {
 		static struct group group;
-		static struct npl_result first[LAYER_GROUP_MOST], other[LAYER_GROUP_MOST];
+		static struct npl_result first[LAYER_GROUP_MAX], other[LAYER_GROUP_MAX];
 		static struct opened o;
 		o.actual = (struct npl_tensor){0};
 		layer_group_random(&group, seed + 77000, 6);

@@ -247,14 +247,14 @@ Test(diannao_isa, wrong_texts_are_refused_with_their_line)
 /* Room for so many functions, and no more, whether declared or known. */
 Test(diannao_isa, a_program_has_at_most_16_functions)
 {
-	char text[SIM_MOST_CONSTANTS * 100 + 200];
+	char text[SIM_MAX_CONSTANTS * 100 + 200];
 	size_t used = 0;
 	struct sim_program program;
 	struct npl_err err = {0};
-	for (int i = 0; i < SIM_MOST_CONSTANTS; i++)
+	for (int i = 0; i < SIM_MAX_CONSTANTS; i++)
 		used += (size_t)snprintf(text + used, sizeof text - used, ".function F%d " PAIRS_15 "1,%d\n", i, i);
 	program = dn_isa_program(text);
-	cr_assert(program.n_constants == SIM_MOST_CONSTANTS && program.constant[15].value[31] == 15);
+	cr_assert(program.n_constants == SIM_MAX_CONSTANTS && program.constant[15].value[31] == 15);
 	dn_isa_round_trip(&program, 0);
 	sim_program_free(&program);
 	snprintf(text + used, sizeof text - used, ".function F16 " PAIRS_15 "1,0");

@@ -10,7 +10,7 @@
 #include "sim/systolic/tpu_v1/generate/impl.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
-enum { MOST_ROOMS = 40, GROUPS = 25 };
+enum { MAX_ROOMS = 40, GROUPS = 25 };
 
 /* The next allocation in the order asked for, the first of those alike; NULL: all have a place. */
 static struct tpu_gen_allocation *next_allocation(struct tpu_gen *gen, bool largest_first)
@@ -56,9 +56,9 @@ Test(tpu_generate_fit, fits_equal_those_of_a_search_of_all_allocations)
 	uint64_t rng = 2311;
 	int fitted = 0, refused = 0;
 	for (int n = 0; n < 4000; n++) {
-		struct tpu_gen_allocation allocation[MOST_ROOMS] = {0}, simple[MOST_ROOMS];
+		struct tpu_gen_allocation allocation[MAX_ROOMS] = {0}, simple[MAX_ROOMS];
 		struct tpu_gen gen = {.allocation = allocation,
-				      .n_allocations = (int)test_range(&rng, 1, MOST_ROOMS),
+				      .n_allocations = (int)test_range(&rng, 1, MAX_ROOMS),
 				      .n_groups = GROUPS,
 				      .reuse_delay = (int)test_range(&rng, 0, 2),
 				      .buffer_rows = test_range(&rng, 20, 79)};

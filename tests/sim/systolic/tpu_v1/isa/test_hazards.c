@@ -98,7 +98,7 @@ Test(tpu_isa_hazards, programs_without_a_hazard_are_accepted)
 	}
 }
 
-enum { ROWS = 64, HOST = 256, MOST = 60 };
+enum { ROWS = 64, HOST = 256, MAX_INSTRUCTIONS = 60 };
 
 /* For each unit and row (or byte of host memory): the last instruction that read or wrote it since the last sync, or
  * -1. */
@@ -193,7 +193,7 @@ Test(tpu_isa_hazards, a_hazard_at_the_end_is_found)
 			.opcode = TPU_SET_CONFIG, .acc = TPU_REG_SOURCE, .length = (uint32_t)source};
 		cr_assert_eq(tpu_program_add(&program, set, 0, &err), 0);
 		memset(&oracle, 0xff, sizeof oracle);
-		for (int64_t n = test_range(&rng, 2, MOST); n > 0 && wrong < 0; n--) {
+		for (int64_t n = test_range(&rng, 2, MAX_INSTRUCTIONS); n > 0 && wrong < 0; n--) {
 			struct tpu_instruction instruction = draw(&rng, maximum, source);
 			struct oracle before = oracle;
 			bool bad = step(&oracle, &instruction, source, program.count);
