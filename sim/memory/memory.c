@@ -109,7 +109,7 @@ static int read_headings(struct npl_memory *memory, bool every_cycle, struct npl
 			 npl_setting_heading_location(machine, machine->line.driver_or_model, location),
 			 machine->driver_or_model);
 	err->in_file = true;
-	return err->code;
+	return NPL_EINPUT;
 }
 
 static int open_memory(struct npl_memory *memory, const char *name, const struct npl_memory_options *options,
