@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * DianNao's slots as a table (docs/diannao-isa.md, Slots): Chen et al., ASPLOS 2014, section 5.3.3 and tables 3 and 4,
- * and npulab's own fields. check_fields.c has the rules between them. The constants of programs are functions of
- * NFU-3. */
+ * and npulab's own fields. */
 #include "isa.h"
 
 #include <stddef.h>
@@ -68,28 +67,3 @@ const struct sim_slot dn_slots[DN_SLOTS] = {
 	[DN_SLOT_NFU] = SIM_SLOT("NFU", 0, nfu, NULL),
 };
 _Static_assert(sizeof nfu / sizeof *nfu <= SIM_MAX_FIELDS, "the NFU has the most");
-
-const struct sim_known_constant dn_known_functions[] = {
-	{"SIGMOID", &dn_sigmoid}, {"TANH", &dn_tanh}, {"RELU", &dn_relu}, {0}};
-static const struct sim_constants functions = {
-	.directive = ".function",
-	.identity = "NONE",
-	.pairs = DN_SEGMENTS,
-	.known = dn_known_functions,
-};
-_Static_assert(DN_SEGMENTS <= SIM_MAX_PAIRS, "a constant holds the segments of a function");
-
-const struct sim_instruction_set dn_instructions = {
-	.name = "diannao",
-	.page = "docs/diannao-isa.md",
-	.former_magic = "DIANNAO",
-	.n_slots = DN_SLOTS,
-	.slot = dn_slots,
-	.instruction_size = sizeof(struct dn_instruction),
-	.layout = dn_slots,
-	.n_layout = DN_SLOTS,
-	.accepts = dn_slots_ok,
-	.constants = &functions,
-	.has_addresses = true,
-	.address_bits = DN_ADDRESS_BITS,
-};
