@@ -63,9 +63,9 @@ static int check_peak(const char *device, const struct npl_device_info *info, co
 	 * counts products: so the counters may reach twice the peak. */
 	if (counted_macs > greatest_macs * (info->format == NPL_FORMAT_INT8X16 ? 2 : 1))
 		return BAD(
-			"%s on layer %s: multiply-accumulates that were done and that could have been sum to %.0f, in "
-			"%" PRIu64 " cycles it does at most %.0f",
-			device, layer->name, counted_macs, result->cycles, floor(greatest_macs));
+			"%s on layer %s: the counters of used and idle multiply-accumulates sum to %.0f, expected at "
+			"most %.0f in %" PRIu64 " cycles",
+			device, layer->name, counted_macs, floor(greatest_macs), result->cycles);
 	return 0;
 }
 

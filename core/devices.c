@@ -114,14 +114,6 @@ static int check_name(const struct npl_description *machine, const struct npl_dr
 	return 0;
 }
 
-static bool has_param(const struct npl_driver *driver, const char *key)
-{
-	for (const struct npl_param *p = driver->params; p && p->key; p++)
-		if (!strcmp(p->key, key))
-			return true;
-	return false;
-}
-
 static int apply_threads(struct npl_device *dev, int threads, struct npl_err *err)
 {
 	char text[16], typed[32];
@@ -155,7 +147,8 @@ static int apply_set(struct npl_device *dev, const struct npl_device_options *op
 
 static int apply_options(struct npl_device *dev, const struct npl_device_options *options, struct npl_err *err)
 {
-	if (options->threads > 0 && has_param(dev->driver, "threads") && apply_threads(dev, options->threads, err))
+	if (options->threads > 0 && npl_param_find(dev->driver->params, "threads") &&
+	    apply_threads(dev, options->threads, err))
 		return err->code;
 	for (int i = 0; i < options->n_sets; i++)
 		if (apply_set(dev, options, i, err))
@@ -451,10 +444,8 @@ double npl_device_setting_number(const struct npl_device *device, const char *ke
 bool npl_device_setting_has_effect(const struct npl_device *device, const char *key)
 {
 	const struct npl_driver *driver = device->driver;
-	for (const struct npl_param *p = driver->params; p && p->key; p++)
-		if (!strcmp(p->key, key))
-			return !npl_params_decided_by(driver->params, driver->conditions, p, device->config);
-	return false;
+	const struct npl_param *param = npl_param_find(driver->params, key);
+	return param && !npl_params_decided_by(driver->params, driver->conditions, param, device->config);
 }
 
 const char *const *npl_device_notes(const struct npl_device *device, int *n)

@@ -131,12 +131,26 @@ int npl_params_parse(const struct npl_param *param, const char *value, void *con
 	return npl_fail(err, NPL_EINTERNAL, "%s: parameter %s has no type", location, param->key);
 }
 
-static int unknown_key(const struct npl_param *schema, const struct npl_setting *setting, const char *location,
-		       struct npl_err *err)
+const struct npl_param *npl_param_find(const struct npl_param *schema, const char *key)
+{
+	for (; schema && schema->key; schema++)
+		if (!strcmp(schema->key, key))
+			return schema;
+	return NULL;
+}
+
+int npl_param_count(const struct npl_param *schema)
 {
 	int n = 0;
 	while (schema && schema[n].key)
 		n++;
+	return n;
+}
+
+static int unknown_key(const struct npl_param *schema, const struct npl_setting *setting, const char *location,
+		       struct npl_err *err)
+{
+	const int n = npl_param_count(schema);
 	const char **keys = calloc((size_t)n + 1, sizeof *keys);
 	if (!keys)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
@@ -209,11 +223,9 @@ static int read_setting(const struct npl_param *schema, const struct npl_descrip
 			const struct npl_setting *setting, struct npl_arena *arena, void *config, struct npl_err *err)
 {
 	char location[NPL_SETTING_LOCATION];
-	const struct npl_param *p = schema;
-	while (p && p->key && strcmp(p->key, setting->key))
-		p++;
+	const struct npl_param *p = npl_param_find(schema, setting->key);
 	npl_setting_location(machine, setting, location);
-	if (!p || !p->key)
+	if (!p)
 		return unknown_key(schema, setting, location, err);
 	const char *copy = npl_arena_strdup(arena, setting->value);
 	if (!copy)
@@ -407,9 +419,7 @@ int npl_params_values(const struct npl_param *schema, const struct npl_descripti
 		      struct npl_arena *arena, const struct npl_param_value **values, int *n)
 {
 	char buf[64];
-	*n = 0;
-	while (schema && schema[*n].key)
-		(*n)++;
+	*n = npl_param_count(schema);
 	struct npl_param_value *list = npl_arena_array(arena, (size_t)*n + 1, sizeof *list);
 	*values = list;
 	for (int i = 0; list && i < *n; i++) {

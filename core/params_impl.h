@@ -6,6 +6,10 @@
 
 #include "npulab/params.h"
 
+/* Returns the parameter of a key; NULL: there is none. The schema may be NULL. */
+const struct npl_param *npl_param_find(const struct npl_param *schema, const char *key);
+/* Returns the number of parameters; the schema may be NULL. */
+int npl_param_count(const struct npl_param *schema);
 /* Reads one value into its member of config. Members that are texts borrow the value. On failure the message begins
  * with `location`, and `code` is returned. */
 int npl_params_parse(const struct npl_param *param, const char *value, void *config, const char *location, int code,

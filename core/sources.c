@@ -80,15 +80,13 @@ static enum npl_source source_of(const struct npl_description *machine, const st
 int npl_description_sources(struct npl_description *machine, const struct npl_param *schema, const void *config,
 			    const struct npl_description *shipped, struct npl_arena *arena, struct npl_err *err)
 {
-	size_t n = 0;
-	while (schema && schema[n].key)
-		n++;
-	enum npl_source *source = npl_arena_array(arena, n + 1, sizeof *source);
+	const int n = npl_param_count(schema);
+	enum npl_source *source = npl_arena_array(arena, (size_t)n + 1, sizeof *source);
 	if (!source) {
 		npl_no_memory(err);
 		return npl_prefix_name(err, machine->name);
 	}
-	for (size_t i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		source[i] = source_of(machine, schema, &schema[i], config, shipped);
 	machine->source = source;
 	return 0;
@@ -97,10 +95,8 @@ int npl_description_sources(struct npl_description *machine, const struct npl_pa
 enum npl_source npl_description_source(const struct npl_description *machine, const struct npl_param *schema,
 				       const char *key)
 {
-	for (size_t i = 0; machine->source && schema[i].key; i++)
-		if (!strcmp(schema[i].key, key))
-			return machine->source[i];
-	return NPL_SOURCE_DEFAULT;
+	const struct npl_param *param = npl_param_find(schema, key);
+	return machine->source && param ? machine->source[param - schema] : NPL_SOURCE_DEFAULT;
 }
 
 /* Refuses a `copied_from:` that names no shipped file with this driver. `driver` is that of the shipped file with this

@@ -68,9 +68,9 @@ static const char *show_figure(char buf[CELL], const struct npl_entry *e, const 
 static const char *show_least_figure(char buf[CELL], const struct npl_entry *e, const struct npl_column_value *v,
 				     const char *unit, bool is_model)
 {
-	if (isfinite(v->real) || e->f.known_joules_per_sample == 0)
+	if (isfinite(v->real) || e->figures.known_joules_per_sample == 0)
 		return figure(buf, v->real, unit, is_model);
-	return least_figure(buf, e->f.known_joules_per_sample, unit, is_model);
+	return least_figure(buf, e->figures.known_joules_per_sample, unit, is_model);
 }
 
 static const char *show_share(char buf[CELL], const struct npl_entry *e, const struct npl_column_value *v,
@@ -113,7 +113,7 @@ static const char *show_decibels(char buf[CELL], const struct npl_entry *e, cons
 {
 	(void)is_model;
 	if (isnan(v->real))
-		return e->r->accuracy.max_abs_error == 0 ? "exact" : "-";
+		return e->report->accuracy.max_abs_error == 0 ? "exact" : "-";
 	snprintf(buf, CELL, "%.1f %s", v->real, unit);
 	return buf;
 }
@@ -162,21 +162,21 @@ static const struct layer_column layer_columns[] = {
 void npl_entry_of(const struct npl_comparison *c, const struct npl_device_report *r,
 		  const struct npl_report_context *context, struct npl_entry *e)
 {
-	*e = (struct npl_entry){.c = c,
-				.r = r,
+	*e = (struct npl_entry){.comparison = c,
+				.report = r,
 				.run = &r->run,
 				.context = context,
 				.modelled = npl_device_kind_is_modelled(r->info.kind),
 				.metered = r->energy.repeats > 0};
-	npl_figures_of(r, context, &e->f);
+	npl_figures_of(r, context, &e->figures);
 }
 
 void npl_layer_entry_of(const struct npl_comparison *c, const struct npl_device_report *r,
 			const struct npl_report_context *context, int i, struct npl_layer_entry *l)
 {
-	*l = (struct npl_layer_entry){.c = c, .r = r, .context = context, .index = i};
+	*l = (struct npl_layer_entry){.comparison = c, .report = r, .context = context, .index = i};
 	if (i < 0) {
-		npl_layer_figures_left(r, context, &l->f);
+		npl_layer_figures_left(r, context, &l->figures);
 		return;
 	}
 	l->row = &r->run.layer[i];
@@ -185,7 +185,7 @@ void npl_layer_entry_of(const struct npl_comparison *c, const struct npl_device_
 	l->accuracy = r->layer_accuracy ? &r->layer_accuracy[i] : NULL;
 	l->energy = context->single_layer ? r->run.energy : l->row->result.energy;
 	l->n_energy = context->single_layer ? r->run.n_energy : l->row->result.n_energy;
-	npl_layer_figures_of(r, context, i, &l->f);
+	npl_layer_figures_of(r, context, i, &l->figures);
 }
 
 static bool is_shown(const struct column *column, enum npl_column_group group, bool single_layer)
@@ -211,8 +211,8 @@ int npl_columns_open(struct npl_table *table, enum npl_column_group group, bool 
 void npl_columns_row(struct npl_table *table, enum npl_column_group group, struct npl_entry *e)
 {
 	const bool is_model[] = {[UNMARKED] = false,
-				 [MARK_TIME] = npl_report_modelled(e->r),
-				 [MARK_ENERGY] = !npl_energy_measured(e->r)};
+				 [MARK_TIME] = npl_report_modelled(e->report),
+				 [MARK_ENERGY] = !npl_energy_measured(e->report)};
 	const char *cells[NPL_TABLE_COLUMNS];
 	char text[NPL_TABLE_COLUMNS][CELL];
 	int n = 0;

@@ -17,11 +17,11 @@ enum npl_column_group { NPL_COLUMNS_TOTALS, NPL_COLUMNS_ACCURACY };
 
 /* A device's entry, from which its columns are computed. */
 struct npl_entry {
-	const struct npl_comparison *c;
-	const struct npl_device_report *r;
+	const struct npl_comparison *comparison;
+	const struct npl_device_report *report;
 	const struct npl_run *run; /* the run of the report */
 	const struct npl_report_context *context;
-	struct npl_figures f;
+	struct npl_figures figures;
 	bool modelled; /* the time of its kind of device comes from a model */
 	bool metered;  /* a meter measured its energy */
 	char text[400];
@@ -32,8 +32,8 @@ void npl_entry_of(const struct npl_comparison *comparison, const struct npl_devi
 /* A layer of an entry, from which its columns are computed. In CSV it may be the sum of the layers that were not
  * chosen. */
 struct npl_layer_entry {
-	const struct npl_comparison *c;
-	const struct npl_device_report *r;
+	const struct npl_comparison *comparison;
+	const struct npl_device_report *report;
 	const struct npl_report_context *context;
 	int index;
 	const struct npl_layer_run *row; /* NULL: several layers; the next three are then NULL too */
@@ -43,11 +43,11 @@ struct npl_layer_entry {
 	/* its energies; for a single layer the entry's, because the meter's reading is the layer's */
 	const struct npl_energy *energy;
 	int n_energy;
-	struct npl_layer_figures f;
+	struct npl_layer_figures figures;
 	char text[400];
 };
 /* Fills the entry of layer i. i below 0: the sum of the layers that the context does not choose, of which there may be
- * none (f.layers). */
+ * none (figures.layers). */
 void npl_layer_entry_of(const struct npl_comparison *comparison, const struct npl_device_report *report,
 			const struct npl_report_context *context, int i, struct npl_layer_entry *layer);
 

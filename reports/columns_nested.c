@@ -33,7 +33,7 @@ void npl_json_entry_parts(struct npl_json *json, const struct npl_entry *e)
 {
 	npl_json_open(json, "energy_by_part", '{');
 	for (int p = 0; p < NPL_ENERGY_PARTS; p++)
-		npl_json_double(json, npl_energy_part_name((enum npl_energy_part)p), e->f.part_joules[p]);
+		npl_json_double(json, npl_energy_part_name((enum npl_energy_part)p), e->figures.part_joules[p]);
 	npl_json_close(json, '}');
 }
 
@@ -53,7 +53,8 @@ void npl_json_entry_bytes(struct npl_json *json, const struct npl_entry *e)
 	const uint64_t bytes_within = e->modelled ? run->bytes[NPL_MEM_HOST] : 0;
 	npl_json_open(json, "bytes", '{');
 	put_bytes(json, "dram", e->modelled, run->bytes[NPL_MEM_DRAM]);
-	put_bytes(json, "buffer", e->modelled && e->r->info.kind != NPL_KIND_ANALYTICAL, run->bytes[NPL_MEM_BUFFER]);
+	put_bytes(json, "buffer", e->modelled && e->report->info.kind != NPL_KIND_ANALYTICAL,
+		  run->bytes[NPL_MEM_BUFFER]);
 	put_bytes(json, "host_link", e->modelled || run->link_bytes, run->link_bytes + bytes_within);
 	put_bytes(json, "host_link_within_cycles", e->modelled, bytes_within);
 	npl_json_close(json, '}');
@@ -75,7 +76,7 @@ void npl_json_layer_counters(struct npl_json *json, const struct npl_layer_entry
 {
 	npl_json_open(json, "counters", '{');
 	for (size_t k = 0; k < l->row->n_counters; k++)
-		if (l->c->timing_only && l->row->counter_def[k].partition == NPL_COUNTER_OF_VALUES)
+		if (l->comparison->timing_only && l->row->counter_def[k].partition == NPL_COUNTER_OF_VALUES)
 			npl_json_null(json, l->row->counter_def[k].name);
 		else
 			npl_json_u64(json, l->row->counter_def[k].name, l->row->result.counter[k]);

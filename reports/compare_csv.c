@@ -64,7 +64,7 @@ static void put_counters(FILE *out, const struct counters *counters, const struc
 static void put_line(FILE *out, const struct counters *counters, struct npl_layer_entry *layer)
 {
 	npl_layer_columns_csv(out, layer);
-	put_counters(out, counters, &layer->f, layer->c->timing_only);
+	put_counters(out, counters, &layer->figures, layer->comparison->timing_only);
 	fputs("\r\n", out);
 }
 
@@ -82,7 +82,7 @@ void npl_report_csv(FILE *out, const struct npl_comparison *c, const struct npl_
 			put_line(out, &counters, &layer);
 		}
 		npl_layer_entry_of(c, &c->device[d], context, -1, &layer);
-		if (layer.f.layers)
+		if (layer.figures.layers)
 			put_line(out, &counters, &layer);
 	}
 	free(counters.name);

@@ -8,17 +8,17 @@
 
 /* A line of the table: a layer, several layers together, or a text in the place of the time alone. */
 struct line {
-	const struct npl_device_report *r;
+	const struct npl_device_report *report;
 	const struct npl_report_context *context;
 	const char *name, *op;
-	const char *time_text;      /* in a line that has no figures; NULL: it has */
-	struct npl_layer_figures f; /* of all batches, as all_seconds; the cells are of one */
+	const char *time_text;            /* in a line that has no figures; NULL: it has */
+	struct npl_layer_figures figures; /* of all batches, as all_seconds; the cells are of one */
 	double batches, all_seconds;
 };
 
 static const char *energy_cell(char text[CELL], const struct line *line)
 {
-	const struct npl_layer_figures *f = &line->f;
+	const struct npl_layer_figures *f = &line->figures;
 	if (f->no_energy || (f->absent && !(f->joules > 0)))
 		return "-";
 	const double joules = f->joules / line->batches;
@@ -71,8 +71,8 @@ static struct line layer_line(const struct npl_comparison *c, const struct line 
 	struct line line = *common;
 	line.name = c->graph->node[i].name;
 	line.op = npl_op_defs[c->graph->node[i].op].name;
-	line.time_text = npl_layer_timeless_role(&line.r->run.layer[i]);
-	npl_layer_figures_of(line.r, line.context, i, &line.f);
+	line.time_text = npl_layer_timeless_role(&line.report->run.layer[i]);
+	npl_layer_figures_of(line.report, line.context, i, &line.figures);
 	return line;
 }
 
@@ -81,7 +81,7 @@ static void put_sum(struct npl_table *table, const struct line *common, const ch
 {
 	struct line line = *common;
 	line.name = name;
-	line.f = *f;
+	line.figures = *f;
 	put_line(table, &line, shown);
 }
 
@@ -91,7 +91,7 @@ static void put_overlap(struct npl_table *table, const struct line *common, cons
 	char text[CELL];
 	struct line line = *common;
 	line.name = "less overlap";
-	line.time_text = figure(text, -line.r->run.overlap_seconds / line.batches, "s", true);
+	line.time_text = figure(text, -line.report->run.overlap_seconds / line.batches, "s", true);
 	put_line(table, &line, shown);
 }
 
@@ -133,7 +133,7 @@ int npl_device_layers(FILE *out, const struct npl_comparison *c, const struct np
 	bool shown[COLUMNS];
 	npl_layer_figures_all(r, context, &all);
 	npl_layer_figures_left(r, context, &left);
-	const struct line common = {.r = r,
+	const struct line common = {.report = r,
 				    .context = context,
 				    .op = "",
 				    .batches = (double)r->batches,

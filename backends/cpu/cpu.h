@@ -40,7 +40,8 @@ struct cpu_state {
 	char *widened; /* 16-bit floats widened to float32 while a layer runs (widened.h) */
 	size_t widened_bytes;
 	struct npl_int8_memory int8_memory;
-	bool large_sums_known, large_sums; /* whether oneDNN's convolutions of bytes keep sums beyond 2^24 exact */
+	bool large_sums_known,
+		large_sums_exact; /* whether oneDNN's convolutions of bytes keep sums beyond 2^24 exact */
 };
 
 /* Makes the workspace at least `bytes` bytes long, 64-byte aligned, with undefined contents. Returns 0 or

@@ -237,9 +237,9 @@ int cpu_int8_conv_prepare(struct cpu_state *cpu, const struct npl_layer *layer, 
 		rc = refuse(err, "sums may be more than 32 bits hold");
 	if (!rc && largest_filter_sum(layer) >= FLOAT_EXACT) {
 		if (!cpu->large_sums_known)
-			cpu->large_sums = check_large_sums(&cpu->dnn);
+			cpu->large_sums_exact = check_large_sums(&cpu->dnn);
 		cpu->large_sums_known = true;
-		if (!cpu->large_sums || strncmp(cpu_dnn_kernel(conv->op), BRGEMM, strlen(BRGEMM)))
+		if (!cpu->large_sums_exact || strncmp(cpu_dnn_kernel(conv->op), BRGEMM, strlen(BRGEMM)))
 			rc = refuse(err, "oneDNN's kernel does not keep large sums exact");
 	}
 	if (rc) {

@@ -72,13 +72,19 @@ const char *npl_nearest(const char *word, const char *const *candidates, int n)
 	return nearest && is_near(word, nearest, least_distance) ? nearest : NULL;
 }
 
-const char *npl_nearest_text(const char *word, const char *const *candidates, int n, char *buf, size_t size)
+const char *npl_nearest_only(const char *word, const char *const *candidates, int n, char *buf, size_t size)
 {
 	const char *nearest = npl_nearest(word, candidates, n);
 	*buf = '\0';
 	if (nearest)
 		snprintf(buf, size, "; the nearest is '%s'", nearest);
-	for (int i = 0; !nearest && n <= MAX_LISTED && i < n; i++)
+	return buf;
+}
+
+const char *npl_nearest_text(const char *word, const char *const *candidates, int n, char *buf, size_t size)
+{
+	const bool is_near = *npl_nearest_only(word, candidates, n, buf, size);
+	for (int i = 0; !is_near && n <= MAX_LISTED && i < n; i++)
 		npl_append(buf, size, i == n - 1 ? " or " : ", ", "%s%s", i ? "" : "; expected ", candidates[i]);
 	return buf;
 }

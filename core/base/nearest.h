@@ -12,9 +12,12 @@
  * word. */
 const char *npl_nearest(const char *word, const char *const *candidates, int n);
 
+/* Writes "; the nearest is 'array.rows'", or "" where no candidate is near. Returns buf. */
+const char *npl_nearest_only(const char *word, const char *const *candidates, int n, char *buf, size_t size);
 /* Writes "; the nearest is 'array.rows'". Where no candidate is near it writes "; expected a, b or c", or "" where
  * there are more than eight candidates. Returns buf. */
 const char *npl_nearest_text(const char *word, const char *const *candidates, int n, char *buf, size_t size);
-#define NPL_NEAREST(word, candidates, n) npl_nearest_text((word), (candidates), (n), (char[200]){0}, 200)
+#define NPL_NEAREST(word, candidates, n)      npl_nearest_text((word), (candidates), (n), (char[200]){0}, 200)
+#define NPL_NEAREST_ONLY(word, candidates, n) npl_nearest_only((word), (candidates), (n), (char[200]){0}, 200)
 
 #endif

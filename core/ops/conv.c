@@ -21,7 +21,8 @@ OP_ATTRS(op_conv_attrs)
 	return op_window_attrs(list, &out->conv.window, err);
 }
 
-/* Returns the number of filters of a position, where each position has its own: the rows of w over the positions. */
+/* Finds the number of filters of a position, where each position has its own: the rows of w over the positions.
+ * NPL_EINPUT: these do not divide. */
 static int private_filters(struct npl_attrs *attrs, const struct npl_shape *x, const struct npl_shape *w,
 			   int64_t *filters, struct npl_err *err)
 {

@@ -142,14 +142,10 @@ static int unknown_dim(const struct dims *d, const char *name)
 		return npl_no_memory(d->b->err);
 	for (int i = 0; i < d->n; i++)
 		names[i] = d->dim[i].name;
-	const char *nearest = npl_nearest(name, names, d->n);
+	const char *nearest = NPL_NEAREST_ONLY(name, names, d->n);
 	free(names);
-	return npl_fail(d->b->err, NPL_EUSAGE, "the model has no open dimension '%s'%s%s%s", name,
-			nearest ? "; the nearest is '" : "",
-			nearest ? nearest
-			: !d->n ? ": it has none"
-				: "",
-			nearest ? "'" : "");
+	return npl_fail(d->b->err, NPL_EUSAGE, "the model has no open dimension '%s'%s", name,
+			d->n ? nearest : ": it has none");
 }
 
 /* Takes --dim NAME=N. For the name of the batch it means --batch N. */

@@ -105,7 +105,6 @@ int npl_model_find(const char *name, struct npl_arena *arena, struct npl_model_f
 	int n;
 	if (npl_model_list(arena, &names, &n, err))
 		return err->code;
-	const char *nearest = npl_nearest(name, names, n);
-	return npl_fail(err, NPL_EINPUT, "%s: no such model: neither a file nor one of the shipped models%s%s%s", name,
-			nearest ? " (the nearest is '" : "", nearest ? nearest : "", nearest ? "')" : "");
+	return npl_fail(err, NPL_EINPUT, "%s: no such model: neither a file nor one of the shipped models%s", name,
+			NPL_NEAREST_ONLY(name, names, n));
 }

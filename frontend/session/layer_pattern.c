@@ -54,9 +54,8 @@ int layer_pattern_no_match(const struct layer_pattern *pattern, const struct npl
 		return npl_no_memory(err);
 	for (int i = 0; i < graph->n_nodes; i++)
 		names[i] = pattern->matches_name ? graph->node[i].name : npl_op_defs[graph->node[i].op].name;
-	const char *nearest = npl_nearest(pattern->text, names, graph->n_nodes);
+	const char *nearest = NPL_NEAREST_ONLY(pattern->text, names, graph->n_nodes);
 	free(names);
-	return BAD(pattern, "'%s' matches no %s of this model after folding%s%s%s", pattern->text,
-		   pattern->matches_name ? "node" : "operator", nearest ? "; the nearest is '" : "",
-		   nearest ? nearest : "", nearest ? "'" : "");
+	return BAD(pattern, "'%s' matches no %s of this model after folding%s", pattern->text,
+		   pattern->matches_name ? "node" : "operator", nearest);
 }

@@ -39,6 +39,8 @@ enum npl_counter_kind {
 struct npl_counter_def {
 	const char *name; /* JSON key, snake_case */
 	const char *unit; /* "cycles", "macs", "rows", "bytes", NPL_COUNTER_TIME */
+	/* What is counted, in words that continue the unit: "read from memory" for bytes, "the array waits for weights"
+	 * for cycles. */
 	const char *help;
 	size_t offset; /* of a uint64_t field in the unit's struct */
 	/* > 0: counters with the same number are the parts of a total. Their sum is the layer's cycles, or the layer's

@@ -32,8 +32,9 @@ struct npl_driver {
 	const char *summary;
 	/* Starts a machine. `config` is filled from `params` and borrowed until close; *state is handed to every other
 	 * function. NPL_EDEVICE: the machine cannot start, with the reason. NPL_EUSAGE: parameters that are valid alone
-	 * contradict each other. npl_fail_settings has all their keys, as the message does: core puts before it where
-	 * the user set one of them, and makes it NPL_EINPUT where that is a file. NPL_EINPUT: a file that a parameter
+	 * contradict each other. Fail with npl_fail_settings, which takes the keys of all of them. Core then puts
+	 * before the message where the user set one of these keys, and turns the code into NPL_EINPUT if that is in a
+	 * file. NPL_EINPUT: a file that a parameter
 	 * names is bad; npl_blame_settings has the parameter's key. */
 	int (*open)(const void *config, void **state, struct npl_err *err);
 	/* Ends the machine and frees its state. It accepts NULL. */
@@ -139,8 +140,8 @@ static inline void npl_describe_int8x16(struct npl_device_info *info)
 /* Every driver, in the order of core/devices.def, ended by NULL. */
 extern const struct npl_driver *const npl_drivers[];
 const struct npl_driver *npl_driver_named(const char *name); /* NULL: there is none */
-/* Whether the members that go together are all there or all absent; false with the reason. Core refuses a device whose
- * driver is not so. */
+/* Says whether members that must be given together are all given or all absent; if not, `reason` says which are
+ * missing. Core does not open a device with such a driver. */
 bool npl_driver_ok(const struct npl_driver *driver, char *reason, size_t reason_bytes);
 /* Refuses with NPL_EUSAGE a name that is none of the driver's engines; the message names the nearest. The driver must
  * have engines. */

@@ -35,11 +35,11 @@ enum npl_code {
 struct npl_err {
 	int code;          /* one of enum npl_code */
 	char msg[512];     /* one line, no newline; a longer one loses its middle */
-	size_t name_bytes; /* of "NAME: " at the beginning of msg, where a device's name stands there; else 0 */
+	size_t name_bytes; /* bytes of a device's name and ": " at the beginning of msg; 0: msg does not begin so */
 	/* The keys of the machine's or memory's settings that are at fault, with blanks between them, in the order in
 	 * which the message names them; "": no setting is. */
 	char settings[160];
-	/* What is at fault is the file of the machine or memory that was to be opened, or stands in that file. */
+	/* True: the file of the machine or memory that was to be opened is at fault, as a whole or in one line. */
 	bool in_file;
 };
 
@@ -60,7 +60,7 @@ int npl_prefix_name(struct npl_err *err, const char *name);
 /* Returns the message without the device's name before it, for tables that have the name already. */
 const char *npl_err_reason(const struct npl_err *err);
 /* Says that these settings are at fault and no others, with mapping and keys as in npl_fail_settings; returns
- * err->code. The message stays the same. */
+ * err->code. The message stays the same, and in_file is cleared. */
 int npl_blame_settings(struct npl_err *err, const char *mapping, const char *keys);
 
 /* The process exit status for a code: 0 to 6. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Rows of a machine's table of counters (npulab/counters.h). `type` is the struct that holds them, `member` the
- * counter. A machine's counters.def names the forms by their last word. */
+ * counter. A machine's counters.def names a form by what follows SIM_COUNTER_. */
 #ifndef NPULAB_SIM_COMMON_COUNTERS_H
 #define NPULAB_SIM_COMMON_COUNTERS_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "npulab/counters.h"
 
@@ -48,5 +49,11 @@
 #define SIM_OFFSET_MACS(...)
 #define SIM_OFFSET_EVENTS(...)
 #define SIM_OFFSET_OF_VALUES(...)
+
+/* Returns the counter at an offset in a machine's struct of counters. */
+static inline uint64_t *sim_counter_at(void *counters, size_t offset)
+{
+	return (uint64_t *)((char *)counters + offset);
+}
 
 #endif

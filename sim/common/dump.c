@@ -8,8 +8,8 @@
 
 #include "core/base/printable.h"
 
-int sim_take_memory(const uint8_t *memory, size_t memory_bytes, size_t bytes, struct npl_memory_image *image,
-		    struct npl_err *err)
+int sim_copy_image(const uint8_t *memory, size_t memory_bytes, size_t bytes, struct npl_memory_image *image,
+		   struct npl_err *err)
 {
 	if (!bytes)
 		return 0;

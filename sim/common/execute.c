@@ -96,7 +96,7 @@ int sim_execute(const struct sim_executor *executor, void *context, const void *
 	return rc;
 }
 
-int sim_keep_bytes(const uint8_t *memory, size_t first, size_t end, uint8_t **copy, struct npl_err *err)
+int sim_copy_range(const uint8_t *memory, size_t first, size_t end, uint8_t **copy, struct npl_err *err)
 {
 	if (!memory || first == end)
 		return 0;

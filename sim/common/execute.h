@@ -27,6 +27,11 @@ struct sim_times {
 	void (*close)(void *times); /* accepts NULL */
 };
 
+/* Make an entry of the array of time classes by class of cycles from a row of times.def: a row CLASS has one, a row OWN
+ * none. */
+#define SIM_TIME_OF_CLASS(cycle_class, time) [cycle_class] = time,
+#define SIM_TIME_OF_OWN(cycle_class, time)
+
 /* What a machine supplies when it executes a program. */
 struct sim_executor {
 	const char *const *event_name; /* the name of each kind of event */
@@ -45,7 +50,8 @@ int sim_execute(const struct sim_executor *executor, void *context, const void *
 		const struct sim_program *program, const char *source, struct npl_execution *execution,
 		struct npl_err *err);
 
-/* Copies bytes first <= i < end of a memory; *copy stays NULL where there are none. Returns 0 or NPL_ENOMEM. */
-int sim_keep_bytes(const uint8_t *memory, size_t first, size_t end, uint8_t **copy, struct npl_err *err);
+/* Copies bytes first <= i < end of a memory; *copy stays as it is where the range is empty or memory is NULL. Returns 0
+ * or NPL_ENOMEM. */
+int sim_copy_range(const uint8_t *memory, size_t first, size_t end, uint8_t **copy, struct npl_err *err);
 
 #endif

@@ -54,8 +54,8 @@ int sim_refuse(struct npl_err *err, const char *source, const struct sim_source_
 /* Checks all instructions. NPL_EINPUT "SOURCE: WHERE: why" for the first one that is not valid. */
 int sim_program_instructions_ok(const struct sim_program *program, const char *source, struct npl_err *err);
 
-/* Says whether a text and a header can hold a machine's name: visible characters without blanks, fewer than
- * SIM_MACHINE_NAME. */
+/* Says whether a text and a header can hold a machine's name: one or more visible characters other than
+ * # ; , | and =, fewer than SIM_MACHINE_NAME. */
 #define SIM_MACHINE_NAME 64
 bool sim_machine_name_ok(const char *name);
 /* Says whether the word is a name, as those of constants: letters, digits and '_', no digit first. */

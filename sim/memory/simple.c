@@ -24,10 +24,11 @@ struct config {
 struct simple {
 	struct npl_memory_counters count;
 	uint64_t now;
-	/* With the preset fixed the port is taken up to cycle + part / rate, and a byte takes step / rate cycles. */
+	/* For the model `fixed`, the port is taken up to free_cycle + free_part / cycle_parts, and a byte takes
+	 * byte_parts / cycle_parts cycles. */
 	bool limited, whole_cycles;
-	uint64_t cycle, latency_cycles, access_bytes;
-	npl_u128 part, step, rate;
+	uint64_t free_cycle, latency_cycles, access_bytes;
+	npl_u128 free_part, byte_parts, cycle_parts;
 	/* Completions come in the order of their requests. */
 	uint64_t head, tail;
 	struct npl_memory_completion completion[NPL_MEMORY_MAX_SIMPLE_PENDING];
@@ -62,8 +63,8 @@ static int simple_open(bool limited, const struct config *config, const struct n
 	m->limited = limited;
 	if (limited) {
 		double hz = (double)info->clock.numerator / (double)info->clock.denominator;
-		m->step = (npl_u128)info->clock.numerator;
-		m->rate = (npl_u128)config->bytes_per_second * (npl_u128)info->clock.denominator;
+		m->byte_parts = (npl_u128)info->clock.numerator;
+		m->cycle_parts = (npl_u128)config->bytes_per_second * (npl_u128)info->clock.denominator;
 		m->latency_cycles = (uint64_t)ceil(config->latency_seconds * hz);
 		m->access_bytes = (uint64_t)config->access_bytes;
 		m->whole_cycles = config->whole_cycles;
@@ -104,8 +105,8 @@ static void simple_reset(void *state)
 	struct simple *m = state;
 	m->count = (struct npl_memory_counters){0};
 	m->head = m->tail = 0;
-	m->now = m->cycle = 0;
-	m->part = 0;
+	m->now = m->free_cycle = 0;
+	m->free_part = 0;
 }
 
 /* Says whether the request can begin in this cycle. */
@@ -113,7 +114,7 @@ static bool simple_can_accept(void *state, const struct npl_memory_request *requ
 {
 	const struct simple *m = state;
 	(void)request;
-	return m->tail - m->head < NPL_MEMORY_MAX_SIMPLE_PENDING && (!m->limited || m->cycle <= m->now);
+	return m->tail - m->head < NPL_MEMORY_MAX_SIMPLE_PENDING && (!m->limited || m->free_cycle <= m->now);
 }
 
 static void simple_push(void *state, const struct npl_memory_request *request)
@@ -126,18 +127,18 @@ static void simple_push(void *state, const struct npl_memory_request *request)
 		add(m, m->now, request->tag);
 		return;
 	}
-	if (m->cycle < m->now) {
-		m->cycle = m->now;
-		m->part = 0;
+	if (m->free_cycle < m->now) {
+		m->free_cycle = m->now;
+		m->free_part = 0;
 	}
-	m->part += bytes * m->step;
-	m->cycle += (uint64_t)(m->part / m->rate);
-	m->part %= m->rate;
-	if (m->whole_cycles && m->part) {
-		m->cycle++;
-		m->part = 0;
+	m->free_part += bytes * m->byte_parts;
+	m->free_cycle += (uint64_t)(m->free_part / m->cycle_parts);
+	m->free_part %= m->cycle_parts;
+	if (m->whole_cycles && m->free_part) {
+		m->free_cycle++;
+		m->free_part = 0;
 	}
-	add(m, m->cycle + (m->part > 0) + m->latency_cycles, request->tag);
+	add(m, m->free_cycle + (m->free_part > 0) + m->latency_cycles, request->tag);
 }
 
 static void simple_advance(void *state, uint64_t until, unsigned stop)
@@ -148,8 +149,8 @@ static void simple_advance(void *state, uint64_t until, unsigned stop)
 		return;
 	if (stop & NPL_MEMORY_COMPLETION && first && first->cycle < until)
 		until = first->cycle > m->now ? first->cycle : m->now;
-	if (stop & NPL_MEMORY_ROOM && m->limited && m->cycle > m->now && m->cycle < until)
-		until = m->cycle;
+	if (stop & NPL_MEMORY_ROOM && m->limited && m->free_cycle > m->now && m->free_cycle < until)
+		until = m->free_cycle;
 	m->now = until;
 }
 
@@ -180,10 +181,10 @@ static void simple_relative(const void *state, struct npl_memory_words *words,
 			    uint64_t (*tag_of)(const void *asker, uint64_t tag), const void *asker)
 {
 	const struct simple *m = state;
-	const bool port_taken = m->limited && m->cycle >= m->now;
-	npl_memory_add_word(words, port_taken ? m->cycle - m->now : 0);
-	npl_memory_add_word(words, port_taken ? (uint64_t)(m->part >> 64) : 0);
-	npl_memory_add_word(words, port_taken ? (uint64_t)m->part : 0);
+	const bool port_taken = m->limited && m->free_cycle >= m->now;
+	npl_memory_add_word(words, port_taken ? m->free_cycle - m->now : 0);
+	npl_memory_add_word(words, port_taken ? (uint64_t)(m->free_part >> 64) : 0);
+	npl_memory_add_word(words, port_taken ? (uint64_t)m->free_part : 0);
 	npl_memory_add_word(words, m->tail - m->head);
 	for (uint64_t i = m->head; i < m->tail; i++) {
 		const struct npl_memory_completion *completion = &m->completion[i % NPL_MEMORY_MAX_SIMPLE_PENDING];

@@ -83,7 +83,7 @@ static int open_libraries(struct cu_device *d, struct npl_err *err)
 	    cu_kernels_open(&d->driver, &d->nvrtc, capability, &d->kernels, err))
 		return err->code;
 	if (cu_dnn_open(&d->driver, d->stream, &d->dnn, &failure))
-		snprintf(d->no_dnn, sizeof d->no_dnn, "%.199s", failure.msg);
+		snprintf(d->dnn_failure, sizeof d->dnn_failure, "%.199s", failure.msg);
 	return 0;
 }
 

@@ -45,7 +45,8 @@ static int library_facts(const struct cu_device *d, struct npl_facts *facts, str
 		     d->nvrtc.minor, d->nvrtc.library.path, kernels, seconds))
 		return err->code;
 	if (!d->dnn.handle)
-		return npl_fact(facts, err, "convolutions", "as products of patches, without cuDNN: %s", d->no_dnn);
+		return npl_fact(facts, err, "convolutions", "as products of patches, without cuDNN: %s",
+				d->dnn_failure);
 	const size_t dnn = d->dnn.version();
 	return npl_fact(facts, err, "convolutions", "cuDNN %zu.%zu.%zu, %s", dnn / 10000, dnn / 100 % 100, dnn % 100,
 			d->dnn.library.path);

@@ -60,7 +60,7 @@ static void plan_shape(struct cu_layer *layer)
 			      .pixels = product_of(y, 2),
 			      .columns = product_of(&request->in[1]->shape, 1)};
 	c->direct = layer->precision != CU_INT8 && cu_conv_is_pointwise(layer);
-	c->row = layer->precision == CU_INT8 ? npl_round_up_i64(c->pixels, 4) : c->pixels;
+	c->sums_stride = layer->precision == CU_INT8 ? npl_round_up_i64(c->pixels, 4) : c->pixels;
 	c->flip = request->in[0]->dtype == NPL_U8 ? 0x80 : 0;
 }
 
@@ -70,7 +70,7 @@ static void plan_chunks(struct cu_layer *layer, int64_t unit)
 	struct cu_conv *c = &layer->conv;
 	const bool integers = layer->precision == CU_INT8;
 	const int64_t ld = layer->weights.ld, room = (int64_t)layer->device->patch_bytes;
-	const int64_t sums = integers ? c->filters * c->row * (int64_t)sizeof(int32_t) : 0;
+	const int64_t sums = integers ? c->filters * c->sums_stride * (int64_t)sizeof(int32_t) : 0;
 	const int64_t image = c->pixels * ld * unit;
 	c->chunk_images = c->images;
 	c->chunk_pixels = c->pixels;
@@ -101,14 +101,14 @@ static int open_product(struct cu_layer *layer, int64_t images, int64_t pixels, 
 					 .k = ld,
 					 .ld_a = c->direct ? c->plane : ld,
 					 .ld_b = ld,
-					 .ld_d = c->row,
+					 .ld_d = c->sums_stride,
 					 .transposed_a = !c->direct,
 					 .batch = images,
 					 .stride_a = c->direct ? c->channels * c->plane : pixels * ld,
-					 .stride_d = c->filters * c->row};
+					 .stride_d = c->filters * c->sums_stride};
 	const uint64_t in = npl_dtype_size(type), out = npl_dtype_size(shape.result);
 	const uint64_t offsets[] = {c->direct ? (uint64_t)(c->channels / c->groups * c->plane) * in : 0,
-				    (uint64_t)(per_group * ld) * in, (uint64_t)(per_group * c->row) * out,
+				    (uint64_t)(per_group * ld) * in, (uint64_t)(per_group * c->sums_stride) * out,
 				    c->chunk_pixels < c->pixels ? 64 * out : 0};
 	shape.alignment = cu_common_alignment(offsets, sizeof offsets / sizeof *offsets);
 	return cu_product_open(&layer->device->blas, &shape, product, err);
@@ -246,7 +246,7 @@ static int run_group(struct cu_layer *layer, const struct cu_value *in, int64_t 
 		uint64_t w = cu_weights_matrix(layer, in, p) +
 			     (uint64_t)(group * per_group * layer->weights.ld) * in_unit;
 		if (cu_product_run(&d->blas, product, a, w, 0,
-				   sums + (uint64_t)(group * per_group * c->row + pixel) * out_unit, p > 0,
+				   sums + (uint64_t)(group * per_group * c->sums_stride + pixel) * out_unit, p > 0,
 				   d->workspace.address, d->stream, err))
 			return err->code;
 	}
@@ -275,7 +275,7 @@ static int run_chunk(struct cu_layer *layer, const struct cu_value *in, struct c
 		.address = sums, .dtype = NPL_I32, .shape = npl_shape_of(3, images, c->filters, c->pixels)};
 	return cu_kernel_sums(d->kernels, &x, cu_weights_bias(layer, in),
 			      layer->weights.address + layer->weights.scale_at, c->filters, c->pixels, c->pixels,
-			      c->row, layer->layer->fused, layer->layer->out, y, d->stream, err);
+			      c->sums_stride, layer->layer->fused, layer->layer->out, y, d->stream, err);
 }
 
 int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,

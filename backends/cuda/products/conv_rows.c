@@ -17,7 +17,7 @@
 static void plan_chunks(struct cu_layer *layer)
 {
 	struct cu_conv *c = &layer->conv;
-	const int64_t patch = c->direct ? 0 : layer->weights.ld, sums = c->row * (int64_t)sizeof(int32_t);
+	const int64_t patch = c->direct ? 0 : layer->weights.ld, sums = c->sums_stride * (int64_t)sizeof(int32_t);
 	const int64_t fitting = (int64_t)layer->device->patch_bytes / (patch + sums);
 	const int64_t rows = npl_max_i64(fitting / ROWS_AT_A_TIME, 1) * ROWS_AT_A_TIME;
 	c->chunk_rows = npl_min_i64(rows, c->images * c->pixels);
@@ -29,7 +29,7 @@ static void plan_chunks(struct cu_layer *layer)
  */
 static int open_product(struct cu_layer *layer, int64_t rows, struct cu_product *product, struct npl_err *err)
 {
-	const int64_t ld = layer->weights.ld, row = layer->conv.row;
+	const int64_t ld = layer->weights.ld, row = layer->conv.sums_stride;
 	const struct cu_product_shape shape = {.operands = NPL_I8,
 					       .result = NPL_I32,
 					       .m = row,
@@ -46,9 +46,9 @@ int cu_conv_rows_open(struct cu_layer *layer, const bool *resident, struct npl_e
 {
 	struct cu_conv *c = &layer->conv;
 	const int64_t ld = npl_round_up_i64(c->columns, 16);
-	c->row = npl_round_up_i64(c->filters, 4);
+	c->sums_stride = npl_round_up_i64(c->filters, 4);
 	c->direct = !c->flip && c->channels == ld && cu_conv_is_pointwise(layer);
-	if (cu_weights_plan(layer, resident, c->filters, c->columns, ld, c->row, err))
+	if (cu_weights_plan(layer, resident, c->filters, c->columns, ld, c->sums_stride, err))
 		return err->code;
 	layer->weights.taps = c->columns / c->channels;
 	layer->weights.tap_step = c->channels;
@@ -96,8 +96,8 @@ static int run_chunk(struct cu_layer *layer, const struct cu_value *in, const st
 				   d->workspace.address, d->stream, err))
 			return err->code;
 	return cu_kernel_sums(d->kernels, &sums, cu_weights_bias(layer, in),
-			      layer->weights.address + layer->weights.scale_at, c->filters, 1, c->filters, c->row,
-			      layer->layer->fused, layer->layer->out, y, d->stream, err);
+			      layer->weights.address + layer->weights.scale_at, c->filters, 1, c->filters,
+			      c->sums_stride, layer->layer->fused, layer->layer->out, y, d->stream, err);
 }
 
 int cu_conv_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,

@@ -29,7 +29,7 @@ struct cu_device {
 	void *context, *stream;
 	struct cu_blas blas;
 	struct cu_dnn dnn;
-	char no_dnn[200]; /* the reason if there is no cuDNN */
+	char dnn_failure[200]; /* the reason if there is no cuDNN */
 	struct cu_nvrtc nvrtc;
 	struct cu_kernels *kernels;
 	struct cu_block fault; /* the fault word (cu_kernels_fault_at) */

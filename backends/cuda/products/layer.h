@@ -40,11 +40,13 @@ struct cu_weights {
 /* A convolution as a product: for each image and group, rows of patches times the group's kernels. Integer images with
  * channels last have one product for the pixels of all images (conv_rows.c). */
 struct cu_conv {
+	/* plane: elements of an input channel; pixels: positions of an image's output; columns: elements of a patch
+	 * of a group */
 	int64_t images, channels, filters, groups, plane, pixels, columns;
 	bool direct; /* a 1x1 kernel: the image itself is the matrix of patches */
 	/* elements from channel to channel of the sums: pixels, for integers rounded up to 4; with channels last from
 	 * pixel to pixel: filters, rounded up to 4 */
-	int64_t row;
+	int64_t sums_stride;
 	int64_t chunk_images;           /* images whose patches are in memory at a time */
 	int64_t chunk_pixels;           /* pixels of an image at a time, fewer than all only if chunk_images is 1 */
 	int64_t chunk_rows;             /* with channels last: pixels of all images at a time */

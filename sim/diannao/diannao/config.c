@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parameters of DianNao machines. A parameter that a machine file leaves out is as in the paper (machines/diannao.yaml
- * has the sources), with two exceptions. What was fitted to the paper's machine is neutral: a request takes no cycles
- * of its own, and memory never makes the machine wait, as the figure of the paper's memory is fitted too. Energies are
+ * Parameters of DianNao machines. A parameter that a machine file leaves out is as in the paper
+ * (machines/diannao.yaml has the sources). Two defaults differ from the paper, because the paper's values were
+ * fitted: dma.request_cycles is 0, and memory.preset is `ideal`, which never makes the machine wait. Energies are
  * absent until a file gives them with their origin. */
 #include "core/param_rows.h"
 #include "dn.h"

@@ -39,7 +39,7 @@ static inline uint64_t *dn_class_counter(struct dn_counters *counters, enum dn_c
 #include "counters.def"
 #undef DN_COUNTER
 	};
-	return (uint64_t *)((char *)counters + offset[cycle_class]);
+	return sim_counter_at(counters, offset[cycle_class]);
 }
 /* These set, and add to, the counters of what happens to values: those OF_VALUES and output_saturations. */
 void dn_set_value_counters(const struct dn_counters *from, struct dn_counters *to);

@@ -37,7 +37,7 @@ static inline uint64_t *tpu_class_counter(struct tpu_counters *counters, enum tp
 #include "counters.def"
 #undef TPU_COUNTER
 	};
-	return (uint64_t *)((char *)counters + offset[cycle_class]);
+	return sim_counter_at(counters, offset[cycle_class]);
 }
 /* Fills in the counters of weight memory up to its present cycle; memory NULL: there is none. */
 void tpu_count_weight_memory(const struct npl_memory *memory, struct tpu_counters *counters);

@@ -103,7 +103,7 @@ Test(cuda_driver, every_call_may_fail)
 		int code = cu_open(&cu_fake_loader, &config, &device, &err);
 		if (!strncmp(cu_fake.failed_call, "cudnn", 5)) { /* without cuDNN convolutions go another way */
 			cr_assert_eq(code, 0, "%s: %s", cu_fake.failed_call, err.msg);
-			cr_assert(strstr(device->no_dnn, cu_fake.failed_call), "%s", device->no_dnn);
+			cr_assert(strstr(device->dnn_failure, cu_fake.failed_call), "%s", device->dnn_failure);
 			cu_close(device);
 		} else if (code) {
 			cr_assert_eq(code, NPL_EDEVICE);

@@ -72,9 +72,9 @@ static int copy_memories(const struct dn_layout_map *map, const struct npl_layer
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the %" PRIu64 " bytes of layer %s in memory",
 				map->results, model_layer->name);
 	dn_put_operands(map, model_layer, bytes);
-	int rc = sim_take_memory(bytes, inputs, inputs, &dump->host, err);
+	int rc = sim_copy_image(bytes, inputs, inputs, &dump->host, err);
 	if (!rc)
-		rc = sim_take_memory(bytes + inputs, weights, weights, &dump->weights, err);
+		rc = sim_copy_image(bytes + inputs, weights, weights, &dump->weights, err);
 	free(bytes);
 	return rc;
 }

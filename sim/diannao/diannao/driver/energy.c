@@ -2,13 +2,13 @@
  *
  * Energy as events times a table. The figures on chip are the paper's powers per block (Chen et al., ASPLOS 2014, Table
  * 6) divided by its clock, so that a layer which keeps every block busy draws the paper's 485 mW. They include leakage
- * (1.73 %) and the clock tree, and are charged only while the machine works: static_watts is 0. They are per byte or
- * lane, so that the energy of another Tn scales with its widths; that is a first-order rule.
+ * (1.73 %) and the clock tree, and are charged only while the machine works: it has no static power. They are per
+ * byte or lane, so that the energy of another Tn scales with its widths; that is a first-order rule.
  *
  * Memory has its own table (npulab/memory.h). Control, interface and the rest are charged while the NFU waits, too.
  *
- * In those figures NBout works in every step, though a step seldom writes a row, so it is charged per step. Pooling is
- * charged the whole NFU though the multipliers rest, as the paper does not split its power by stage. */
+ * NBout is charged in every step, as in the paper's power, though it is seldom written. Pooling is charged the power of
+ * the whole NFU, though its multipliers rest: the paper does not split that power by stage. */
 #include "driver_impl.h"
 #include "sim/common/memory_energy.h"
 

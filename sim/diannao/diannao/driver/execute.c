@@ -52,7 +52,8 @@ static int check_fits(const char *file_role, uint64_t address, size_t bytes, uin
 	return 0;
 }
 
-/* Makes a memory with both files in it, which the caller frees. Returns 0 or NPL_ENOMEM. */
+/* Makes a memory with both files in it, which the caller frees. NPL_EINPUT: a file does not fit the memory, or the two
+ * overlap. NPL_ENOMEM. */
 static int fill_memory(const struct sim_program *program, const struct npl_execution_request *request,
 		       uint64_t capacity, struct dn_memory *memory, struct npl_err *err)
 {
@@ -86,19 +87,19 @@ static int keep_output(const struct sim_program *program, const struct dn_memory
 	dn_program_written(program, &first, &end);
 	execution->output_address = first;
 	execution->output_bytes = end - first;
-	return sim_keep_bytes(memory->bytes, first, end, &execution->output, err);
+	return sim_copy_range(memory->bytes, first, end, &execution->output, err);
 }
 
 static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
 {
-	struct dn_execution *on_machine = context;
+	struct dn_execution *engine_run = context;
 	struct dn_outcome outcome = {0};
 	const bool rtl = sim_is_rtl(execution->request.engine);
-	if (dn_memory_open(on_machine->config, rtl, &on_machine->port, err))
+	if (dn_memory_open(engine_run->config, rtl, &engine_run->port, err))
 		return err->code;
-	on_machine->observer = observer;
-	const int rc = (rtl ? dn_run_rtl : dn_run_fast)(on_machine, &outcome, err);
-	npl_memory_close(on_machine->port);
+	engine_run->observer = observer;
+	const int rc = (rtl ? dn_run_rtl : dn_run_fast)(engine_run, &outcome, err);
+	npl_memory_close(engine_run->port);
 	if (rc)
 		return rc;
 	execution->cycles = outcome.cycles;
@@ -122,11 +123,11 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	const struct dn_machine *machine = state;
 	struct program_cursor cursor = {.program = program};
 	struct dn_function function[SIM_MAX_CONSTANTS];
-	struct dn_execution on_machine = {.config = machine->config,
+	struct dn_execution engine_run = {.config = machine->config,
 					  .stream = {.state = &cursor, .next = fetch_next},
 					  .n_functions = program->n_constants,
 					  .function = function};
-	struct dn_memory *memory = &on_machine.memory;
+	struct dn_memory *memory = &engine_run.memory;
 	for (int i = 0; i < program->n_constants; i++)
 		memcpy(&function[i], program->constant[i].value, sizeof *function);
 	int rc = check(state, source, program, err);
@@ -134,7 +135,7 @@ static int execute(const void *state, const char *source, const struct sim_progr
 		rc = fill_memory(program, &execution->request, npl_memory_info(machine->memory)->capacity_bytes, memory,
 				 err);
 	if (!rc)
-		rc = sim_execute(&executor, &on_machine, machine->config, program, source, execution, err);
+		rc = sim_execute(&executor, &engine_run, machine->config, program, source, execution, err);
 	if (!rc)
 		rc = keep_output(program, memory, execution, err);
 	free(memory->bytes);

@@ -15,9 +15,7 @@ const struct npl_cycle_class dn_time_classes[DN_TIME_CLASSES] = {
 
 /* The time class of each class of the engines that has one. */
 static const int time_class[DN_CYCLE_CLASSES] = {
-#define TIME_OF_CLASS(constant) [DN_CYCLES_##constant] = DN_TIME_##constant,
-#define TIME_OF_OWN(constant)
-#define DN_TIME(form, constant, ...) TIME_OF_##form(constant)
+#define DN_TIME(form, constant, ...) SIM_TIME_OF_##form(DN_CYCLES_##constant, DN_TIME_##constant)
 #include "times.def"
 #undef DN_TIME
 };

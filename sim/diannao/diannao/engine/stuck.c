@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-int dn_too_long(const struct dn_execution *execution, struct npl_err *err)
+int dn_fail_too_long(const struct dn_execution *execution, struct npl_err *err)
 {
 	const struct npl_memory_info *memory = npl_memory_info(execution->port);
 	return npl_fail(err, NPL_EINPUT,
@@ -14,7 +14,7 @@ int dn_too_long(const struct dn_execution *execution, struct npl_err *err)
 			DN_MAX_SECONDS, execution->config->clock_hz, memory->peak_bytes_per_second, memory->name);
 }
 
-int dn_stuck(uint64_t cycle, int64_t instruction, struct npl_err *err)
+int dn_fail_deadlock(uint64_t cycle, int64_t instruction, struct npl_err *err)
 {
 	return npl_fail(err, NPL_EINTERNAL,
 			"at cycle %" PRIu64 " instruction %" PRId64

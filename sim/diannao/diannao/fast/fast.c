@@ -62,7 +62,7 @@ static int advance(struct dn_fast *f)
 			return 0;
 		uint64_t next = next_event(f);
 		if (next == DN_NEVER && !npl_dma_pending(f->dma))
-			return dn_stuck(f->now, (int64_t)f->index, f->err);
+			return dn_fail_deadlock(f->now, (int64_t)f->index, f->err);
 		if (npl_dma_advance(f->dma, to_memory(f, next), true)) {
 			const uint64_t arrival = to_machine(f, npl_memory_now(f->memory));
 			if (arrival == f->now) { /* it arrives at once */
@@ -87,7 +87,7 @@ static int run(struct dn_fast *f)
 		if (f->now == now)
 			return 0; /* the program has ended */
 		if (f->now > f->longest || f->repeat.cycles > f->longest - f->now)
-			return dn_too_long(f->execution, f->err);
+			return dn_fail_too_long(f->execution, f->err);
 		advance_memory(f);
 	}
 }

@@ -221,7 +221,7 @@ static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 	const uint64_t cycles = f->now + r->cycles - mark->cycle;
 	struct npl_memory_counters increase;
 	if (cycles && (uint64_t)times > (f->longest - f->now - r->cycles) / cycles)
-		return dn_too_long(f->execution, f->err);
+		return dn_fail_too_long(f->execution, f->err);
 	npl_memory_counters(f->memory, &increase);
 	add(&increase, &r->memory_counters);
 	r->cycles += (uint64_t)times * cycles;

@@ -16,7 +16,7 @@ static int64_t line_rows(const struct dn_generator *g)
 /* Returns the rank of the first line that rows y..end-1 of outputs read. */
 static int64_t first_line(const struct dn_generator *g, int64_t y, int64_t end)
 {
-	return dn_first_from(&g->lines, y, end, 0, g->axis[0].kernel);
+	return dn_columns_rank_from(&g->lines, y, end, 0, g->axis[0].kernel);
 }
 
 static void load_line(struct dn_generator *g, int64_t line)
@@ -24,7 +24,7 @@ static void load_line(struct dn_generator *g, int64_t line)
 	const int64_t bytes = dn_tap_bytes(g, 0, g->map.in_rows);
 	int64_t x = g->columns.low;
 	for (int64_t n = 0; n < g->columns.count; n++, x++) {
-		x = dn_next_needed(&g->columns, x);
+		x = dn_columns_next(&g->columns, x);
 		dn_emit_nbin_load(g, dn_input_at(&g->map, g->image, line, x, g->conv_group * g->layer->ni), bytes);
 	}
 }
@@ -37,7 +37,7 @@ static void load_lines(struct dn_generator *g)
 	if (taps.first == taps.end)
 		return;
 	const int64_t last = dn_tap_at(lines->axis, g->y, taps.end - 1);
-	for (; (lines->next = dn_next_needed(lines, lines->next)) <= last; lines->next++) {
+	for (; (lines->next = dn_columns_next(lines, lines->next)) <= last; lines->next++) {
 		load_line(g, lines->next);
 		lines->n_loaded++;
 	}
@@ -48,11 +48,11 @@ static void multiply_line(struct dn_generator *g, struct dn_visit *visit, int64_
 	const int64_t rows = g->map.in_rows, line = dn_tap_at(&g->axis[0], g->y, ky), kernel = g->axis[1].kernel;
 	const bool line_is_inside = line >= 0 && line < g->layer->in[0];
 	int64_t sb = g->sb_base + g->map.bias_rows + ky * kernel * rows;
-	int64_t first = line_is_inside ? g->base + dn_rank_of(&g->lines, line) * line_rows(g) : 0;
+	int64_t first = line_is_inside ? g->base + dn_columns_rank(&g->lines, line) * line_rows(g) : 0;
 	for (int64_t kx = 0; kx < kernel; kx++, sb += rows) {
 		int64_t x = dn_tap_at(&g->axis[1], g->x, kx);
 		bool read = line_is_inside && x >= 0 && x < g->layer->in[1];
-		dn_emit_multiply(g, visit, read ? first + dn_rank_of(&g->columns, x) * rows : -1, sb, rows);
+		dn_emit_multiply(g, visit, read ? first + dn_columns_rank(&g->columns, x) * rows : -1, sb, rows);
 	}
 }
 
@@ -68,7 +68,7 @@ static void free_rows(struct dn_generator *g)
 	int64_t top = first_line(g, g->y, g->y + 1);
 	if (top < first_needed)
 		dn_free_nbin(g, g->base + top * line_rows(g) +
-					dn_first_from(&g->columns, g->x + 1, g->x_end, 0, g->axis[1].kernel) *
+					dn_columns_rank_from(&g->columns, g->x + 1, g->x_end, 0, g->axis[1].kernel) *
 						g->map.in_rows);
 }
 
@@ -89,8 +89,8 @@ static void down_visit(struct dn_generator *g)
 	const struct dn_layer *layer = g->layer;
 	const bool tile_begins = !g->y && g->x == g->x_first;
 	if (tile_begins) {
-		dn_need(g, &g->columns, 1, g->x_first, g->x_end, 0, g->axis[1].kernel);
-		dn_need(g, &g->lines, 0, 0, layer->out[0], 0, g->axis[0].kernel);
+		dn_columns_set(g, &g->columns, 1, g->x_first, g->x_end, 0, g->axis[1].kernel);
+		dn_columns_set(g, &g->lines, 0, 0, layer->out[0], 0, g->axis[0].kernel);
 		g->base = g->nbin.next;
 		if (!g->image && !g->x) {
 			g->sb_base = g->sb.next;
@@ -163,7 +163,7 @@ static int64_t down_alike(const struct dn_generator *g, enum dn_loop loop, int64
 static void note_held_lines(struct dn_generator *g)
 {
 	if (g->y && g->x == g->x_first)
-		dn_hold(g, &g->lines, g->y, line_rows(g));
+		dn_columns_note_held(g, &g->lines, g->y, line_rows(g));
 }
 
 const struct dn_nest_code dn_code_down = {

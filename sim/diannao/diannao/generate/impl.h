@@ -126,16 +126,17 @@ void dn_free_nbin(struct dn_generator *g, int64_t end);
 void dn_free_sb(struct dn_generator *g, int64_t end);
 
 /* Sets *columns to the columns (or lines) that windows first..end-1 read through taps first_tap..end_tap-1 along d. */
-void dn_need(struct dn_generator *g, struct dn_columns *columns, int d, int64_t first, int64_t end, int64_t first_tap,
-	     int64_t end_tap);
-int64_t dn_rank_of(const struct dn_columns *columns, int64_t position); /* -1: the position is not needed */
+void dn_columns_set(struct dn_generator *g, struct dn_columns *columns, int d, int64_t first, int64_t end,
+		    int64_t first_tap, int64_t end_tap);
+int64_t dn_columns_rank(const struct dn_columns *columns, int64_t position); /* -1: the position is not needed */
 /* Returns the first needed position at or after this one; where there is none, a position after the input. */
-int64_t dn_next_needed(const struct dn_columns *columns, int64_t position);
+int64_t dn_columns_next(const struct dn_columns *columns, int64_t position);
 /* Returns the rank of the first column that windows o..end-1 read; the number of columns if they read none. */
-int64_t dn_first_from(const struct dn_columns *columns, int64_t o, int64_t end, int64_t first_tap, int64_t end_tap);
+int64_t dn_columns_rank_from(const struct dn_columns *columns, int64_t o, int64_t end, int64_t first_tap,
+			     int64_t end_tap);
 /* Notes, at window o with another before it, the columns of `column_rows` NBin rows each that earlier windows have
  * loaded and not freed. */
-void dn_hold(struct dn_generator *g, struct dn_columns *columns, int64_t o, int64_t column_rows);
+void dn_columns_note_held(struct dn_generator *g, struct dn_columns *columns, int64_t o, int64_t column_rows);
 
 /* dn_tap_bytes() returns the bytes of input rows row..row_end-1 of a tap, dn_group_bytes() the bytes of the results of
  * groups group..group_end-1. */

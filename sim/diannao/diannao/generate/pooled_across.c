@@ -11,7 +11,7 @@
 static void load_columns(struct dn_generator *g, const struct dn_range *ky, int64_t last, int64_t groups)
 {
 	struct dn_columns *columns = &g->columns;
-	for (; (columns->next = dn_next_needed(columns, columns->next)) <= last; columns->next++) {
+	for (; (columns->next = dn_columns_next(columns, columns->next)) <= last; columns->next++) {
 		for (int64_t y = ky->first; y < ky->end; y++)
 			dn_emit_nbin_load(g,
 					  dn_input_at(&g->map, g->image, dn_tap_at(&g->axis[0], g->y, y), columns->next,
@@ -29,7 +29,7 @@ static void across_visit(struct dn_generator *g)
 			      kx = dn_taps_inside(axis, g->x, 0, axis->kernel);
 	const int64_t lines = ky.end - ky.first, taps = lines * (kx.end - kx.first), column = lines * groups;
 	if (!g->x) {
-		dn_need(g, &g->columns, 1, 0, axis->out, 0, axis->kernel);
+		dn_columns_set(g, &g->columns, 1, 0, axis->out, 0, axis->kernel);
 		g->base = g->nbin.next;
 	}
 	load_columns(g, &ky, dn_tap_at(axis, g->x, kx.end - 1), groups);
@@ -38,7 +38,7 @@ static void across_visit(struct dn_generator *g)
 				 .store_at = dn_result_at(&g->map, g->image, g->y, g->x, g->group * g->tn),
 				 .store_bytes = dn_group_bytes(g, g->group, g->group + groups),
 				 .divisor = dn_pooled_divisor(g, taps)};
-	const int64_t first = g->base + dn_rank_of(&g->columns, dn_tap_at(axis, g->x, kx.first)) * column;
+	const int64_t first = g->base + dn_columns_rank(&g->columns, dn_tap_at(axis, g->x, kx.first)) * column;
 	for (int64_t i = 0; i < groups; i++) {
 		visit.first = g->tail;
 		visit.oldest = g->nbin.oldest;
@@ -46,7 +46,7 @@ static void across_visit(struct dn_generator *g)
 		dn_end_visit(g, &visit);
 		visit.store_bytes = 0;
 	}
-	const int64_t first_needed = dn_first_from(&g->columns, g->x + 1, axis->out, 0, axis->kernel);
+	const int64_t first_needed = dn_columns_rank_from(&g->columns, g->x + 1, axis->out, 0, axis->kernel);
 	dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->columns.n_loaded) * column);
 }
 
@@ -71,7 +71,7 @@ static void across_hold(struct dn_generator *g)
 {
 	const struct dn_range ky = dn_taps_inside(&g->axis[0], g->y, 0, g->axis[0].kernel);
 	if (g->x)
-		dn_hold(g, &g->columns, g->x, (ky.end - ky.first) * (g->group_end - g->group));
+		dn_columns_note_held(g, &g->columns, g->x, (ky.end - ky.first) * (g->group_end - g->group));
 }
 
 const struct dn_nest_code dn_code_pooled_across = {

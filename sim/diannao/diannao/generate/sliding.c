@@ -47,7 +47,7 @@ static void load_columns(struct dn_generator *g)
 		return;
 	struct dn_columns *columns = &g->columns;
 	const int64_t last = dn_tap_at(columns->axis, g->x, taps.end - 1);
-	for (; (columns->next = dn_next_needed(columns, columns->next)) <= last; columns->next++) {
+	for (; (columns->next = dn_columns_next(columns, columns->next)) <= last; columns->next++) {
 		for (int64_t ky = lines.first; ky < lines.end; ky++)
 			dn_emit_nbin_load(g,
 					  dn_input_at(&g->map, g->image, dn_tap_at(&g->axis[0], g->y, ky),
@@ -95,7 +95,7 @@ static void multiply(struct dn_generator *g, struct dn_visit *visit)
 		for (int64_t kx = g->part.kx; kx < g->part.kx_end; kx++, sb += rows) {
 			int64_t x = dn_tap_at(&g->axis[1], g->x, kx), row = -1;
 			if (ky >= lines.first && ky < lines.end && x >= 0 && x < g->layer->in[1])
-				row = g->base + dn_rank_of(&g->columns, x) * column +
+				row = g->base + dn_columns_rank(&g->columns, x) * column +
 				      (ky - lines.first) * (tile.end - tile.first) + read_taps.first - tile.first;
 			dn_emit_multiply(g, visit, row, sb, rows);
 		}
@@ -105,7 +105,7 @@ static void multiply(struct dn_generator *g, struct dn_visit *visit)
 static void free_columns(struct dn_generator *g)
 {
 	int64_t column = column_rows(g);
-	int64_t first_needed = dn_first_from(&g->columns, g->x + 1, g->x_end, g->part.kx, g->part.kx_end);
+	int64_t first_needed = dn_columns_rank_from(&g->columns, g->x + 1, g->x_end, g->part.kx, g->part.kx_end);
 	dn_free_nbin(g, g->base + npl_min_i64(first_needed, g->columns.n_loaded) * column);
 }
 
@@ -143,7 +143,7 @@ static void sliding_visit(struct dn_generator *g)
 	const bool single_step = g->x_end - g->x_first == 1 && g->group_end - g->group == 1;
 	const bool first = dn_part_is_first(&g->part);
 	if (first_group && first_x) {
-		dn_need(g, &g->columns, 1, g->x_first, g->x_end, g->part.kx, g->part.kx_end);
+		dn_columns_set(g, &g->columns, 1, g->x_first, g->x_end, g->part.kx, g->part.kx_end);
 		g->base = g->nbin.next;
 	}
 	load_synapses(g);
@@ -309,7 +309,7 @@ static int64_t streamed_alike(const struct dn_generator *g, enum dn_loop loop, i
 static void sliding_hold(struct dn_generator *g)
 {
 	if (g->x > g->x_first && (is_across(g) || g->group_end - g->group == 1))
-		dn_hold(g, &g->columns, g->x, column_rows(g));
+		dn_columns_note_held(g, &g->columns, g->x, column_rows(g));
 }
 
 const struct dn_nest_code dn_code_across = {

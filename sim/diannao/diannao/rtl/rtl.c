@@ -32,12 +32,12 @@ static int run(struct dn_rtl *rtl)
 		if (dn_rtl_has_ended(rtl))
 			return 0;
 		if (rtl->cycle >= longest)
-			return dn_too_long(rtl->execution, rtl->err);
+			return dn_fail_too_long(rtl->execution, rtl->err);
 		dn_rtl_take_step(rtl);
 		/* Nothing has changed and nothing can change any more: no answer is due, no request's turn has come,
 		 * and the NFU waits. */
 		if (!rtl->progress && !dn_rtl_dma_busy(rtl))
-			return dn_stuck(rtl->cycle, rtl->control.index, rtl->err);
+			return dn_fail_deadlock(rtl->cycle, rtl->control.index, rtl->err);
 	}
 }
 

@@ -17,7 +17,7 @@ struct tpu_machine {
 	const char *memory_yaml;
 	struct npl_memory *weights; /* the model of weight memory; NULL: the preset is fixed */
 	uint8_t *buffer;            /* the unified buffer; NULL until a layer with values */
-	int caches;                 /* layer groups that keep their fast engine's memory between runs */
+	int n_cached_groups;        /* layer groups that keep their fast engine's memory between runs */
 };
 
 extern const struct npl_isa tpu_isa;

@@ -118,10 +118,10 @@ static int take_memories(const struct tpu_config *config, const struct tpu_gener
 			 const struct tpu_memory *memory, struct npl_program_dump *dump, struct npl_err *err)
 {
 	const size_t buffer = rows_used(config, memory->buffer), weights = weights_read(config, &generated->program);
-	if (sim_take_memory(memory->host, memory->host_bytes, memory->host_bytes, &dump->host, err) ||
-	    sim_take_memory(memory->weights, memory->weight_bytes, weights, &dump->weights, err))
+	if (sim_copy_image(memory->host, memory->host_bytes, memory->host_bytes, &dump->host, err) ||
+	    sim_copy_image(memory->weights, memory->weight_bytes, weights, &dump->weights, err))
 		return err->code;
-	return sim_take_memory(memory->buffer, buffer, buffer, &dump->buffer, err);
+	return sim_copy_image(memory->buffer, buffer, buffer, &dump->buffer, err);
 }
 
 int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *group,

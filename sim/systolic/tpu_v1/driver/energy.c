@@ -53,15 +53,15 @@ int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weig
 		const char *component;
 		uint64_t events;
 		const struct tpu_energy *event_energy;
-	} parts[] = {
+	} part[] = {
 		{"matrix unit", counters->useful_macs + counters->unused_macs, &config->cell},
 		{"unified buffer read", counters->ub_rows_read * row_bytes, &config->buffer_byte_read},
 		{"unified buffer write", counters->ub_rows_written * row_bytes, &config->buffer_byte_written},
 		{"accumulators", counters->accumulator_writes * row_words, &config->accumulator_word},
 	};
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (npl_result_energy_of(result, NPL_OF_MACHINE, parts[i].component, parts[i].events,
-					 parts[i].event_energy->pj, parts[i].event_energy->origin, err))
+	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
+		if (npl_result_energy_of(result, NPL_OF_MACHINE, part[i].component, part[i].events,
+					 part[i].event_energy->pj, part[i].event_energy->origin, err))
 			return err->code;
 	const int rc = weight_memory_energy(config, weights, counters, result, err);
 	const double cycle_pj = config->static_watts / (double)config->clock_hz * 1e12;

@@ -75,9 +75,9 @@ static int keep_outputs(const struct tpu_config *config, const struct sim_progra
 	execution->buffer_output_bytes = (size_t)((end_row - first_row) * row);
 	if (memory->timing_only)
 		return 0;
-	const int rc = sim_keep_bytes(memory->host, (size_t)first, (size_t)end, &execution->output, err);
+	const int rc = sim_copy_range(memory->host, (size_t)first, (size_t)end, &execution->output, err);
 	return rc ? rc
-		  : sim_keep_bytes(memory->buffer, (size_t)(first_row * row), (size_t)(end_row * row),
+		  : sim_copy_range(memory->buffer, (size_t)(first_row * row), (size_t)(end_row * row),
 				   &execution->buffer_output, err);
 }
 
@@ -96,10 +96,10 @@ static int check_given(const struct tpu_config *config, const struct npl_executi
 
 static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
 {
-	struct tpu_execution *on_machine = context;
+	struct tpu_execution *engine_run = context;
 	struct tpu_outcome outcome = {0};
-	on_machine->observer = observer;
-	if ((sim_is_rtl(execution->request.engine) ? tpu_run_rtl : tpu_run_fast)(on_machine, &outcome, err))
+	engine_run->observer = observer;
+	if ((sim_is_rtl(execution->request.engine) ? tpu_run_rtl : tpu_run_fast)(engine_run, &outcome, err))
 		return err->code;
 	execution->cycles = outcome.cycles;
 	execution->overflows = outcome.overflows;
@@ -120,21 +120,21 @@ static int execute(const void *state, const char *source, const struct sim_progr
 		   struct npl_execution *execution, struct npl_err *err)
 {
 	const struct tpu_config *config = &((const struct tpu_machine *)state)->config;
-	struct tpu_execution on_machine = {.config = config, .program = program};
-	struct tpu_memory *memory = &on_machine.memory;
+	struct tpu_execution engine_run = {.config = config, .program = program};
+	struct tpu_memory *memory = &engine_run.memory;
 	int64_t first, end;
 	if (check_given(config, &execution->request, err))
 		return err->code;
 	/* The first check is without memories. It makes sure that the end of what the program writes can be
 	 * allocated. */
-	if (tpu_program_check(config, program, NULL, source, err))
+	if (check(state, source, program, err))
 		return err->code;
 	tpu_program_host_written(program, config->rows, config->columns, &first, &end);
 	int rc = open_memory(config, &execution->request, end, memory, err);
 	if (!rc)
 		rc = tpu_program_check(config, program, memory, source, err);
 	if (!rc)
-		rc = sim_execute(&executor, &on_machine, config, program, source, execution, err);
+		rc = sim_execute(&executor, &engine_run, config, program, source, execution, err);
 	if (!rc)
 		rc = keep_outputs(config, program, source, memory, execution, err);
 	execution->buffer_row_bytes = (size_t)tpu_row_bytes(config);

@@ -142,7 +142,8 @@ int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void 
 	return 0;
 }
 
-/* Makes the memories for the program, with the given tensors in them. Returns 0 or NPL_ENOMEM. */
+/* Makes the memories for the program, with the given tensors in them. NPL_ENOMEM, or
+ * NPL_EINTERNAL as of tpu_load_tensor. */
 static int fill_memory(struct tpu_machine *machine, struct tpu_layer_group *handle, struct tpu_memory *memory,
 		       struct npl_err *err)
 {
@@ -234,9 +235,9 @@ static int run_program(struct tpu_machine *machine, struct tpu_layer_group *hand
 	if (machine->rtl)
 		return tpu_run_rtl(&execution, outcome, err);
 	const int rc = tpu_run_fast(&execution, outcome, err);
-	if (!handle->device_caches && machine->caches < CACHES) {
-		handle->device_caches = &machine->caches;
-		machine->caches++;
+	if (!handle->device_caches && machine->n_cached_groups < CACHES) {
+		handle->device_caches = &machine->n_cached_groups;
+		machine->n_cached_groups++;
 	}
 	if (!handle->device_caches) {
 		tpu_fast_cache_free(handle->cache);

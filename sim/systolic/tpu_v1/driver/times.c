@@ -20,9 +20,7 @@ const struct npl_cycle_class tpu_time_classes[TPU_TIME_CLASSES] = {
 
 /* The time class of each class of the engines that has one. */
 static const int time_class[TPU_CYCLE_CLASSES] = {
-#define TIME_OF_CLASS(constant) [TPU_CYCLES_##constant] = TPU_TIME_##constant,
-#define TIME_OF_OWN(constant)
-#define TPU_TIME(form, constant, ...) TIME_OF_##form(constant)
+#define TPU_TIME(form, constant, ...) SIM_TIME_OF_##form(TPU_CYCLES_##constant, TPU_TIME_##constant)
 #include "times.def"
 #undef TPU_TIME
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The public part of the fast engine. */
+ * The fast engine, as others see it. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_RUN_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_RUN_H
 

@@ -32,7 +32,7 @@ struct fit {
 
 static bool same_time(const struct tpu_gen *gen, const struct tpu_gen_allocation *a, const struct tpu_gen_allocation *b)
 {
-	return a->last + gen->reuse_delay >= b->first && b->last + gen->reuse_delay >= a->first;
+	return a->held_to + gen->reuse_delay >= b->held_from && b->held_to + gen->reuse_delay >= a->held_from;
 }
 
 int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_allocation *allocation)
@@ -43,9 +43,9 @@ int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_alloca
 		for (int r = 0; r < gen->n_allocations; r++) {
 			const struct tpu_gen_allocation *other = &gen->allocation[r];
 			if (other->base < 0 || other == allocation ||
-			    other->last + gen->reuse_delay < allocation->first ||
-			    allocation->last + gen->reuse_delay < other->first || other->base + other->rows <= base ||
-			    base + allocation->rows <= other->base)
+			    other->held_to + gen->reuse_delay < allocation->held_from ||
+			    allocation->held_to + gen->reuse_delay < other->held_from ||
+			    other->base + other->rows <= base || base + allocation->rows <= other->base)
 				continue;
 			base = other->base + other->rows;
 			moved = true;
@@ -162,11 +162,11 @@ static int place_in_order(struct fit *fit, const struct turn_entry *turn_entry, 
 	int n_done = 0; /* the groups before it are done: their allocations have left the list */
 	for (int i = 0; i < n; i++) {
 		const struct tpu_gen_allocation *allocation = &fit->gen->allocation[turn_entry[i].allocation];
-		for (; one_time && n_done + fit->gen->reuse_delay < allocation->first; n_done++)
+		for (; one_time && n_done + fit->gen->reuse_delay < allocation->held_from; n_done++)
 			for (int r = ends[n_done]; r >= 0; r = fit->link[r].ends)
 				leave(fit, r);
 		if (!place_allocation(fit, turn_entry[i].allocation, one_time))
-			return allocation->first;
+			return allocation->held_from;
 	}
 	return -1;
 }
@@ -185,11 +185,11 @@ int tpu_gen_place_all(struct tpu_gen *gen, bool largest_first)
 	for (int r = 0; r < gen->n_allocations && !gen->out_of_memory; r++) {
 		struct tpu_gen_allocation *allocation = &gen->allocation[r];
 		allocation->base = -1;
-		if (allocation->last < 0)
+		if (allocation->held_to < 0)
 			continue;
-		turn_entry[n++] = (struct turn_entry){largest_first ? -allocation->rows : allocation->first, r};
-		fit.link[r].ends = ends[allocation->last];
-		ends[allocation->last] = r;
+		turn_entry[n++] = (struct turn_entry){largest_first ? -allocation->rows : allocation->held_from, r};
+		fit.link[r].ends = ends[allocation->held_to];
+		ends[allocation->held_to] = r;
 	}
 	if (n)
 		qsort(turn_entry, (size_t)n, sizeof *turn_entry, by_key);
@@ -209,9 +209,9 @@ int64_t tpu_gen_peak_rows(struct tpu_gen *gen)
 		return INT64_MAX;
 	}
 	for (int r = 0; r < gen->n_allocations; r++)
-		if (gen->allocation[r].first <= gen->allocation[r].last) {
-			change[gen->allocation[r].first] += gen->allocation[r].rows;
-			change[gen->allocation[r].last + 1] -= gen->allocation[r].rows;
+		if (gen->allocation[r].held_from <= gen->allocation[r].held_to) {
+			change[gen->allocation[r].held_from] += gen->allocation[r].rows;
+			change[gen->allocation[r].held_to + 1] -= gen->allocation[r].rows;
 		}
 	for (int g = 0; g <= gen->n_groups; g++) {
 		rows += change[g];

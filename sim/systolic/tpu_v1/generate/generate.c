@@ -52,7 +52,7 @@ struct part {
 static void stage(struct tpu_gen *gen, int s, const struct part *part, bool in)
 {
 	struct tpu_gen_allocation allocation = gen->allocation[gen->store[s].allocation];
-	bool all = allocation.segment < 0 || allocation.all_images;
+	bool all = allocation.span < 0 || allocation.all_images;
 	allocation.first_image = all ? 0 : gen->part_image;
 	allocation.images = all ? gen->store[s].image.images : part->images;
 	if (!all || (in ? part->first : part->last))
@@ -73,7 +73,7 @@ static int list_staged(struct tpu_gen *gen)
 	for (int s = gen->n_stores - 1; s >= 0; s--) {
 		const struct tpu_gen_store *store = &gen->store[s];
 		const bool in = store->maker < 0;
-		if (!store->staged_in_parts || (in && store->first < 0))
+		if (!store->staged_in_parts || (in && store->first_reader < 0))
 			continue;
 		int *first = &gen->stage_first[in][in ? tpu_gen_load_group(gen, s) : tpu_gen_store_group(gen, s)];
 		gen->stage_next[in][s] = *first;
@@ -113,8 +113,8 @@ static void count_asked_for(struct tpu_gen *gen)
 	}
 }
 
-/* Emits the groups of a segment, part by part. */
-static void emit_segment(struct tpu_gen *gen, int first, int last)
+/* Emits the groups of a span, part by part. */
+static void emit_span(struct tpu_gen *gen, int first, int last)
 {
 	int64_t parts = gen->group[first].parts;
 	gen->part_image = 0;
@@ -155,8 +155,8 @@ static int emit(struct tpu_gen *gen)
 {
 	if (list_staged(gen) || tpu_gen_emit_open(gen))
 		return NPL_ENOMEM;
-	for (int g = 0; g < gen->n_groups; g = gen->group[g].segment_last + 1)
-		emit_segment(gen, g, gen->group[g].segment_last);
+	for (int g = 0; g < gen->n_groups; g = gen->group[g].span_last + 1)
+		emit_span(gen, g, gen->group[g].span_last);
 	int rc = tpu_gen_emit_finish(gen);
 	if (!rc)
 		note_passes(gen);

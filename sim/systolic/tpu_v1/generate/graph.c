@@ -24,7 +24,7 @@ static int own_store(struct tpu_gen *gen, int v)
 	value->n_pieces = 1;
 	*value->piece = (struct tpu_gen_piece){.store = gen->n_stores, .channels = value->image.channels};
 	gen->store[gen->n_stores++] = (struct tpu_gen_store){
-		.type = value->type, .image = value->image, .maker = -1, .first = -1, .allocation = -1};
+		.type = value->type, .image = value->image, .maker = -1, .first_reader = -1, .allocation = -1};
 	return 0;
 }
 

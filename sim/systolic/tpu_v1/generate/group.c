@@ -140,7 +140,7 @@ static void count_use(struct tpu_gen *gen, int v)
 static void note_first(struct tpu_gen *gen, int v, int group)
 {
 	for (int p = 0; v >= 0 && p < gen->value[v].n_pieces; p++)
-		gen->store[gen->value[v].piece[p].store].first = group;
+		gen->store[gen->value[v].piece[p].store].first_reader = group;
 }
 
 int tpu_gen_groups(struct tpu_gen *gen)
@@ -148,7 +148,7 @@ int tpu_gen_groups(struct tpu_gen *gen)
 	gen->n_groups = 0;
 	for (int s = 0; s < gen->n_stores; s++) {
 		gen->store[s].uses = 0;
-		gen->store[s].maker = gen->store[s].first = -1;
+		gen->store[s].maker = gen->store[s].first_reader = -1;
 		gen->store[s].absent = false;
 	}
 	for (int n = 0; n < gen->n_nodes; n++) {

@@ -45,10 +45,10 @@ struct tpu_gen_value {
 struct tpu_gen_store {
 	enum tpu_type type;
 	struct npl_image image;
-	int uses;    /* the number of nodes' inputs that read it */
-	int maker;   /* the group that writes it; -1: it is given */
-	int first;   /* the group that reads it first; -1: none */
-	bool absent; /* it passes from node to node inside a group and has no allocation */
+	int uses;         /* the number of nodes' inputs that read it */
+	int maker;        /* the group that writes it; -1: it is given */
+	int first_reader; /* the first group that reads it; -1: none */
+	bool absent;      /* it passes from node to node inside a group and has no allocation */
 	bool is_output;
 	int activation_operand; /* the value through which the activation unit reads it; -1: none, -2: several */
 	bool resident;          /* it is given and is in the buffer before the program starts */
@@ -64,11 +64,11 @@ struct tpu_gen_allocation {
 	int64_t images, height, width, lanes;         /* lanes: the channels of all its stores */
 	int64_t first_image, first_row, first_column; /* the first of the image that is in it: more than 0 for strips */
 	bool all_images;                              /* it holds all images, though groups do the batch in parts */
-	int segment; /* the first group of the only segment in parts that uses it; -1: no segment in parts does */
+	int span; /* the first group of the only span in parts that uses it; -1: no span in parts does */
 	int64_t pixel_lanes, row_pixels;
 	int64_t plane_rows, rows;
 	int64_t base;
-	int first, last; /* the groups between which it holds something */
+	int held_from, held_to; /* the first and the last group at which it holds something */
 };
 
 struct tpu_gen_extent {
@@ -125,8 +125,8 @@ struct tpu_gen_group {
 	struct tpu_gen_n_block *block;
 	struct tpu_gen_k_tile *k_tile;
 	bool wide_inputs, wide_weights; /* 16 bits */
-	int64_t parts;                  /* the number of parts in which the groups of its segment do the batch */
-	int segment_first, segment_last;
+	int64_t parts;                  /* the number of parts in which the groups of its span do the batch */
+	int span_first, span_last;
 	int64_t last_item; /* the last instruction, counted as emit.c adds them; in the end its index in the program */
 	/* For a group that reads or writes streamed stores: what it does at once, and the allocations through which
 	 * these stores pass. */

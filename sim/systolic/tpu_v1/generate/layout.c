@@ -242,7 +242,7 @@ static int add_copy(struct tpu_gen *gen, int n, int k, struct copy *copy)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 	*value->piece = (struct tpu_gen_piece){.store = gen->n_stores, .channels = value->image.channels};
 	gen->store[gen->n_stores++] = (struct tpu_gen_store){
-		.type = value->type, .image = value->image, .maker = -1, .first = -1, .allocation = -1};
+		.type = value->type, .image = value->image, .maker = -1, .first_reader = -1, .allocation = -1};
 	*copy = (struct copy){k, v};
 	return 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Finds how long allocations hold something, and how many images. Consecutive groups that do the batch in the same
- * number of parts are a segment: all its groups run for the first part, then for the second. An allocation keeps all
- * images while a segment in parts uses it if it passes between segments, or is given or wanted in the buffer; other
+ * number of parts are a span: all its groups run for the first part, then for the second. An allocation keeps all
+ * images while a span in parts uses it if it passes between spans, or is given or wanted in the buffer; other
  * allocations keep the images of a part. A store comes from host memory one group ahead of its first reader, and leaves
  * for host memory one group after its maker. */
 #include "impl.h"
@@ -15,13 +15,13 @@ static void find_segments(struct tpu_gen *gen)
 	for (int g = 0; g < gen->n_groups; g++) {
 		struct tpu_gen_group *group = &gen->group[g];
 		bool continues = g && group[-1].parts == group->parts;
-		group->segment_first = continues ? group[-1].segment_first : g;
+		group->span_first = continues ? group[-1].span_first : g;
 		gen->split |= group->parts > 1;
 	}
 	for (int g = gen->n_groups - 1; g >= 0; g--) {
 		struct tpu_gen_group *group = &gen->group[g];
 		bool continues = g + 1 < gen->n_groups && group[1].parts == group->parts;
-		group->segment_last = continues ? group[1].segment_last : g;
+		group->span_last = continues ? group[1].span_last : g;
 	}
 }
 
@@ -45,23 +45,23 @@ static void see_images(struct tpu_gen *gen, int s, int g)
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[g];
 	struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
-	int segment = group->parts > 1 ? group->segment_first : -1;
+	int span = group->parts > 1 ? group->span_first : -1;
 	bool stays = (store->maker < 0 || store->is_output) && !store->staged_in_parts;
-	if (allocation->last >= 0 && allocation->segment != segment)
+	if (allocation->held_to >= 0 && allocation->span != span)
 		allocation->all_images = true;
-	if (stays && segment >= 0)
+	if (stays && span >= 0)
 		allocation->all_images = true;
-	allocation->segment = segment;
-	allocation->last = g; /* until lifetimes are known this only says that the allocation has been seen */
+	allocation->span = span;
+	allocation->held_to = g; /* until lifetimes are known this only says that the allocation has been seen */
 }
 
 int tpu_gen_load_group(const struct tpu_gen *gen, int s)
 {
 	const struct tpu_gen_store *store = &gen->store[s];
-	const struct tpu_gen_group *group = &gen->group[store->first];
+	const struct tpu_gen_group *group = &gen->group[store->first_reader];
 	if (gen->allocation[store->allocation].all_images && group->parts > 1)
-		return group->segment_first;
-	return npl_max_i64(store->first - 1, group->segment_first);
+		return group->span_first;
+	return npl_max_i64(store->first_reader - 1, group->span_first);
 }
 
 int tpu_gen_store_group(const struct tpu_gen *gen, int s)
@@ -69,14 +69,14 @@ int tpu_gen_store_group(const struct tpu_gen *gen, int s)
 	const struct tpu_gen_store *store = &gen->store[s];
 	const struct tpu_gen_group *group = &gen->group[store->maker];
 	if (gen->allocation[store->allocation].all_images && group->parts > 1)
-		return group->segment_last;
-	return npl_min_i64(store->maker + 1, group->segment_last);
+		return group->span_last;
+	return npl_min_i64(store->maker + 1, group->span_last);
 }
 
 static void extend(struct tpu_gen_allocation *allocation, int first, int last)
 {
-	allocation->first = npl_min_i64(allocation->first, first);
-	allocation->last = npl_max_i64(allocation->last, last);
+	allocation->held_from = npl_min_i64(allocation->held_from, first);
+	allocation->held_to = npl_max_i64(allocation->held_to, last);
 }
 
 static void extend_life(struct tpu_gen *gen, int s, int g)
@@ -85,7 +85,7 @@ static void extend_life(struct tpu_gen *gen, int s, int g)
 	const struct tpu_gen_group *group = &gen->group[g];
 	struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
 	bool whole_batch = allocation->all_images && group->parts > 1;
-	extend(allocation, whole_batch ? group->segment_first : g, whole_batch ? group->segment_last : g);
+	extend(allocation, whole_batch ? group->span_first : g, whole_batch ? group->span_last : g);
 	if (store->maker < 0 && !store->staged_in_parts)
 		extend(allocation, 0, 0);
 	if (store->maker < 0 && store->staged_in_parts)
@@ -100,26 +100,25 @@ void tpu_gen_lifetimes(struct tpu_gen *gen)
 {
 	find_segments(gen);
 	for (int r = 0; r < gen->n_allocations; r++) {
-		gen->allocation[r].last = gen->allocation[r].base = gen->allocation[r].segment = -1;
+		gen->allocation[r].held_to = gen->allocation[r].base = gen->allocation[r].span = -1;
 		gen->allocation[r].all_images = false;
 	}
 	visit_stores(gen, see_images);
 	for (int r = 0; r < gen->n_allocations; r++) {
-		gen->allocation[r].first = gen->n_groups;
-		gen->allocation[r].last = -1;
+		gen->allocation[r].held_from = gen->n_groups;
+		gen->allocation[r].held_to = -1;
 	}
 	visit_stores(gen, extend_life);
 	for (int s = 0; s < gen->n_stores; s++) /* given and wanted, but read by no node */
-		if (gen->store[s].maker < 0 && gen->store[s].first < 0 && !gen->store[s].staged_in_parts)
+		if (gen->store[s].maker < 0 && gen->store[s].first_reader < 0 && !gen->store[s].staged_in_parts)
 			extend(&gen->allocation[gen->store[s].allocation], 0, gen->n_groups);
 	if (gen->split)
 		tpu_gen_common_pixels(gen);
 	for (int r = 0; r < gen->n_allocations; r++) {
 		struct tpu_gen_allocation *allocation = &gen->allocation[r];
 		int64_t images = gen->images ? gen->images : allocation->images;
-		int64_t parts = !allocation->all_images && allocation->segment >= 0
-					? gen->group[allocation->segment].parts
-					: 1;
+		int64_t parts = !allocation->all_images && allocation->span >= 0 ? gen->group[allocation->span].parts
+										 : 1;
 		tpu_gen_size_allocation(gen, allocation, npl_div_up_i64(images, parts));
 	}
 }

@@ -64,8 +64,8 @@ static bool remains_until(const struct tpu_gen *gen, const struct tpu_gen_store 
 	if (store->staged_in_strips)
 		return true;
 	const struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
-	return !store->staged_in_parts && (allocation->segment < 0 || allocation->all_images) &&
-	       allocation->last >= last;
+	return !store->staged_in_parts && (allocation->span < 0 || allocation->all_images) &&
+	       allocation->held_to >= last;
 }
 
 /* Returns the instruction after which the whole value is there; -1: it is given, or some pieces may be overwritten

@@ -72,7 +72,7 @@ static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct t
 			allocation->rows = npl_div_up_i64(allocation->lanes, gen->width) * allocation->planes *
 					   allocation->plane_rows;
 		}
-		allocation->first = allocation->last = g;
+		allocation->held_from = allocation->held_to = g;
 		allocation->base = tpu_gen_first_fit(gen, allocation);
 		if (allocation->base < 0)
 			return false;
@@ -182,7 +182,7 @@ static bool evict(struct tpu_gen *gen, int g)
 		if (store->absent || store->staged_in_strips)
 			continue;
 		const struct tpu_gen_allocation *allocation = &gen->allocation[store->allocation];
-		if (allocation->first <= g && g <= allocation->last &&
+		if (allocation->held_from <= g && g <= allocation->held_to &&
 		    (!largest || allocation->rows > gen->allocation[largest->allocation].rows))
 			largest = store;
 	}

@@ -31,7 +31,7 @@ static void expect_sums(const struct dn_outcome *outcome, const struct npl_instr
 	cr_assert_eq(table[count - 1].end, outcome->cycles, "seed %llu", seed);
 }
 
-Test(diannao_times, times_of_both_engines_agree)
+Test(diannao_times, classes_sum_to_cycles_and_counters)
 {
 	uint64_t seen[DN_TIME_CLASSES] = {0};
 	for (uint64_t seed = 1; seed <= 400; seed++) {
