@@ -13,8 +13,8 @@
 #include "npulab/progress.h"
 #include "npulab/report.h"
 #include "options.h"
+#include "reports/format/table.h"
 #include "reports/settings_json.h"
-#include "reports/table.h"
 #include "waiting.h"
 
 struct row {

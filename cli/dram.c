@@ -10,7 +10,7 @@
 #include "core/base/refuse.h"
 #include "npulab/progress.h"
 #include "npulab/report.h"
-#include "reports/table.h"
+#include "reports/format/table.h"
 #include "sim/memory/dram.h"
 
 enum { DEFAULT_COUNT = 100000 };

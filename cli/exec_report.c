@@ -12,8 +12,8 @@
 #include "core/base/message.h"
 #include "npulab/report.h"
 #include "npulab/sha256.h"
-#include "reports/json.h"
-#include "reports/table.h"
+#include "reports/format/json.h"
+#include "reports/format/table.h"
 
 void exec_keep_event(void *context, const struct npl_program_event *event)
 {

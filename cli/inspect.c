@@ -10,8 +10,8 @@
 #include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "npulab/progress.h"
-#include "reports/json.h"
-#include "reports/table.h"
+#include "reports/format/json.h"
+#include "reports/format/table.h"
 
 struct machines {
 	int n;

@@ -6,8 +6,8 @@
 #include "npulab/model.h"
 #include "npulab/progress.h"
 #include "npulab/report.h"
-#include "reports/json.h"
-#include "reports/table.h"
+#include "reports/format/json.h"
+#include "reports/format/table.h"
 #include "waiting.h"
 
 struct entry {

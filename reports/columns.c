@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "cells.h"
-#include "column_value.h"
 #include "energy_table.h"
+#include "reports/format/column_value.h"
 #include "value_notes.h"
 
 /* The figures that "~" marks as modelled. */

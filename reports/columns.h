@@ -7,10 +7,10 @@
 
 #include <stdio.h>
 
-#include "json.h"
 #include "layer_figures.h"
 #include "npulab/report.h"
-#include "table.h"
+#include "reports/format/json.h"
+#include "reports/format/table.h"
 
 /* The tables of entries, and the objects of JSON that hold the same figures. */
 enum npl_column_group { NPL_COLUMNS_TOTALS, NPL_COLUMNS_ACCURACY };

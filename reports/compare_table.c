@@ -15,7 +15,7 @@
 #include "layer_table.h"
 #include "notes.h"
 #include "npulab/report.h"
-#include "table.h"
+#include "reports/format/table.h"
 #include "unavailable.h"
 
 /* Says whether the device of a placement times its link itself. */

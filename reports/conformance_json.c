@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A conformance run as JSON, schema npulab.conformance/1. */
-#include "json.h"
 #include "npulab/report.h"
+#include "reports/format/json.h"
 
 static void put_case(struct npl_json *json, const struct npl_case *item, bool device)
 {

@@ -3,7 +3,7 @@
  * A conformance run as a person reads it: every case, then the counts and what is missing. */
 #include "core/base/message.h"
 #include "npulab/report.h"
-#include "table.h"
+#include "reports/format/table.h"
 
 static int print_cases(FILE *out, const struct npl_conformance *c)
 {

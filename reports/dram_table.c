@@ -8,7 +8,7 @@
 #include "cells.h"
 #include "core/base/message.h"
 #include "npulab/report.h"
-#include "table.h"
+#include "reports/format/table.h"
 
 static void put_row(struct npl_table *table, const char *name, const char *value, const char *remark)
 {

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "npulab/report.h"
-#include "table.h"
+#include "reports/format/table.h"
 
 /* Says whether a report's time is a model's: a placement's is where that of one of its devices is. */
 bool npl_report_simulated(const struct npl_device_report *report);

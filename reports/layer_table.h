@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "npulab/report.h"
-#include "table.h"
+#include "reports/format/table.h"
 
 int npl_layer_tables(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);
 /* Adds the rows of notes that these tables need. */

@@ -8,7 +8,7 @@
 
 #include "layer_figures.h"
 #include "npulab/report.h"
-#include "table.h"
+#include "reports/format/table.h"
 
 /* The columns that names of layers keep at least, which are also enough for sums such as "all 100 layers". */
 #define MIN_LABEL 16

@@ -12,7 +12,7 @@
 #include "energy_table.h"
 #include "layer_table.h"
 #include "npulab/cpu_features.h"
-#include "table.h"
+#include "reports/format/table.h"
 #include "unavailable.h"
 #include "value_notes.h"
 

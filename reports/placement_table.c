@@ -9,7 +9,7 @@
 #include "cells.h"
 #include "core/base/message.h"
 #include "npulab/report.h"
-#include "table.h"
+#include "reports/format/table.h"
 
 #define LINE    80 /* columns of the chart of time */
 #define LABEL   24

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "cells.h"
-#include "column_value.h"
+#include "reports/format/column_value.h"
 
 enum { TABLE = 0, CSV = 1 << 0, JSON = 1 << 1, LAYERS = 1 << 2 };
 

@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "json.h"
 #include "npulab/roofline.h"
-#include "table.h"
+#include "reports/format/json.h"
+#include "reports/format/table.h"
 
 /* A roof, or a point below it, from which its columns are computed. */
 struct npl_roofline_row {

@@ -4,8 +4,8 @@
  * not applicable or not known, and the intensity of a layer that moves no byte. */
 #include <math.h>
 
-#include "json.h"
 #include "npulab/report.h"
+#include "reports/format/json.h"
 #include "roofline_columns.h"
 #include "unavailable.h"
 

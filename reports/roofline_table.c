@@ -6,8 +6,8 @@
 
 #include "core/base/message.h"
 #include "npulab/report.h"
+#include "reports/format/table.h"
 #include "roofline_columns.h"
-#include "table.h"
 #include "unavailable.h"
 
 static int put_roofs(FILE *out, const struct npl_roofline *r)

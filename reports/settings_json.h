@@ -4,8 +4,8 @@
 #ifndef NPULAB_REPORTS_SETTINGS_JSON_H
 #define NPULAB_REPORTS_SETTINGS_JSON_H
 
-#include "json.h"
 #include "npulab/params.h"
+#include "reports/format/json.h"
 
 /* Writes the value of one parameter under the key. */
 void npl_json_setting(struct npl_json *json, const char *key, const struct npl_param_value *parameter);

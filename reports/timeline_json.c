@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "json.h"
 #include "npulab/report.h"
+#include "reports/format/json.h"
 
 static void put_name(struct npl_json *json, const char *event, int tid, const char *name)
 {

@@ -5,9 +5,9 @@
 #ifndef NPULAB_REPORTS_UNAVAILABLE_H
 #define NPULAB_REPORTS_UNAVAILABLE_H
 
-#include "json.h"
 #include "npulab/compare.h"
-#include "table.h"
+#include "reports/format/json.h"
+#include "reports/format/table.h"
 
 /* Adds rows for the devices that were asked for after d entries and before the next, to a table with so many
  * columns. */

@@ -4,8 +4,8 @@
  * where the model's figure is not known. */
 #include <math.h>
 
-#include "json.h"
 #include "npulab/report.h"
+#include "reports/format/json.h"
 
 static void put_row(struct npl_json *json, const struct npl_validation_row *row)
 {

@@ -8,7 +8,7 @@
 #include "cells.h"
 #include "core/base/message.h"
 #include "npulab/report.h"
-#include "table.h"
+#include "reports/format/table.h"
 
 #define COLUMNS 7
 

@@ -11,8 +11,8 @@
 #include "core/base/printable.h"
 #include "npulab/report.h"
 #include "npulab/single_layer.h"
-#include "reports/json.h"
-#include "reports/table.h"
+#include "reports/format/json.h"
+#include "reports/format/table.h"
 #include "tests/kit/cli_json.h"
 #include "tests/kit/support.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Cuts names that are too long for their column in the middle: names of layers begin alike and end alike. */
-#ifndef NPULAB_REPORTS_CUT_NAMES_H
-#define NPULAB_REPORTS_CUT_NAMES_H
+#ifndef NPULAB_REPORTS_FORMAT_CUT_NAMES_H
+#define NPULAB_REPORTS_FORMAT_CUT_NAMES_H
 
 /* Replaces each of the n printable texts, allocated with malloc, that is wider than `width` columns (3 at least) by its
  * beginning, "~" and its end. All are cut at the same place: the one nearest to the middle that keeps most of them

@@ -2,8 +2,8 @@
  *
  * A text table: columns as wide as their longest cell, numbers to the right, names to the left. Cells are copied and
  * counted in characters (UTF-8). Names come from model files and may hold anything: control characters print as "?". */
-#ifndef NPULAB_REPORTS_TABLE_H
-#define NPULAB_REPORTS_TABLE_H
+#ifndef NPULAB_REPORTS_FORMAT_TABLE_H
+#define NPULAB_REPORTS_FORMAT_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

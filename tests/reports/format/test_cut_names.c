@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Names of layers that are too long for their column. */
-#include "reports/cut_names.h"
+#include "reports/format/cut_names.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

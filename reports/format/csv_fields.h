@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Fields of CSV files (RFC 4180): an empty field means not applicable or not known. */
-#ifndef NPULAB_REPORTS_CSV_FIELDS_H
-#define NPULAB_REPORTS_CSV_FIELDS_H
+#ifndef NPULAB_REPORTS_FORMAT_CSV_FIELDS_H
+#define NPULAB_REPORTS_FORMAT_CSV_FIELDS_H
 
 #include <stdio.h>
 

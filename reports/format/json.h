@@ -2,8 +2,8 @@
  *
  * A JSON writer: keys in the order they are written, numbers that read back to the same value, NAN and infinity as
  * null. The caller opens and closes brackets; the writer puts commas. */
-#ifndef NPULAB_REPORTS_JSON_H
-#define NPULAB_REPORTS_JSON_H
+#ifndef NPULAB_REPORTS_FORMAT_JSON_H
+#define NPULAB_REPORTS_FORMAT_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>

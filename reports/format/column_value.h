@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The values of columns (columns.def, roofline_columns.def), and how they are written in JSON and in CSV. */
-#ifndef NPULAB_REPORTS_COLUMN_VALUE_H
-#define NPULAB_REPORTS_COLUMN_VALUE_H
+#ifndef NPULAB_REPORTS_FORMAT_COLUMN_VALUE_H
+#define NPULAB_REPORTS_FORMAT_COLUMN_VALUE_H
 
 #include <stdbool.h>
 #include <stdint.h>
