@@ -77,12 +77,12 @@ int npl_activate(enum npl_activation fused, struct npl_tensor *out, struct npl_e
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err)
 {
 	double begin = npl_clock_seconds();
-	int failed = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, npl_layer_outputs(layer), err);
-	if (failed)
-		return failed;
-	failed = npl_activate(layer->fused, out, err);
-	if (failed)
-		return failed;
+	int rc = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, npl_layer_outputs(layer), err);
+	if (rc)
+		return rc;
+	rc = npl_activate(layer->fused, out, err);
+	if (rc)
+		return rc;
 	*seconds = npl_clock_seconds() - begin;
 	return 0;
 }

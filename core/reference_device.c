@@ -71,11 +71,11 @@ static int run_integers(const struct npl_layer *layer, struct npl_tensor *target
 {
 	struct npl_integer_counts counts = {0};
 	double begin = npl_clock_seconds();
-	int failed = npl_run_integer(layer, target, &counts, err);
+	int rc = npl_run_integer(layer, target, &counts, err);
 	result->seconds = npl_clock_seconds() - begin;
 	result->saturations = counts.saturations;
 	result->overflows = counts.overflows;
-	return failed;
+	return rc;
 }
 
 static int reference_run(void *state, const struct npl_layer *layer, struct npl_result *result, struct npl_err *err)
@@ -83,13 +83,13 @@ static int reference_run(void *state, const struct npl_layer *layer, struct npl_
 	struct npl_tensor target[NPL_MAX_OUTPUTS];
 	if (npl_float_layer_check(layer, err))
 		return NPL_EINTERNAL;
-	int failed = npl_layer_target_open(layer, target, err);
-	if (!failed)
-		failed = format_of(state) == NPL_FORMAT_F32 ? npl_run_reference(layer, target, &result->seconds, err)
-							    : run_integers(layer, target, result, err);
+	int rc = npl_layer_target_open(layer, target, err);
+	if (!rc)
+		rc = format_of(state) == NPL_FORMAT_F32 ? npl_run_reference(layer, target, &result->seconds, err)
+							: run_integers(layer, target, result, err);
 	npl_layer_target_close(layer, target);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	result->seconds_origin = NPL_TIME_MEASURED;
 	result->macs = layer->macs;
 	return 0;

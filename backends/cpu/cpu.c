@@ -96,24 +96,24 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	if (cpu->int8)
 		npl_int8_library(NULL);
 	cpu->wanted_threads = cpu->threads;
-	int failed = cpu_room_for_threads(cpu->wanted_threads, &cpu->threads, err);
-	if (failed) {
+	int rc = cpu_room_for_threads(cpu->wanted_threads, &cpu->threads, err);
+	if (rc) {
 		free(cpu);
-		return failed;
+		return rc;
 	}
-	failed = cpu_blas_load(CPU_BLAS_SONAME, cpu->threads, &cpu->blas, cpu->int8 ? &failure : err);
-	if ((!failed || cpu->int8) && options->convolution == CPU_CONV_ONEDNN)
+	rc = cpu_blas_load(CPU_BLAS_SONAME, cpu->threads, &cpu->blas, cpu->int8 ? &failure : err);
+	if ((!rc || cpu->int8) && options->convolution == CPU_CONV_ONEDNN)
 		cpu_dnn_open(NPL_ONEDNN_SONAME, &cpu->dnn,
 			     &failure); /* without it convolutions are products of patches */
-	if (!failed)
-		failed = set_threads(cpu, err);
+	if (!rc)
+		rc = set_threads(cpu, err);
 	else if (cpu->int8)
-		failed = 0; /* the device's own products need no library; those in float32 are refused */
-	if (!failed)
-		failed = npl_pool_open(cpu->threads, &cpu->pool, err);
-	if (failed) {
+		rc = 0; /* the device's own products need no library; those in float32 are refused */
+	if (!rc)
+		rc = npl_pool_open(cpu->threads, &cpu->pool, err);
+	if (rc) {
 		cpu_close(cpu);
-		return failed;
+		return rc;
 	}
 	*state = cpu;
 	return 0;
@@ -173,11 +173,11 @@ static int run_conv(struct cpu_state *cpu, const struct npl_layer *layer, float 
 		    struct npl_err *err)
 {
 	struct cpu_conv conv;
-	int failed = cpu_conv_shape(layer, out, &conv, err);
-	if (!failed)
-		failed = cpu_reserve(cpu, cpu_conv_workspace(cpu, &conv), err);
-	if (failed)
-		return failed;
+	int rc = cpu_conv_shape(layer, out, &conv, err);
+	if (!rc)
+		rc = cpu_reserve(cpu, cpu_conv_workspace(cpu, &conv), err);
+	if (rc)
+		return rc;
 	double begin = npl_clock_seconds();
 	cpu_conv_run(cpu, &conv);
 	*seconds = npl_clock_seconds() - begin;
@@ -215,10 +215,10 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 	if (layer->op != NPL_OP_GEMM && layer->op != NPL_OP_MATMUL)
 		return npl_run_reference(layer, out, seconds, err);
 	double begin = npl_clock_seconds();
-	int failed = layer->op == NPL_OP_GEMM ? cpu_gemm_run(cpu, layer, out->data, err)
-					      : cpu_matmul_run(cpu, layer, out->data, err);
+	int rc = layer->op == NPL_OP_GEMM ? cpu_gemm_run(cpu, layer, out->data, err)
+					  : cpu_matmul_run(cpu, layer, out->data, err);
 	*seconds = npl_clock_seconds() - begin;
-	return failed;
+	return rc;
 }
 
 /* Runs a product, then the Relu6 that its own kernels do not fuse. */
@@ -251,12 +251,12 @@ static int cpu_run(void *state, const struct npl_layer *layer, struct npl_result
 	struct npl_tensor target[NPL_MAX_OUTPUTS];
 	if (npl_float_layer_check(layer, err))
 		return NPL_EINTERNAL;
-	int failed = npl_layer_target_open(layer, target, err);
-	if (!failed)
-		failed = cpu_run_layer(cpu, layer, target, result, err);
+	int rc = npl_layer_target_open(layer, target, err);
+	if (!rc)
+		rc = cpu_run_layer(cpu, layer, target, result, err);
 	npl_layer_target_close(layer, target);
-	if (failed)
-		return failed;
+	if (rc)
+		return rc;
 	result->seconds_origin = NPL_TIME_MEASURED;
 	result->macs = layer->macs;
 	return npl_result_energy(result, "package", 0, 0, "absent", err);

@@ -77,20 +77,20 @@ int npl_pool_open(int threads, struct npl_pool **pool_out, struct npl_err *err)
 	pthread_cond_init(&pool->workers_idle, NULL);
 	pool->threads = threads;
 	pool->worker = calloc((size_t)threads, sizeof *pool->worker);
-	int failed = pool->worker ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", threads);
-	for (int i = 1; i < threads && !failed; i++) {
+	int rc = pool->worker ? 0 : npl_fail(err, NPL_ENOMEM, "out of memory for %d threads", threads);
+	for (int i = 1; i < threads && !rc; i++) {
 		struct worker *worker = &pool->worker[i];
 		*worker = (struct worker){.pool = pool, .index = i};
 		int code = npl_thread_start(&worker->thread, worker_main, worker);
 		if (code)
-			failed = npl_fail(err, NPL_EDEVICE, "thread %d of %d cannot be started: %s", i + 1, threads,
-					  strerror(code));
+			rc = npl_fail(err, NPL_EDEVICE, "thread %d of %d cannot be started: %s", i + 1, threads,
+				      strerror(code));
 		else
 			pool->n_started++;
 	}
-	if (failed) {
+	if (rc) {
 		npl_pool_close(pool);
-		return failed;
+		return rc;
 	}
 	*pool_out = pool;
 	return 0;

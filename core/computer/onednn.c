@@ -73,14 +73,14 @@ int npl_onednn_load(const char *soname, struct npl_onednn *onednn, struct npl_er
 	onednn->library = npl_library_open(soname, settings, sizeof settings / sizeof *settings);
 	if (!onednn->library)
 		return npl_fail(err, NPL_EDEVICE, "oneDNN cannot be loaded: %s (Debian package libdnnl2)", dlerror());
-	int failed = find_symbols(onednn, soname, err);
-	if (failed) {
+	int rc = find_symbols(onednn, soname, err);
+	if (rc) {
 		dlclose(onednn->library);
 		*onednn = (struct npl_onednn){0};
 	} else {
 		limit_isa(onednn);
 	}
-	return failed;
+	return rc;
 }
 
 bool npl_onednn_limit(struct npl_onednn_limit *limit)

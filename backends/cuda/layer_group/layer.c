@@ -88,29 +88,29 @@ int cu_layer_open(const struct cu_device *device, const struct npl_layer *layer,
 				    .layer = layer,
 				    .precision = cu_layer_precision(device, layer),
 				    .workspace_bytes = CU_BLAS_WORKSPACE};
-	int failed = 0;
+	int rc = 0;
 	if (is_view || has_no_results(layer)) {
 		handle->workspace_bytes = 0;
 	} else if (layer->op == NPL_OP_CONV) {
 		handle->method = CU_METHOD_PATCHES;
-		failed = cu_conv_open(handle, resident, err);
+		rc = cu_conv_open(handle, resident, err);
 	} else if (layer->op == NPL_OP_GEMM) {
 		handle->method = CU_METHOD_ROWS;
-		failed = cu_rows_open(handle, resident, err);
+		rc = cu_rows_open(handle, resident, err);
 	} else if (layer->op == NPL_OP_MATMUL) {
 		const bool integers = handle->precision == CU_INT8;
 		handle->method = integers ? CU_METHOD_STACK_INTEGERS : CU_METHOD_STACK;
-		failed = integers ? cu_stack_integers_open(handle, err) : cu_stack_open(handle, err);
+		rc = integers ? cu_stack_integers_open(handle, err) : cu_stack_open(handle, err);
 	} else if (cu_is_recurrent(layer->op)) {
 		handle->method = CU_METHOD_RECURRENT;
-		failed = cu_recurrent_open(handle, err);
+		rc = cu_recurrent_open(handle, err);
 	} else {
 		handle->method = CU_METHOD_KERNEL;
 		handle->workspace_bytes = 0;
 	}
-	if (failed)
+	if (rc)
 		cu_layer_close(handle);
-	return failed;
+	return rc;
 }
 
 void cu_layer_close(struct cu_layer *layer)

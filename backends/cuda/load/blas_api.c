@@ -54,12 +54,12 @@ static int load(const struct cu_driver *driver, struct cu_blas *blas, struct npl
 int cu_blas_open(const struct cu_driver *driver, struct cu_blas *blas, struct npl_err *err)
 {
 	*blas = (struct cu_blas){0};
-	int failed = load(driver, blas, err);
-	if (!failed)
-		failed = cu_blas_try(blas, err, cublasLtCreate, create, (&blas->handle));
-	if (failed)
+	int rc = load(driver, blas, err);
+	if (!rc)
+		rc = cu_blas_try(blas, err, cublasLtCreate, create, (&blas->handle));
+	if (rc)
 		cu_blas_close(blas);
-	return failed;
+	return rc;
 }
 
 void cu_blas_close(struct cu_blas *blas)

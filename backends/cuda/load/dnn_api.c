@@ -32,14 +32,14 @@ static int load(const struct cu_driver *driver, struct cu_dnn *dnn, struct npl_e
 int cu_dnn_open(const struct cu_driver *driver, CU_STREAM stream, struct cu_dnn *dnn, struct npl_err *err)
 {
 	*dnn = (struct cu_dnn){0};
-	int failed = load(driver, dnn, err);
-	if (!failed)
-		failed = cu_dnn_try(dnn, err, cudnnCreate, create, (&dnn->handle));
-	if (!failed)
-		failed = cu_dnn_try(dnn, err, cudnnSetStream, set_stream, (dnn->handle, stream));
-	if (failed)
+	int rc = load(driver, dnn, err);
+	if (!rc)
+		rc = cu_dnn_try(dnn, err, cudnnCreate, create, (&dnn->handle));
+	if (!rc)
+		rc = cu_dnn_try(dnn, err, cudnnSetStream, set_stream, (dnn->handle, stream));
+	if (rc)
 		cu_dnn_close(dnn);
-	return failed;
+	return rc;
 }
 
 void cu_dnn_close(struct cu_dnn *dnn)

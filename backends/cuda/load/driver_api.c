@@ -47,12 +47,12 @@ static int start(struct cu_driver *driver, struct npl_err *err)
 int cu_driver_open(const struct cu_loader *loader, struct cu_driver *driver, struct npl_err *err)
 {
 	*driver = (struct cu_driver){0};
-	int failed = load(loader, driver, err);
-	if (!failed)
-		failed = start(driver, err);
-	if (failed)
+	int rc = load(loader, driver, err);
+	if (!rc)
+		rc = start(driver, err);
+	if (rc)
 		cu_driver_close(driver);
-	return failed;
+	return rc;
 }
 
 void cu_driver_close(struct cu_driver *driver)

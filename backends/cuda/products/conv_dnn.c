@@ -172,12 +172,12 @@ static int choose_algorithm(struct cu_layer *layer, struct npl_err *err)
 int cu_dnn_layer_open(struct cu_layer *layer, struct npl_err *err)
 {
 	layer->dnn = (struct cu_dnn_layer){0};
-	int failed = describe(layer, err);
-	if (!failed)
-		failed = choose_algorithm(layer, err);
-	if (failed)
+	int rc = describe(layer, err);
+	if (!rc)
+		rc = choose_algorithm(layer, err);
+	if (rc)
 		cu_dnn_layer_close(layer);
-	return failed;
+	return rc;
 }
 
 void cu_dnn_layer_close(struct cu_layer *layer)

@@ -134,12 +134,12 @@ int cu_product_open(const struct cu_blas *blas, const struct cu_product_shape *s
 	*product = (struct cu_product){.shape = *shape};
 	if (shape->alpha >= 0 && shape->alpha <= 0)
 		product->shape.alpha = 1;
-	int failed = describe(blas, product, err);
-	if (!failed)
-		failed = choose(blas, product, err);
-	if (failed)
+	int rc = describe(blas, product, err);
+	if (!rc)
+		rc = choose(blas, product, err);
+	if (rc)
 		cu_product_close(blas, product);
-	return failed;
+	return rc;
 }
 
 void cu_product_close(const struct cu_blas *blas, struct cu_product *p)
