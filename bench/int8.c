@@ -232,7 +232,7 @@ static void bench_conv(struct npl_device *const device[2], const int *c, double 
 					       {.name = "conv",
 						.op = NPL_OP_CONV,
 						.attrs = &attrs,
-						.fused = NPL_ACT_RELU,
+						.activation = NPL_ACT_RELU,
 						.n_in = 2,
 						.in = {&x, &w},
 						.out = &y,

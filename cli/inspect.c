@@ -39,7 +39,7 @@ static int plan_on(struct npl_graph *graph, struct npl_device *device, struct np
 		return err->code;
 	return npl_device_kind_is_modelled(npl_device_get_info(device)->kind)
 		       ? npl_session_run(*session, NULL, NULL, run, err)
-		       : npl_session_plan(*session, run, err);
+		       : npl_session_planned_rows(*session, run, err);
 }
 
 static int open_machines(struct npl_graph *graph, const char *devices, const struct cli_list *sets, int threads,

@@ -478,9 +478,9 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 		reason[0] = '\0';
 	if (npl_op_check_attrs(layer->op, layer->attrs, &err))
 		return npl_refuse(reason, reason_bytes, "%s", err.msg);
-	if (layer->fused > NPL_ACT_RELU && !(device->info.activations >> layer->fused & 1u))
+	if (layer->activation > NPL_ACT_RELU && !(device->info.activations >> layer->activation & 1u))
 		return npl_refuse(reason, reason_bytes, "it does not apply %s while it writes a result",
-				  npl_activation_name(layer->fused));
+				  npl_activation_name(layer->activation));
 	if (layer->op == NPL_OP_CONV && layer->attrs->conv.private_kernels &&
 	    !(device->info.capabilities & NPL_PRIVATE_KERNELS))
 		return npl_refuse(reason, reason_bytes,

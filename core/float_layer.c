@@ -19,7 +19,7 @@ static bool is_unquantised(const struct npl_tensor *tensor, const char *role, in
 bool npl_widened_layer_ok(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const struct npl_op_def *def = &npl_op_defs[layer->op];
-	bool must_be_float = layer->fused != NPL_ACT_NONE || (def->flags & NPL_OP_IS_GEMM);
+	bool must_be_float = layer->activation != NPL_ACT_NONE || (def->flags & NPL_OP_IS_GEMM);
 	for (int i = 0; i < layer->n_in; i++) {
 		const struct npl_tensor *in = layer->in[i];
 		if (!in)
@@ -80,7 +80,7 @@ int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, dou
 	int rc = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, npl_layer_outputs(layer), err);
 	if (rc)
 		return rc;
-	rc = npl_activate(layer->fused, out, err);
+	rc = npl_activate(layer->activation, out, err);
 	if (rc)
 		return rc;
 	*seconds = npl_clock_seconds() - begin;

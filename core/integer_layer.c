@@ -38,7 +38,7 @@ static bool product_ok(const struct npl_layer *layer, char *reason, size_t reaso
 		return npl_refuse(reason, reason_bytes, "its bias is not one 32-bit integer per output channel");
 	if (!raw && !is_activation(y))
 		return npl_refuse(reason, reason_bytes, "its output is not a quantised tensor");
-	if (raw && layer->fused > NPL_ACT_RELU)
+	if (raw && layer->activation > NPL_ACT_RELU)
 		return npl_refuse(reason, reason_bytes, "no activation follows raw sums");
 	return true;
 }
@@ -82,7 +82,7 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t re
 	case NPL_OP_GLOBALAVERAGEPOOL:
 	case NPL_OP_SLICE:
 	case NPL_OP_TRANSPOSE:
-		if (layer->fused != NPL_ACT_NONE && layer->fused != NPL_ACT_RELU)
+		if (layer->activation != NPL_ACT_NONE && layer->activation != NPL_ACT_RELU)
 			return npl_refuse(reason, reason_bytes, "no function follows it in the same pass");
 		return npl_tensor_quant_equal(x, layer->out) ||
 		       npl_refuse(reason, reason_bytes, "input and output differ in type, scale or zero point");
@@ -111,7 +111,7 @@ static int sums_init(struct sums *s, const struct npl_layer *layer, struct npl_t
 		s->finish.counts = counts;
 		return 0;
 	}
-	integer_finish_init(&s->finish, layer->fused, out, counts);
+	integer_finish_init(&s->finish, layer->activation, out, counts);
 	for (int64_t c = 0; c < layer->in[1]->shape.dim[0]; c++) {
 		float scale = layer->in[0]->quant.scale * (w->channel_scale ? w->channel_scale[c] : w->scale) /
 			      s->finish.scale;
@@ -133,7 +133,7 @@ static void put_sum(struct sums *s, int64_t index, int64_t c, int64_t sum)
 	int64_t acc = s->keep_64_bits ? sum : (int32_t)(uint32_t)(uint64_t)sum;
 	s->finish.counts->overflows += acc != sum;
 	if (s->out->dtype == NPL_I32) {
-		integer_put(s->out, index, layer->fused == NPL_ACT_RELU && acc < 0 ? 0 : (int32_t)acc);
+		integer_put(s->out, index, layer->activation == NPL_ACT_RELU && acc < 0 ? 0 : (int32_t)acc);
 		return;
 	}
 	float scale = layer->in[0]->quant.scale * (w->channel_scale ? w->channel_scale[c] : w->scale) / s->finish.scale;
@@ -260,7 +260,7 @@ static void run_pair(const struct npl_layer *layer, struct npl_tensor *out, stru
 {
 	const struct npl_tensor *a = layer->in[0], *b = layer->in[1];
 	struct integer_finish finish;
-	integer_finish_init(&finish, layer->fused, out, counts);
+	integer_finish_init(&finish, layer->activation, out, counts);
 	float y = finish.scale, a_scale = a->quant.scale, b_scale = b->quant.scale;
 	int64_t count = npl_tensor_count(out);
 	for (int64_t i = 0; i < count; i++) {
@@ -372,7 +372,7 @@ static int run_pick(const struct npl_layer *layer, struct npl_tensor *out, struc
 		run_clip(layer, out);
 	else
 		rc = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1, err);
-	if (!rc && layer->fused == NPL_ACT_RELU)
+	if (!rc && layer->activation == NPL_ACT_RELU)
 		rc = npl_op_run(NPL_OP_RELU, NULL, &result, 1, out, 1, err);
 	return rc;
 }

@@ -130,7 +130,7 @@ int cpu_conv_shape(const struct npl_layer *layer, float *out, struct cpu_conv *c
 				  .w = w->data,
 				  .bias = bias ? bias->data : NULL,
 				  .y = out,
-				  .relu = layer->fused == NPL_ACT_RELU,
+				  .relu = layer->activation == NPL_ACT_RELU,
 				  .images = xs->dim[0],
 				  .channels = xs->dim[1],
 				  .height = flat ? 1 : xs->dim[2],

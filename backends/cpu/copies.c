@@ -24,7 +24,7 @@ static void copy_task(void *context, int64_t i, int worker)
 bool cpu_is_copy(const struct npl_layer *layer)
 {
 	struct op_strided copy;
-	return layer->n_in > 0 && !layer->fused && !layer->n_further &&
+	return layer->n_in > 0 && !layer->activation && !layer->n_further &&
 	       op_strided_of(layer->attrs, layer->in[0], layer->out, &copy);
 }
 

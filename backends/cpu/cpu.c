@@ -192,7 +192,7 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 {
 	if (npl_layer_widens(layer))
 		return cpu_widened_run_alone(cpu, layer, out, seconds, err);
-	if (layer->fused > NPL_ACT_RELU && (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
+	if (layer->activation > NPL_ACT_RELU && (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM))
 		return run_relu6(cpu, layer, out, seconds, err);
 	char failure[200];
 	if (cpu->blas.library) /* the setting is the process's; another device may have changed it */
@@ -201,7 +201,7 @@ static int run_float(struct cpu_state *cpu, const struct npl_layer *layer, struc
 	bool volume = layer->op == NPL_OP_CONV && layer->attrs->conv.window.rank > NPL_SPATIAL;
 	if (layer->op == NPL_OP_CONV && !volume)
 		return run_conv(cpu, layer, out->data, seconds, err);
-	if (cpu_is_recurrent(layer) && cpu->blas.library && !layer->fused &&
+	if (cpu_is_recurrent(layer) && cpu->blas.library && !layer->activation &&
 	    cpu_fits_blas(layer, failure, sizeof failure))
 		return cpu_recurrent_run(cpu, layer, out, seconds, err);
 	if (cpu_is_copy(layer)) {
@@ -226,11 +226,11 @@ static int run_relu6(struct cpu_state *cpu, const struct npl_layer *layer, struc
 		     struct npl_err *err)
 {
 	struct npl_layer product = *layer;
-	product.fused = NPL_ACT_NONE;
+	product.activation = NPL_ACT_NONE;
 	int rc = run_float(cpu, &product, out, seconds, err);
 	double begin = npl_clock_seconds();
 	if (!rc)
-		rc = npl_activate(layer->fused, out, err);
+		rc = npl_activate(layer->activation, out, err);
 	*seconds += npl_clock_seconds() - begin;
 	return rc;
 }

@@ -71,10 +71,10 @@ bool cpu_dnn_knows(const struct npl_layer *layer)
 	if (x->dtype != NPL_F32 && (layer->op != NPL_OP_MAXPOOL || !npl_is_byte(x->dtype)))
 		return false;
 	if (is_conv(layer->op))
-		return layer->fused <= NPL_ACT_RELU6 && !layer->attrs->conv.private_kernels && layer->in[1]->data &&
-		       layer->in[1]->dtype == NPL_F32 && npl_tensor_count(layer->in[1]) > 0 &&
+		return layer->activation <= NPL_ACT_RELU6 && !layer->attrs->conv.private_kernels &&
+		       layer->in[1]->data && layer->in[1]->dtype == NPL_F32 && npl_tensor_count(layer->in[1]) > 0 &&
 		       (layer->n_in < 3 || !layer->in[2] || layer->in[2]->data);
-	if (layer->fused || cpu_maxpool_knows(layer)) /* the library's float maxima lose NaNs and infinities */
+	if (layer->activation || cpu_maxpool_knows(layer)) /* the library's float maxima lose NaNs and infinities */
 		return false;
 	return cpu_is_pool(layer->op) ? pool_is_plain(layer) : x->shape.rank == 4 && layer->attrs->lrn.size % 2 == 1;
 }
@@ -235,7 +235,7 @@ static int prepare_lrn(struct cpu_dnn_op *op, const struct npl_layer *layer, con
 int cpu_dnn_prepare(const struct cpu_dnn *dnn, const struct npl_layer *layer, enum cpu_layout x, enum cpu_layout y,
 		    const struct cpu_dnn_tail *tail, struct cpu_dnn_op **new_op, struct npl_err *err)
 {
-	const struct cpu_dnn_tail default_tail = {.activation = layer->fused};
+	const struct cpu_dnn_tail default_tail = {.activation = layer->activation};
 	struct dnn_md x_md, y_md;
 	struct cpu_dnn_op *op = *new_op = cpu_dnn_op_new(dnn, err);
 	if (!op)

@@ -101,7 +101,7 @@ int cpu_gemm_run(struct cpu_state *cpu, const struct npl_layer *layer, float *ou
 		bias_steps(&bias->shape, &row_step, &col_step);
 	multiply(&cpu->blas, &p);
 	cpu_finish(out, p.m, p.n, p.n, bias ? bias->data : NULL, row_step, col_step, gemm->beta,
-		   layer->fused == NPL_ACT_RELU);
+		   layer->activation == NPL_ACT_RELU);
 	return 0;
 }
 
@@ -119,6 +119,6 @@ int cpu_matmul_run(struct cpu_state *cpu, const struct npl_layer *layer, float *
 		p.c = out + i * p.m * p.n;
 		multiply(&cpu->blas, &p);
 	}
-	cpu_finish(out, 1, npl_tensor_count(layer->out), 0, NULL, 0, 0, 0, layer->fused == NPL_ACT_RELU);
+	cpu_finish(out, 1, npl_tensor_count(layer->out), 0, NULL, 0, 0, 0, layer->activation == NPL_ACT_RELU);
 	return 0;
 }

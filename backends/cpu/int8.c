@@ -90,7 +90,7 @@ bool cpu_int8_supports(const struct npl_layer *layer, char *reason, size_t reaso
 	const bool sums = npl_layer_has_weights(layer) || layer->op == NPL_OP_MATMUL || layer->op == NPL_OP_ADD ||
 			  layer->op == NPL_OP_MUL;
 	const struct npl_window *window = npl_op_window(layer->op, layer->attrs);
-	if (layer->fused > (sums ? NPL_ACT_RELU6 : NPL_ACT_RELU))
+	if (layer->activation > (sums ? NPL_ACT_RELU6 : NPL_ACT_RELU))
 		return npl_refuse(
 			reason, reason_bytes,
 			"in integers no other activation than Relu and, of sums, Relu6 is applied on the way");

@@ -207,7 +207,7 @@ bool cpu_int8_conv_knows(const struct npl_layer *layer)
 		return false;
 	return layer->op == NPL_OP_CONV && !layer->attrs->conv.private_kernels && w && x->dtype == NPL_U8 &&
 	       w->dtype == NPL_I8 && !w->quant.zero_point && w->data && (!bias || bias->data) &&
-	       npl_is_byte(y->dtype) && layer->fused <= NPL_ACT_RELU6 &&
+	       npl_is_byte(y->dtype) && layer->activation <= NPL_ACT_RELU6 &&
 	       layer->attrs->conv.window.rank <= NPL_SPATIAL &&
 	       (!x->quant.zero_point || !has_padding(&layer->attrs->conv.window));
 }
@@ -307,7 +307,7 @@ int cpu_int8_conv_run(struct cpu_state *cpu, struct cpu_int8_conv *conv, const s
 	f.counts = calloc((size_t)cpu->threads, sizeof *f.counts);
 	if (!f.counts)
 		return npl_no_memory(err);
-	npl_int8_finish_by(&finish, layer->fused, layer->out);
+	npl_int8_finish_by(&finish, layer->activation, layer->out);
 	double begin = npl_clock_seconds();
 	int rc = run_strips(cpu, conv, &f, x, err);
 	result->seconds += npl_clock_seconds() - begin;

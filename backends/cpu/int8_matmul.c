@@ -51,7 +51,7 @@ static void run_block(void *context, int64_t task, int worker)
 		.workspace_bytes = (int64_t)job->product_bytes,
 	};
 	struct npl_int8_finish finish = {.scale = &job->scale};
-	npl_int8_finish_by(&finish, job->layer->fused, job->out);
+	npl_int8_finish_by(&finish, job->layer->activation, job->out);
 	if (npl_int8_gemm(&p, &job->counts[worker].overflows, &job->failed[worker]) || job->raw)
 		return;
 	npl_int8_finish(&finish, sums, rows * stack->cols, (uint8_t *)job->out->data + index, &job->counts[worker]);

@@ -200,7 +200,7 @@ int cpu_int8_pair(struct cpu_state *cpu, const struct npl_layer *layer, const st
 			    .high = (float)npl_dtype_max(out->dtype),
 			    .count = npl_tensor_count(out)};
 	struct npl_int8_finish finish = {0};
-	npl_int8_finish_by(&finish, layer->fused, out);
+	npl_int8_finish_by(&finish, layer->activation, out);
 	pair.relu = finish.relu;
 	pair.limited = finish.has_limit;
 	if (pair.limited)

@@ -76,7 +76,7 @@ static int find_data(struct cpu_layer_group *group, struct npl_err *err)
 		memset(group->memory, 0, group->memory_bytes); /* pages are taken here, not while a layer is timed */
 	}
 	for (int p = 0; p < group->n_locations; p++) {
-		struct cpu_location *location = &group->location[p];
+		struct cpu_tensor *location = &group->location[p];
 		for (int f = 0; f < CPU_LAYOUTS; f++)
 			location->data[f] = location->has_layout[f] ? (void *)(group->memory + location->offset[f])
 								    : NULL;
@@ -193,7 +193,7 @@ static int tell_step(struct cpu_layer_group *group, const struct npl_layer_group
 {
 	const bool reorder = step->kind == CPU_STEP_DNN && step->in[0] == step->out[0];
 	for (int k = 0; k < step->n_out && !reorder; k++) {
-		const struct cpu_location *location = &group->location[step->out[k]];
+		const struct cpu_tensor *location = &group->location[step->out[k]];
 		if (!location->is_output && npl_tensor_count(location->tensor) > 0 &&
 		    report_result(group, observer, step, k, err))
 			return err->code;

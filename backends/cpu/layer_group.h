@@ -11,7 +11,7 @@
 #include "int8_conv.h"
 
 /* A tensor of the layer group, in up to two orders. */
-struct cpu_location {
+struct cpu_tensor {
 	const struct npl_tensor *tensor;
 	int layer; /* index of the layer that makes it; -1: it is given */
 	int root;  /* index of the location whose CPU_FIRST data a view uses; for every other location its own index */
@@ -53,7 +53,7 @@ struct cpu_layer_group {
 	int threads; /* oneDNN's threads for the layer being planned */
 	int n_locations;
 	int64_t locations_capacity, steps_capacity;
-	struct cpu_location *location;
+	struct cpu_tensor *location;
 	int n_steps;
 	struct cpu_step *step;
 	int *pass;
@@ -69,7 +69,7 @@ int cpu_layer_group_run(void *state, void *handle, const struct npl_layer_group_
 void cpu_layer_group_close(void *handle); /* accepts NULL */
 
 /* Returns the location that holds the data of a location in an order: its root for CPU_FIRST. */
-struct cpu_location *cpu_location_of_data(const struct cpu_layer_group *group, int location, enum cpu_layout layout);
+struct cpu_tensor *cpu_location_of_data(const struct cpu_layer_group *group, int location, enum cpu_layout layout);
 
 /* layer_group_plan.c: plans steps and locations, except the memory. */
 int cpu_layer_group_plan(struct cpu_layer_group *group, struct npl_err *err);

@@ -15,7 +15,7 @@ static int list_pieces(struct cpu_layer_group *group, struct npl_memory_piece *p
 	int n = 0;
 	for (int p = 0; p < group->n_locations; p++)
 		for (int f = 0; f < CPU_LAYOUTS; f++) {
-			struct cpu_location *location = &group->location[p];
+			struct cpu_tensor *location = &group->location[p];
 			if (!location->has_layout[f] ||
 			    (f == CPU_FIRST && (location->from_caller || location->is_output)))
 				continue;

@@ -16,7 +16,7 @@
 #define MACS_OF_THREAD_INT8 4000000.0
 #define ELEMENTS_OF_THREAD  32768.0
 
-struct cpu_location *cpu_location_of_data(const struct cpu_layer_group *group, int location, enum cpu_layout layout)
+struct cpu_tensor *cpu_location_of_data(const struct cpu_layer_group *group, int location, enum cpu_layout layout)
 {
 	return &group->location[layout == CPU_FIRST ? group->location[location].root : location];
 }
@@ -46,15 +46,15 @@ static int location_of(const struct cpu_layer_group *group, const struct npl_ten
 /* Adds a tensor that a layer makes; layer -1: it is given. Returns its index, -1 if memory is short. */
 static int add_location(struct cpu_layer_group *group, const struct npl_tensor *tensor, int layer, struct npl_err *err)
 {
-	struct cpu_location *grown = npl_grow(group->location, group->n_locations, &group->locations_capacity,
-					      sizeof *grown);
+	struct cpu_tensor *grown = npl_grow(group->location, group->n_locations, &group->locations_capacity,
+					    sizeof *grown);
 	if (!grown) {
 		out_of_memory(err);
 		return -1;
 	}
 	group->location = grown;
-	struct cpu_location *location = &group->location[group->n_locations];
-	*location = (struct cpu_location){
+	struct cpu_tensor *location = &group->location[group->n_locations];
+	*location = (struct cpu_tensor){
 		.tensor = tensor, .root = group->n_locations, .layer = layer, .from_caller = layer < 0};
 	for (int i = 0; i < group->request.n_outputs; i++)
 		location->is_output |= group->request.output[i] == tensor;
@@ -62,7 +62,7 @@ static int add_location(struct cpu_layer_group *group, const struct npl_tensor *
 }
 
 /* Returns the order in which a location is kept if `layout` is needed: CPU_FIRST if both orders have the same bytes. */
-static enum cpu_layout effective_layout(const struct cpu_location *location, enum cpu_layout layout)
+static enum cpu_layout effective_layout(const struct cpu_tensor *location, enum cpu_layout layout)
 {
 	return orders_agree(location->tensor) ? CPU_FIRST : layout;
 }
@@ -92,7 +92,7 @@ static struct cpu_step *add_step(struct cpu_layer_group *group, enum cpu_step_ki
 /* Notes that the latest step reads or makes the location in this order. */
 static void note_use(struct cpu_layer_group *group, int location, enum cpu_layout layout)
 {
-	struct cpu_location *data_location = cpu_location_of_data(group, location, layout);
+	struct cpu_tensor *data_location = cpu_location_of_data(group, location, layout);
 	int s = group->n_steps - 1;
 	if (!data_location->has_layout[layout])
 		data_location->first[layout] = s;
@@ -104,7 +104,7 @@ static void note_use(struct cpu_layer_group *group, int location, enum cpu_layou
 static int require_layout(struct cpu_layer_group *group, int location, enum cpu_layout layout, int layer,
 			  struct npl_err *err)
 {
-	const struct cpu_location *data_location = cpu_location_of_data(group, location, layout);
+	const struct cpu_tensor *data_location = cpu_location_of_data(group, location, layout);
 	enum cpu_layout other = layout == CPU_FIRST ? CPU_LAST : CPU_FIRST;
 	if (data_location->has_layout[layout] || (data_location->from_caller && layout == CPU_FIRST))
 		return 0;
@@ -233,7 +233,7 @@ static bool joins_channels(const struct cpu_layer_group *group, const struct npl
 {
 	const struct npl_tensor *out = layer->out;
 	int rank = out->shape.rank;
-	if (layer->op != NPL_OP_CONCAT || layer->fused || (out->dtype != NPL_F32 && !npl_is_byte(out->dtype)) ||
+	if (layer->op != NPL_OP_CONCAT || layer->activation || (out->dtype != NPL_F32 && !npl_is_byte(out->dtype)) ||
 	    rank < 3 || (layer->attrs->along.axis != 1 && layer->attrs->along.axis != 1 - rank) ||
 	    !npl_tensor_count(out))
 		return false;
@@ -313,19 +313,19 @@ static int location_before(struct cpu_layer_group *group, int l, const struct np
 static int plan_sum(struct cpu_layer_group *group, int l, struct npl_err *err)
 {
 	const struct npl_layer *conv = group->request.layer[l];
-	int a = conv->op == NPL_OP_CONV && !conv->fused ? only_reader(group, l) : -1;
+	int a = conv->op == NPL_OP_CONV && !conv->activation ? only_reader(group, l) : -1;
 	const struct npl_layer *add = a < 0 ? NULL : group->request.layer[a];
-	if (!add || add->op != NPL_OP_ADD || add->n_in != 2 || add->fused > NPL_ACT_RELU6 ||
+	if (!add || add->op != NPL_OP_ADD || add->n_in != 2 || add->activation > NPL_ACT_RELU6 ||
 	    add->attrs->binary.legacy_broadcast || !npl_shape_equal(&add->in[0]->shape, &add->in[1]->shape) ||
 	    add->out->dtype != NPL_F32)
 		return NPL_EDEVICE;
 	int addend = location_before(group, l, add->in[add->in[0] == conv->out], err), last = a;
-	struct cpu_dnn_tail tail = {.add = true, .activation = add->fused};
+	struct cpu_dnn_tail tail = {.add = true, .activation = add->activation};
 	struct cpu_dnn_op *op;
 	if (addend < 0)
 		return err->code;
 	int r = tail.activation ? -1 : only_reader(group, a);
-	if (r >= 0 && group->request.layer[r]->op == NPL_OP_RELU && !group->request.layer[r]->fused) {
+	if (r >= 0 && group->request.layer[r]->op == NPL_OP_RELU && !group->request.layer[r]->activation) {
 		tail.activation = NPL_ACT_RELU;
 		last = r;
 	}

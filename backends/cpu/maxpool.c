@@ -115,7 +115,7 @@ bool cpu_maxpool_knows(const struct npl_layer *layer)
 {
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
 	return (layer->op == NPL_OP_MAXPOOL || layer->op == NPL_OP_GLOBALMAXPOOL) && x && x->dtype == NPL_F32 &&
-	       layer->out->dtype == NPL_F32 && !layer->n_further && !layer->fused && x->shape.rank >= 3 &&
+	       layer->out->dtype == NPL_F32 && !layer->n_further && !layer->activation && x->shape.rank >= 3 &&
 	       x->shape.rank <= 2 + NPL_VOLUME && npl_tensor_count(x) > 0 && npl_tensor_count(layer->out) > 0;
 }
 

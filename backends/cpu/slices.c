@@ -114,7 +114,7 @@ static struct slicing slicing_of(const struct npl_layer *layer)
 {
 	struct slicing s = {0};
 	const struct npl_tensor *in = layer->n_in > 0 ? layer->in[0] : NULL;
-	if (!in || layer->n_further || layer->fused || !npl_tensor_count(in) || !npl_tensor_count(layer->out) ||
+	if (!in || layer->n_further || layer->activation || !npl_tensor_count(in) || !npl_tensor_count(layer->out) ||
 	    (in->dtype != layer->out->dtype && !npl_op_share_kernel(layer->op, NPL_OP_ARGMAX)))
 		return s;
 	s.attrs = *layer->attrs;

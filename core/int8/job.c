@@ -36,7 +36,7 @@ void npl_int8_finish_row(const struct npl_int8_job *job, int32_t *acc, int64_t c
 		.scale = job->scale ? job->scale + channel : NULL,
 		.step = step,
 	};
-	npl_int8_finish_by(&finish, job->layer->fused, y);
+	npl_int8_finish_by(&finish, job->layer->activation, y);
 	npl_int8_finish(&finish, acc, count, (uint8_t *)y->data + index * (int64_t)npl_dtype_size(y->dtype), counts);
 }
 

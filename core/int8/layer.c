@@ -61,7 +61,7 @@ bool npl_int8_layer_ok(const struct npl_layer *layer, char *reason, size_t reaso
 				  "not a Conv of one or two dimensions or a Gemm of rank 2, or an empty one");
 	if (!zero_in_range(x) || !zero_in_range(w) || (npl_is_byte(y->dtype) && !zero_in_range(y)))
 		return npl_refuse(reason, reason_bytes, "a zero point lies outside its 8-bit type");
-	if (layer->fused > NPL_ACT_RELU6 || (layer->fused == NPL_ACT_RELU6 && !npl_is_byte(y->dtype)))
+	if (layer->activation > NPL_ACT_RELU6 || (layer->activation == NPL_ACT_RELU6 && !npl_is_byte(y->dtype)))
 		return npl_refuse(reason, reason_bytes,
 				  "in the same pass 8-bit results go through Relu or Relu6, sums through Relu");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != w->shape.dim[0]))

@@ -142,7 +142,7 @@ int npl_int8_run_unary(const struct npl_layer *layer, struct npl_tensor *out, st
 		rc = average(layer, out, err);
 	else
 		rc = npl_op_run(layer->op, layer->attrs, layer->in, layer->n_in, out, 1, err);
-	if (!rc && layer->fused == NPL_ACT_RELU)
+	if (!rc && layer->activation == NPL_ACT_RELU)
 		rc = npl_op_run(NPL_OP_RELU, NULL, &result, 1, out, 1, err);
 	return rc;
 }

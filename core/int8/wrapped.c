@@ -53,7 +53,7 @@ int npl_int8_count_wrapped(const struct npl_layer *layer, uint64_t *wrapped, str
 	struct npl_integer_counts counts = {0};
 	struct npl_tensor sums = {.dtype = NPL_I32, .shape = layer->out->shape};
 	struct npl_layer raw = *layer;
-	raw.fused = NPL_ACT_NONE;
+	raw.activation = NPL_ACT_NONE;
 	raw.out = &sums;
 	int rc = npl_tensor_alloc(&sums, err);
 	if (!rc)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Operands of a single layer, for what measures products besides: rooflines, benchmarks, tests.
+ * Fills a tensor with random elements. `npulab layer` uses it for operands; so do rooflines, benchmarks and tests.
  */
 #ifndef NPULAB_FRONTEND_COMPARE_DRAW_H
 #define NPULAB_FRONTEND_COMPARE_DRAW_H

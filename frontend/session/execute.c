@@ -299,7 +299,7 @@ static int take_outputs(struct npl_value_store *store, struct npl_tensor *output
 	return 0;
 }
 
-int npl_session_plan(const struct npl_session *s, struct npl_run *run, struct npl_err *err)
+int npl_session_planned_rows(const struct npl_session *s, struct npl_run *run, struct npl_err *err)
 {
 	*run = (struct npl_run){.n_layers = s->graph->n_nodes};
 	run->layer = calloc((size_t)s->graph->n_nodes + 1, sizeof *run->layer);
@@ -316,7 +316,7 @@ int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, stru
 	const struct npl_graph *graph = s->graph;
 	struct npl_value_store store = {0};
 	double wall = 0;
-	int rc = npl_session_plan(s, run, err);
+	int rc = npl_session_planned_rows(s, run, err);
 	if (!rc && !s->timing_only)
 		rc = npl_check_inputs(graph, inputs, err);
 	if (!rc)

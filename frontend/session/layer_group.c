@@ -44,8 +44,9 @@ static bool has_scale_of_reader(const struct npl_session *s, const struct npl_st
 	return !step->in_integers || npl_quant_equal(&quant, &step->x_quant);
 }
 
-/* Says whether the 8-bit value v, made by node `first` or a later one, gets its scale from node i alone: the node that
- * makes v sets no scale, because it is in float32 and no QuantizeLinear, or sets another scale. */
+/* Says whether node i would give the 8-bit value v a scale that v's producer does not: the producer runs in float32 and
+ * is no QuantizeLinear, so that it sets none, or it sets another one. False where the producer is before node
+ * `first`. */
 static bool sets_scale(const struct npl_session *s, int first, int i, int v)
 {
 	const int bytes = npl_root_of(s->graph, v), producer = s->graph->value[bytes].producer;

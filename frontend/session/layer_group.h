@@ -38,8 +38,8 @@ struct npl_layer_group_plan {
 int npl_layer_groups_open(struct npl_session *s, struct npl_err *err);
 void npl_layer_groups_close(struct npl_session *s);
 
-/* layer_group_run.c: runs the layer group's nodes and fills their rows run->layer[first..last], which npl_session_plan
- * has begun. Adds the wall-clock time of the device's run to *wall. Returns 0 or err->code. */
+/* layer_group_run.c: runs the layer group's nodes and fills their rows run->layer[first..last], which
+ * npl_session_planned_rows has begun. Adds the wall-clock time of the device's run to *wall. Returns 0 or err->code. */
 int npl_layer_group_run(struct npl_value_store *store, const struct npl_layer_group_plan *group, struct npl_run *run,
 			double *wall, struct npl_err *err);
 

@@ -33,7 +33,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 	*layer = (struct npl_layer){.name = node->name,
 				    .op = step->op,
 				    .attrs = &step->attrs,
-				    .fused = step->fused,
+				    .activation = step->activation,
 				    .n_in = step->n_in,
 				    .macs = node->macs};
 	memset(t, 0, NPL_MAX_TENSORS * sizeof *t);
@@ -225,7 +225,7 @@ static bool try_fusing(struct npl_session *s, int i, struct npl_step *step, cons
 	if (reader < 0 || (!step->canonical && npl_step_format(s, step) == NPL_FORMAT_F32))
 		return false;
 	struct npl_step fused_step = *step;
-	fused_step.fused = activation_of(&graph->node[reader]);
+	fused_step.activation = activation_of(&graph->node[reader]);
 	fused_step.out = graph->node[reader].out[0];
 	s->range_of[fused_step.out] = fused_step.out;
 	fused_step.y_quant = npl_session_quant(s, npl_step_format(s, step), fused_step.out);

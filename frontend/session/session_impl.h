@@ -29,7 +29,7 @@ struct npl_step {
 	enum npl_op op; /* the operator that the device sees */
 	int n_in;       /* inputs that the device sees; in formats other than float32 only those that hold data */
 	struct npl_attrs attrs;
-	enum npl_activation fused;
+	enum npl_activation activation;
 	bool lrn_factor_only; /* an LRN for which the device only makes the factor (lrn.h) */
 	/* shapes in which the device sees input 0 (only if canonical) and the output */
 	struct npl_shape x_shape, y_shape;

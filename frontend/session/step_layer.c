@@ -48,7 +48,7 @@ void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors 
 	*layer = (struct npl_layer){.name = node->name,
 				    .op = step->op,
 				    .attrs = &step->attrs,
-				    .fused = step->fused,
+				    .activation = step->activation,
 				    .n_in = step->n_in,
 				    .out = &t->out,
 				    .macs = node->macs,

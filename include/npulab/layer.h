@@ -45,8 +45,8 @@ const char *npl_activation_name(enum npl_activation activation); /* "none", "Rel
 struct npl_layer {
 	const char *name; /* for messages and reports; borrowed */
 	enum npl_op op;
-	const struct npl_attrs *attrs; /* completed by the shape rule */
-	enum npl_activation fused;     /* applied to the result in the same pass */
+	const struct npl_attrs *attrs;  /* completed by the shape rule */
+	enum npl_activation activation; /* applied to the result in the same pass */
 	int n_in;
 	/* NULL: an optional input is absent. In a call of supports() the data may be NULL. */
 	const struct npl_tensor *in[NPL_LAYER_INPUTS];

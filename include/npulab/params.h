@@ -68,8 +68,8 @@ struct npl_former_default {
 struct npl_param_condition {
 	const char *keys;         /* of the parameters, with blanks between them */
 	const char *deciding_key; /* the key of the parameter that decides */
-	/* One of both: the words of that parameter with which the others have an effect, or those with which they have
-	 * none; "" is the empty text. The other member is NULL. */
+	/* The values of deciding_key for which the keys have an effect, or for which they have none. One member is set,
+	 * the other is NULL. "" means that the value is empty. */
 	const char *effective_words, *ineffective_words;
 };
 

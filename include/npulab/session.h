@@ -149,7 +149,7 @@ struct npl_run {
 
 /* Fills the rows that a run will have with what the plan knows: role, device, ran_on, note and host_part. Nothing
  * runs; the session owns the strings. */
-int npl_session_plan(const struct npl_session *session, struct npl_run *run, struct npl_err *err);
+int npl_session_planned_rows(const struct npl_session *session, struct npl_run *run, struct npl_err *err);
 
 /* Runs one batch. outputs[], graph->n_outputs zeroed tensors, gets the network's outputs in the types of the graph;
  * with timing_only it may be NULL. run is overwritten: an earlier one must be freed before. Its strings belong to the

@@ -90,8 +90,8 @@ void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descript
 /* Does one cycle of the memory. */
 void npl_dma_step(struct npl_dma *dma);
 /* Goes up to boundary `until`; with stop, no further than the first boundary at which a descriptor's completion can be
- * taken. This is the same as so many npl_dma_step, but faster. What has been pushed at a boundary is asked for before
- * the boundary is left. Says whether there is a completion to take. */
+ * taken. This is the same as so many npl_dma_step, but faster. A descriptor that was pushed at the present boundary
+ * issues its first accesses at that boundary. Says whether there is a completion to take. */
 bool npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop);
 /* Takes the engine's next completion. Returns false where none has come. */
 bool npl_dma_completed(struct npl_dma *dma, int engine, struct npl_memory_completion *completion);

@@ -41,17 +41,17 @@ void dram_channel_reset(struct dram_channel *ch)
 	for (int b = 0; b < banks; b++)
 		ch->bank[b] = (struct dram_bank){
 			.open_row = -1,
-			.act_at = LONG_AGO,
-			.pre_at = LONG_AGO,
-			.column_at = {LONG_AGO, LONG_AGO},
+			.earliest_act = LONG_AGO,
+			.earliest_pre = LONG_AGO,
+			.earliest_column = {LONG_AGO, LONG_AGO},
 			.list = {{DRAM_NONE, DRAM_NONE, DRAM_NONE}, {DRAM_NONE, DRAM_NONE, DRAM_NONE}},
 			.rank = (uint8_t)(b / per_rank),
 			.group = (uint8_t)(b / c->banks)};
 	for (int g = 0; g < c->ranks * c->bank_groups; g++)
 		ch->group[g] = (struct dram_group){LONG_AGO, {LONG_AGO, LONG_AGO}};
 	for (int r = 0; r < c->ranks; r++)
-		ch->rank[r] = (struct dram_rank){.act_at = LONG_AGO,
-						 .column_at = {LONG_AGO, LONG_AGO},
+		ch->rank[r] = (struct dram_rank){.earliest_act = LONG_AGO,
+						 .earliest_column = {LONG_AGO, LONG_AGO},
 						 .refresh_due = c->trefi * (r + 1) / c->ranks,
 						 .activates = {LONG_AGO, LONG_AGO, LONG_AGO, LONG_AGO}};
 	note_next_due(ch);
@@ -80,7 +80,7 @@ static unsigned hash_of(uint32_t bank, uint32_t row, uint32_t column)
 	return (column + row * 31 + bank * 57) % DRAM_FILTER;
 }
 
-bool dram_channel_writes(const struct dram_channel *ch, const struct dram_address *location)
+bool dram_channel_has_queued_write(const struct dram_channel *ch, const struct dram_address *location)
 {
 	if (!ch->n_waiting[DRAM_WRITE] || !ch->waiting_writes[hash_of(location->bank, location->row, location->column)])
 		return false;
@@ -198,8 +198,8 @@ static void offer_refresh(const struct dram_channel *ch, int r, int64_t now, str
 	for (int b = r * per_rank; b < (r + 1) * per_rank; b++) {
 		const struct dram_bank *bank = &ch->bank[b];
 		if (bank->open_row >= 0)
-			offer(best, bank->pre_at > now ? bank->pre_at : now, DRAM_DO_CLOSE, b, (uint64_t)b);
-		at_least(&ready, bank->act_at);
+			offer(best, bank->earliest_pre > now ? bank->earliest_pre : now, DRAM_DO_CLOSE, b, (uint64_t)b);
+		at_least(&ready, bank->earliest_act);
 	}
 	if (!ch->rank[r].open_banks)
 		offer(best, ready, DRAM_DO_REFRESH, r, (uint64_t)(r * per_rank));
@@ -207,8 +207,8 @@ static void offer_refresh(const struct dram_channel *ch, int r, int64_t now, str
 
 static int64_t burst_at(const struct dram_channel *ch, const struct dram_bank *bank, int direction)
 {
-	return max3(bank->column_at[direction], ch->group[bank->group].column_at[direction],
-		    ch->rank[bank->rank].column_at[direction]);
+	return max3(bank->earliest_column[direction], ch->group[bank->group].earliest_column[direction],
+		    ch->rank[bank->rank].earliest_column[direction]);
 }
 
 static void offer_bank(const struct dram_channel *ch, int b, int direction, int64_t now, struct choice *best)
@@ -223,9 +223,10 @@ static void offer_bank(const struct dram_channel *ch, int b, int direction, int6
 		int64_t cycle = burst_at(ch, bank, direction);
 		offer(best, cycle > now ? cycle : now, DRAM_DO_BURST, b, BURSTS | ch->entry[list->hit].age);
 	} else if (bank->open_row >= 0) {
-		offer(best, bank->pre_at > now ? bank->pre_at : now, DRAM_DO_PRE, b, ROWS | ch->entry[list->first].age);
+		offer(best, bank->earliest_pre > now ? bank->earliest_pre : now, DRAM_DO_PRE, b,
+		      ROWS | ch->entry[list->first].age);
 	} else {
-		int64_t cycle = max3(bank->act_at, group->act_at, rank->act_at);
+		int64_t cycle = max3(bank->earliest_act, group->earliest_act, rank->earliest_act);
 		offer(best, cycle > now ? cycle : now, DRAM_DO_ACT, b, ROWS | ch->entry[list->first].age);
 	}
 }
@@ -264,15 +265,15 @@ static void activate(struct dram_channel *ch, int b, int64_t t)
 	struct dram_entry *first = &ch->entry[bank->list[direction].first];
 	first->activated = true;
 	bank->open_row = first->row;
-	bank->act_at = t + c->trc;
-	bank->pre_at = t + c->tras;
-	bank->column_at[DRAM_READ] = t + c->trcd_rd;
-	bank->column_at[DRAM_WRITE] = t + c->trcd_wr;
+	bank->earliest_act = t + c->trc;
+	bank->earliest_pre = t + c->tras;
+	bank->earliest_column[DRAM_READ] = t + c->trcd_rd;
+	bank->earliest_column[DRAM_WRITE] = t + c->trcd_wr;
 	rank->activates[rank->oldest] = t;
 	rank->oldest = (rank->oldest + 1) % 4;
-	at_least(&rank->act_at, t + c->trrd_s);
-	at_least(&rank->act_at, rank->activates[rank->oldest] + c->tfaw);
-	at_least(&ch->group[bank->group].act_at, t + c->trrd_l);
+	at_least(&rank->earliest_act, t + c->trrd_s);
+	at_least(&rank->earliest_act, rank->activates[rank->oldest] + c->tfaw);
+	at_least(&ch->group[bank->group].earliest_act, t + c->trrd_l);
 	if (!rank->open_banks++)
 		rank->active_since = t + 1;
 	for (int d = 0; d < DRAM_DIRECTIONS; d++) {
@@ -290,7 +291,7 @@ static void precharge(struct dram_channel *ch, int b, int64_t t)
 	struct dram_rank *rank = &ch->rank[bank->rank];
 	bank->open_row = -1;
 	bank->list[DRAM_READ].hit = bank->list[DRAM_WRITE].hit = DRAM_NONE;
-	at_least(&bank->act_at, t + ch->config->trp);
+	at_least(&bank->earliest_act, t + ch->config->trp);
 	if (!--rank->open_banks)
 		ch->count.active_rank_cycles += (uint64_t)(t + 1 - rank->active_since);
 	ch->count.precharges++;
@@ -301,7 +302,7 @@ static void refresh(struct dram_channel *ch, int r, int64_t t)
 	const struct dram_config *c = ch->config;
 	const int per_rank = banks_per_rank(c);
 	for (int b = r * per_rank; b < (r + 1) * per_rank; b++)
-		at_least(&ch->bank[b].act_at, t + c->trfc);
+		at_least(&ch->bank[b].earliest_act, t + c->trfc);
 	ch->rank[r].refresh_due += c->trefi;
 	note_next_due(ch);
 	ch->count.refreshes++;
@@ -318,7 +319,7 @@ static int64_t lone_refreshes(const struct dram_channel *ch, int r, int64_t now,
 	if (rank->open_banks || rank->refresh_due < now || c->trfc > c->trefi)
 		return 0;
 	for (int b = r * per_rank; b < (r + 1) * per_rank; b++)
-		if (ch->bank[b].act_at > rank->refresh_due)
+		if (ch->bank[b].earliest_act > rank->refresh_due)
 			return 0;
 	for (int other_rank = 0; other_rank < c->ranks; other_rank++)
 		if (other_rank != r && (ch->rank[other_rank].refresh_due - rank->refresh_due) % c->trefi == 0)
@@ -334,7 +335,7 @@ bool dram_channel_is_idle(const struct dram_channel *ch, int64_t now, int64_t un
 	return idle;
 }
 
-void dram_channel_rest(struct dram_channel *ch, int64_t now, int64_t until)
+void dram_channel_skip_refreshes(struct dram_channel *ch, int64_t now, int64_t until)
 {
 	int64_t n[DRAM_MAX_BANKS];
 	for (int r = 0; r < ch->config->ranks; r++)
@@ -352,15 +353,15 @@ static inline void read_burst(struct dram_channel *ch, struct dram_bank *bank, i
 {
 	const struct dram_config *c = ch->config;
 	struct dram_rank *rank = &ch->rank[bank->rank];
-	at_least(&bank->pre_at, t + c->trtp);
-	at_least(&ch->group[bank->group].column_at[DRAM_READ], t + c->tccd_l);
-	at_least(&rank->column_at[DRAM_READ], t + ch->burst_to_burst);
-	at_least(&rank->column_at[DRAM_WRITE], t + ch->read_to_write);
+	at_least(&bank->earliest_pre, t + c->trtp);
+	at_least(&ch->group[bank->group].earliest_column[DRAM_READ], t + c->tccd_l);
+	at_least(&rank->earliest_column[DRAM_READ], t + ch->burst_to_burst);
+	at_least(&rank->earliest_column[DRAM_WRITE], t + ch->read_to_write);
 	for (struct dram_rank *other_rank = ch->rank; other_rank < ch->rank + c->ranks; other_rank++) {
 		if (other_rank == rank)
 			continue;
-		at_least(&other_rank->column_at[DRAM_READ], t + ch->burst + c->turnaround);
-		at_least(&other_rank->column_at[DRAM_WRITE], t + ch->read_to_write);
+		at_least(&other_rank->earliest_column[DRAM_READ], t + ch->burst + c->turnaround);
+		at_least(&other_rank->earliest_column[DRAM_WRITE], t + ch->read_to_write);
 	}
 }
 
@@ -368,16 +369,16 @@ static inline void write_burst(struct dram_channel *ch, struct dram_bank *bank, 
 {
 	const struct dram_config *c = ch->config;
 	struct dram_rank *rank = &ch->rank[bank->rank];
-	at_least(&bank->pre_at, t + ch->write_to_pre);
-	at_least(&ch->group[bank->group].column_at[DRAM_WRITE], t + c->tccd_l);
-	at_least(&ch->group[bank->group].column_at[DRAM_READ], t + ch->write_to_read_l);
-	at_least(&rank->column_at[DRAM_WRITE], t + ch->burst_to_burst);
-	at_least(&rank->column_at[DRAM_READ], t + ch->write_to_read_s);
+	at_least(&bank->earliest_pre, t + ch->write_to_pre);
+	at_least(&ch->group[bank->group].earliest_column[DRAM_WRITE], t + c->tccd_l);
+	at_least(&ch->group[bank->group].earliest_column[DRAM_READ], t + ch->write_to_read_l);
+	at_least(&rank->earliest_column[DRAM_WRITE], t + ch->burst_to_burst);
+	at_least(&rank->earliest_column[DRAM_READ], t + ch->write_to_read_s);
 	for (struct dram_rank *other_rank = ch->rank; other_rank < ch->rank + c->ranks; other_rank++) {
 		if (other_rank == rank)
 			continue;
-		at_least(&other_rank->column_at[DRAM_WRITE], t + ch->burst + c->turnaround);
-		at_least(&other_rank->column_at[DRAM_READ], t + ch->write_to_other);
+		at_least(&other_rank->earliest_column[DRAM_WRITE], t + ch->burst + c->turnaround);
+		at_least(&other_rank->earliest_column[DRAM_READ], t + ch->write_to_other);
 	}
 }
 

@@ -76,7 +76,7 @@ static inline enum acceptance acceptance_of(const struct fast *m, const struct d
 		return NOT_ACCEPTED;
 	if (is_write)
 		return ch->n_waiting[DRAM_WRITE] < m->config->write_queue ? INTO_QUEUE : NOT_ACCEPTED;
-	if (ch->n_waiting[DRAM_WRITE] && dram_channel_writes(ch, location))
+	if (ch->n_waiting[DRAM_WRITE] && dram_channel_has_queued_write(ch, location))
 		return OUT_OF_WRITES;
 	return ch->n_waiting[DRAM_READ] < m->config->read_queue ? INTO_QUEUE : NOT_ACCEPTED;
 }
@@ -185,7 +185,7 @@ static void skip_idle_refreshes(struct fast *m, uint64_t until)
 		if (!dram_channel_is_idle(ch, m->now, (int64_t)until))
 			return;
 	for (struct dram_channel *ch = m->channel, *end = ch + m->channels; ch < end; ch++)
-		dram_channel_rest(ch, m->now, (int64_t)until);
+		dram_channel_skip_refreshes(ch, m->now, (int64_t)until);
 }
 
 static void fast_advance(void *state, uint64_t until, unsigned stop)

@@ -30,17 +30,17 @@ struct dram_list {
 
 struct dram_bank {
 	int64_t open_row; /* -1: none */
-	int64_t act_at, pre_at, column_at[DRAM_DIRECTIONS];
+	int64_t earliest_act, earliest_pre, earliest_column[DRAM_DIRECTIONS];
 	struct dram_list list[DRAM_DIRECTIONS];
 	uint8_t rank, group; /* group: of the channel */
 };
 
 struct dram_group {
-	int64_t act_at, column_at[DRAM_DIRECTIONS];
+	int64_t earliest_act, earliest_column[DRAM_DIRECTIONS];
 };
 
 struct dram_rank {
-	int64_t act_at, column_at[DRAM_DIRECTIONS];
+	int64_t earliest_act, earliest_column[DRAM_DIRECTIONS];
 	int64_t refresh_due, active_since;
 	int64_t activates[4]; /* cycles of the last four; the next one replaces that at `oldest` */
 	int oldest, open_banks;
@@ -78,16 +78,16 @@ void dram_channel_open(struct dram_channel *channel, const struct dram_config *c
 void dram_channel_reset(struct dram_channel *channel);
 
 /* Says whether the access waits to be written. */
-bool dram_channel_writes(const struct dram_channel *channel, const struct dram_address *location);
+bool dram_channel_has_queued_write(const struct dram_channel *channel, const struct dram_address *location);
 void dram_channel_push(struct dram_channel *channel, const struct dram_address *location, int direction, uint64_t tag);
 /* Answers a request in cycle `now` without a command. */
 void dram_channel_forward(struct dram_channel *channel, int64_t now, uint64_t tag);
 /* Plans the next command from cycle `now` on. A request that comes and changes it makes `planned` false. */
 void dram_channel_plan(struct dram_channel *channel, int64_t now);
 /* dram_channel_is_idle() says whether from cycle `now` until `until` there are only refreshes to do, several for each
- * rank; dram_channel_rest() then does all except the last of them. */
+ * rank; dram_channel_skip_refreshes() then does all except the last two of each. */
 bool dram_channel_is_idle(const struct dram_channel *channel, int64_t now, int64_t until);
-void dram_channel_rest(struct dram_channel *channel, int64_t now, int64_t until);
+void dram_channel_skip_refreshes(struct dram_channel *channel, int64_t now, int64_t until);
 /* Does the planned command. Says whether a request left its queue. */
 bool dram_channel_issue(struct dram_channel *channel);
 uint64_t dram_channel_active_cycles(const struct dram_channel *channel, int64_t now);

@@ -31,7 +31,7 @@ const struct npl_param npl_processor_params[] = {
 	       "steps of the polynomials behind exp, log, erf and their like"),
 	NUMBER("vectors.reduce_per_cycle", DOUBLE, rate[NPL_REDUCE], "1", 1e-6, 1e6, "instructions",
 	       "that put values together into sums and maxima"),
-	NUMBER("scattered_per_cycle", DOUBLE, rate[NPL_SCATTER], "1", 1e-6, 1e6, "values",
+	NUMBER("scattered_per_cycle", DOUBLE, rate[NPL_SCATTERED_ACCESS], "1", 1e-6, 1e6, "values",
 	       "that a core fetches from scattered addresses"),
 	NUMBER("private_cache.bytes", DOUBLE, private_bytes, "0", 0, 1e12, "bytes", "a core's own cache; 0: none"),
 	NUMBER("private_cache.bytes_per_second", DOUBLE, private_rate, "0", 0, 1e18, "bytes/s", "of one core"),

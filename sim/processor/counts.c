@@ -116,7 +116,7 @@ static struct cost cost_of(enum npl_op op, const struct npl_attrs *attrs, const 
 		break;
 	case NPL_OP_RESIZE:
 	case NPL_OP_UPSAMPLE: /* each result is made of so many weighted values of the input */
-		cost.result[NPL_SCATTER] = attrs->resize.neighbours > 1 ? (double)attrs->resize.neighbours : 1;
+		cost.result[NPL_SCATTERED_ACCESS] = attrs->resize.neighbours > 1 ? (double)attrs->resize.neighbours : 1;
 		cost.result[NPL_SIMPLE] = attrs->resize.neighbours > 1 ? (double)attrs->resize.neighbours : 0;
 		break;
 	case NPL_OP_TOPK:
@@ -124,7 +124,7 @@ static struct cost cost_of(enum npl_op op, const struct npl_attrs *attrs, const 
 		break;
 	default:
 		if (scatters(op, attrs, n_in ? in[0] : NULL))
-			cost = (struct cost){{[NPL_SCATTER] = 1}, 0};
+			cost = (struct cost){{[NPL_SCATTERED_ACCESS] = 1}, 0};
 	}
 	return cost;
 }

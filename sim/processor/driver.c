@@ -119,7 +119,7 @@ static int processor_run(void *state, const struct npl_layer *layer, struct npl_
 	const enum npl_processor_precision precision = (enum npl_processor_precision)c->precision;
 	struct npl_processor_counts counts = npl_processor_count(layer->op, layer->attrs, layer->in, layer->n_in,
 								 layer->out, npl_layer_outputs(layer), layer->macs);
-	npl_processor_add_activation(&counts, layer->fused, layer->out);
+	npl_processor_add_activation(&counts, layer->activation, layer->out);
 	counts.bytes = counts.bytes * element_bytes[precision] / sizeof(float);
 	counts.weight_bytes = counts.weight_bytes * element_bytes[precision] / sizeof(float);
 	/* Each tensor moves as a whole, even where windows skip some of it. */

@@ -46,7 +46,7 @@ static struct npl_processor_time time_on_cores(const struct npl_processor_model 
 	enum npl_processor_part level;
 	double cycles = counts->macs ? (double)counts->macs / p->macs[precision] : 0;
 	for (int c = 0; c < NPL_CLASSES; c++)
-		cycles += counts->operations[c] / (p->rate[c] * (c == NPL_SCATTER ? 1 : p->lanes));
+		cycles += counts->operations[c] / (p->rate[c] * (c == NPL_SCATTERED_ACCESS ? 1 : p->lanes));
 	double arithmetic = cycles / (n * p->clock_hz);
 	t.part[NPL_PROCESSOR_MEMORY] = (double)counts->weight_bytes / memory_rate(p, n);
 	if (counts->bytes) {

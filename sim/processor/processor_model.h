@@ -5,8 +5,8 @@
  * (machines/cpu_*.yaml, gpu_*.yaml), which stand in a table for devices that are not at hand.
  *
  * An operator is a number of multiply-accumulates, operations of five classes and bytes (npl_processor_counts). It may
- * use any number of cores; it uses as many as make it fastest. On n cores of a processor with the figures of its
- * machine file
+ * use 1, 2, 4, 8 and so on, or all cores; it uses as many of these as make it fastest. On n cores of a processor with
+ * the figures of its machine file
  *
  *     arithmetic = macs / (n x clock x products) + operations of each class / (n x clock x rate of the class)
  *     traffic    = weights / (bandwidth of memory) + other bytes / (bandwidth of the smallest level that holds these),
@@ -34,7 +34,7 @@ enum npl_processor_class {
 	/* Values that are put together into one, as for a sum or a maximum: vector instructions on several at a
 	 * time. */
 	NPL_REDUCE,
-	NPL_SCATTER, /* values that are fetched from scattered addresses: one by one */
+	NPL_SCATTERED_ACCESS, /* values that are fetched from scattered addresses: one by one */
 	NPL_CLASSES
 };
 
@@ -52,7 +52,7 @@ struct npl_processor_model {
 	/* Multiply-accumulates for each core and cycle. 0: the processor has none in this precision. */
 	double macs[NPL_PROCESSOR_PRECISIONS];
 	double lanes;                       /* float32 values of a vector */
-	double rate[NPL_CLASSES];           /* vectors per core and cycle; for NPL_SCATTER values */
+	double rate[NPL_CLASSES];           /* vectors per core and cycle; for NPL_SCATTERED_ACCESS values */
 	double private_bytes, private_rate; /* a core's own cache: bytes, bytes per second */
 	double shared_bytes, shared_rate,
 		shared_core_rate; /* all cores' cache: bytes, bytes per second of all cores and of one; 0: as of all */

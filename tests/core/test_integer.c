@@ -80,7 +80,7 @@ static void dress(struct test_layer *t, int64_t channels)
 		test_requantised(t, test_range(&seed, 0, 1) ? NPL_U8 : NPL_I8, (float)test_range(&seed, 1, 3000) * 7.0f,
 				 (int32_t)test_range(&seed, 0, 127));
 	test_layer_wire(t, t->layer.op, t->layer.macs);
-	t->layer.fused = test_range(&seed, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
+	t->layer.activation = test_range(&seed, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
 }
 
 Test(integer, products_equal_the_fast_kernels)
@@ -144,11 +144,11 @@ Test(integer, products_of_16_bits_follow_the_definition)
 		t.w.quant = (struct npl_quant){.channel_scale = scales};
 		test_requantised(&t, NPL_I16, (float)test_range(&seed, 20, 200) * 0x1p-13f, 0);
 		test_layer_wire(&t, NPL_OP_GEMM, t.layer.macs);
-		t.layer.fused = fused[round % 5];
-		bool function = t.layer.fused >= NPL_ACT_SIGMOID;
+		t.layer.activation = fused[round % 5];
+		bool function = t.layer.activation >= NPL_ACT_SIGMOID;
 		if (function) {
 			t.y.quant.scale = 0x1p-15f;
-			npl_function_points(t.layer.fused, points);
+			npl_function_points(t.layer.activation, points);
 		}
 		counts = run(&t.layer);
 		for (int64_t i = 0; i < rows * n; i++) {
@@ -163,12 +163,12 @@ Test(integer, products_of_16_bits_follow_the_definition)
 			double expected = fmin(fmax(rint((double)v), -32768), 32767);
 			if (function)
 				expected = npl_function_value(points, (int16_t)expected);
-			if (t.layer.fused == NPL_ACT_RELU || t.layer.fused == NPL_ACT_RELU6)
+			if (t.layer.activation == NPL_ACT_RELU || t.layer.activation == NPL_ACT_RELU6)
 				expected = fmax(expected, 0);
-			if (t.layer.fused == NPL_ACT_RELU6)
+			if (t.layer.activation == NPL_ACT_RELU6)
 				expected = fmin(expected, fmin(rint((double)(6.0f / t.y.quant.scale)), 32767));
 			cr_assert_eq(at(&t.y, i), (int64_t)expected, "round %d, %s, result %d: %d, expected %d", round,
-				     npl_activation_name(t.layer.fused), (int)i, (int)at(&t.y, i), (int)expected);
+				     npl_activation_name(t.layer.activation), (int)i, (int)at(&t.y, i), (int)expected);
 		}
 		cr_assert_eq(counts.overflows > 0, huge && k > 512, "round %d: %d", round, (int)counts.overflows);
 		test_layer_free(&t);
@@ -289,7 +289,7 @@ Test(integer, sums_and_products_of_two)
 					  .n_in = 2,
 					  .in = {&a, &b},
 					  .out = &y,
-					  .fused = round % 5 ? NPL_ACT_NONE : NPL_ACT_RELU};
+					  .activation = round % 5 ? NPL_ACT_NONE : NPL_ACT_RELU};
 		saturated += run(&layer).saturations;
 		for (int64_t i = 0; i < npl_tensor_count(&y); i++) {
 			int64_t j = round % 3 ? i : i / 5 % 4;
@@ -298,7 +298,7 @@ Test(integer, sums_and_products_of_two)
 			       slack = 0.5 + 1e-6 * fabs(expected);
 			slack += add ? 1e-6 * (fabs(real(&a, i)) + fabs(real(&b, j))) / (double)y.quant.scale : 0;
 			expected = fmin(fmax(expected, least(y.dtype)), most(y.dtype));
-			if (layer.fused == NPL_ACT_RELU)
+			if (layer.activation == NPL_ACT_RELU)
 				expected = fmax(expected, y.quant.zero_point);
 			cr_assert(fabs((double)at(&y, i) - expected) <= slack, "round %d, element %d: %d, expected %g",
 				  round, (int)i, (int)at(&y, i), expected);
@@ -455,12 +455,12 @@ Test(integer, layers_without_a_rule_say_why)
 	REFUSED(t.layer.n_in = 1, "its weights are not integers");
 	REFUSED(t.y.quant.scale = 0, "its output is not a quantised tensor");
 	REFUSED(t.y.dtype = NPL_I16; t.y.quant.zero_point = 1, "its output is not a quantised tensor");
-	REFUSED(t.y.dtype = NPL_I32; t.layer.fused = NPL_ACT_TANH, "no activation follows raw sums");
+	REFUSED(t.y.dtype = NPL_I32; t.layer.activation = NPL_ACT_TANH, "no activation follows raw sums");
 	REFUSED(t.layer.n_in = 3; t.layer.in[2] = &t.x, "its bias is not one 32-bit integer");
 	REFUSED(t.layer.op = NPL_OP_ADD; t.layer.n_in = 1, "it has 1 inputs, expected 2");
 	REFUSED(t.layer.op = NPL_OP_RELU, "input and output differ");
 	REFUSED(t.layer.op = NPL_OP_RELU; t.y.dtype = NPL_U8; t.y.quant = t.x.quant;
-		t.layer.fused = NPL_ACT_TANH, "no function follows it");
+		t.layer.activation = NPL_ACT_TANH, "no function follows it");
 	REFUSED(t.layer.op = NPL_OP_SOFTMAX, "there is no rule for Softmax on integers");
 #undef REFUSED
 	test_layer_free(&good);

@@ -35,10 +35,10 @@ Test(plain_devices, reference_refuses_other_formats)
 	cr_assert(!npl_driver_reference.supports(NULL, &layer, reason, sizeof reason));
 	cr_assert_str_eq(reason, "input 0 is quantised int16; this device computes in float32");
 	x.quant.scale = y.quant.scale = 0;
-	layer.fused = NPL_ACT_RELU;
+	layer.activation = NPL_ACT_RELU;
 	cr_assert(!npl_driver_reference.supports(NULL, &layer, reason, sizeof reason), "Relu is fused in float32 only");
 	cr_assert_str_eq(reason, "the output of Relu is int16; this device computes in float32");
-	layer.fused = NPL_ACT_NONE;
+	layer.activation = NPL_ACT_NONE;
 	cr_assert(npl_driver_reference.supports(NULL, &layer, reason, sizeof reason), "plain integers pass: %s",
 		  reason);
 }

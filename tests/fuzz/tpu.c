@@ -85,7 +85,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!size)
 		return 0;
 	bool binary = data[0] & 1;
-	int rc = binary ? sim_from_binary(&tpu_instructions, "fuzz", data + 1, size - 1, &program, &err)
+	int rc = binary ? sim_from_binary(&tpu_instruction_set, "fuzz", data + 1, size - 1, &program, &err)
 			: tpu_assemble("fuzz", (const char *)data + 1, size - 1, &program, &err);
 	require_message(rc, &err);
 	if (rc)

@@ -176,7 +176,7 @@ static inline void device_case_expect(struct device_case *c, const struct npl_te
 		c->layer.macs = npl_op_macs(op, &c->attrs, in, c->layer.n_in, &c->expected);
 	for (int64_t i = 0; i < npl_tensor_count(&c->expected); i++) {
 		float *expected = (float *)c->expected.data + i;
-		*expected = c->layer.fused == NPL_ACT_RELU && *expected < 0 ? 0 : *expected;
+		*expected = c->layer.activation == NPL_ACT_RELU && *expected < 0 ? 0 : *expected;
 		if (q16)
 			(void)device_case_q16(expected);
 	}
@@ -188,7 +188,7 @@ static inline void device_case_floats(struct device_case *c, bool q16)
 	device_case_begin(c);
 	const bool product = c->layer.op == NPL_OP_CONV || c->layer.op == NPL_OP_GEMM;
 	if (product && test_range(&c->rng, 0, 2) == 0)
-		c->layer.fused = NPL_ACT_RELU;
+		c->layer.activation = NPL_ACT_RELU;
 	for (int64_t i = 0; q16 && c->layer.op == NPL_OP_LRN && i < npl_tensor_count(&c->in[0]); i++)
 		((float *)c->in[0].data)[i] *= ((float *)c->in[0].data)[i];
 	if (q16)

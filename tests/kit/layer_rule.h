@@ -89,8 +89,8 @@ static inline int64_t rule_requantise(const struct npl_layer *l, int64_t m, int6
 	if (l->out->dtype == NPL_I32)
 		return acc;
 	float w_scale = w->quant.channel_scale ? w->quant.channel_scale[m] : w->quant.scale;
-	if (l->fused == NPL_ACT_SIGMOID || l->fused == NPL_ACT_TANH)
-		return rule_of_q12(l->out, l->fused == NPL_ACT_TANH,
+	if (l->activation == NPL_ACT_SIGMOID || l->activation == NPL_ACT_TANH)
+		return rule_of_q12(l->out, l->activation == NPL_ACT_TANH,
 				   rule_saturate(NPL_I16, rintf((float)acc * (x->quant.scale * w_scale * 4096))));
 	return rule_round(l->out, (float)acc * (x->quant.scale * w_scale / l->out->quant.scale));
 }
@@ -183,7 +183,7 @@ static inline int64_t rule_element(const struct npl_layer *l, int64_t i)
 {
 	const struct npl_tensor *t[2] = {l->in[0], l->n_in > 1 ? l->in[1] : NULL}, *y = l->out;
 	struct npl_tensor q12 = {.dtype = NPL_I16, .quant = {.scale = 1.0f / 4096}};
-	bool table = l->fused == NPL_ACT_SIGMOID || l->fused == NPL_ACT_TANH;
+	bool table = l->activation == NPL_ACT_SIGMOID || l->activation == NPL_ACT_TANH;
 	int64_t a = rule_get(t[0], i);
 	if (l->op != NPL_OP_ADD && l->op != NPL_OP_MUL && l->op != NPL_OP_SUM)
 		return rule_function(l, a);
@@ -197,7 +197,7 @@ static inline int64_t rule_element(const struct npl_layer *l, int64_t i)
 		else
 			f += (float)b * (t[1]->quant.scale / y->quant.scale);
 	}
-	return table ? rule_of_q12(l->out, l->fused == NPL_ACT_TANH, rule_round(y, f)) : rule_round(y, f);
+	return table ? rule_of_q12(l->out, l->activation == NPL_ACT_TANH, rule_round(y, f)) : rule_round(y, f);
 }
 
 static inline void rule_concat(const struct npl_layer *l)
@@ -261,12 +261,12 @@ static inline void rule_run(const struct npl_layer *l)
 			rule_set(l->out, i, rule_element(l, i));
 		break;
 	}
-	if (l->fused != NPL_ACT_RELU && l->fused != NPL_ACT_RELU6)
+	if (l->activation != NPL_ACT_RELU && l->activation != NPL_ACT_RELU6)
 		return;
 	int64_t zero = l->out->quant.zero_point, six = rule_round(l->out, 6 / l->out->quant.scale);
 	for (int64_t i = 0; i < count; i++) {
 		int64_t q = rule_get(l->out, i) > zero ? rule_get(l->out, i) : zero;
-		rule_set(l->out, i, l->fused == NPL_ACT_RELU6 && q > six ? six : q);
+		rule_set(l->out, i, l->activation == NPL_ACT_RELU6 && q > six ? six : q);
 	}
 }
 

@@ -117,8 +117,8 @@ static inline void layer_group_fuse(struct group *group, struct npl_layer *l, st
 {
 	int64_t r = layer_group_range(group, 0, 9);
 	if (r < NPL_ACTIVATIONS)
-		l->fused = (enum npl_activation)r;
-	if (l->fused == NPL_ACT_SIGMOID || l->fused == NPL_ACT_TANH)
+		l->activation = (enum npl_activation)r;
+	if (l->activation == NPL_ACT_SIGMOID || l->activation == NPL_ACT_TANH)
 		y->quant.scale = y->dtype == NPL_I16 ? 1.0f / 32768 : 1.0f / 128;
 }
 
@@ -239,7 +239,7 @@ static inline void layer_group_pool(struct group *group, const struct npl_tensor
 			w->pad_end[d]--;
 	struct npl_tensor *y = layer_group_like(group, x, layer_group_slid(x, w, in.channels));
 	if (layer_group_range(group, 0, 3) == 0)
-		l->fused = NPL_ACT_RELU;
+		l->activation = NPL_ACT_RELU;
 	layer_group_done(group, l, y);
 }
 

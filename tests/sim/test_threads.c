@@ -122,7 +122,7 @@ Test(sim_threads, products_do_not_depend_on_threads)
 	make_out(&m, NPL_U8, npl_shape_of(2, 403, 330), 0x1p-2f);
 	m.out.quant.zero_point = 128;
 	add_weights(&m, NPL_OP_GEMM, true);
-	m.layer.fused = NPL_ACT_NONE;
+	m.layer.activation = NPL_ACT_NONE;
 	struct npl_result r = run_all("tpu_v1", NULL, &m, "gemm");
 	cr_assert_gt(r.saturations, 100);
 	free_made(&m);
@@ -174,7 +174,7 @@ Test(sim_threads, convolutions_do_not_depend_on_threads)
 		make_out(&m, machines[i].inputs, npl_shape_of(4, 2, 150, 15, 16), 0x1p-2f);
 		if (!strcmp(machines[i].device, "diannao"))
 			m.x.quant.scale = m.w.quant.scale = m.out.quant.scale = 0x1p-10f;
-		m.layer.fused = NPL_ACT_RELU;
+		m.layer.activation = NPL_ACT_RELU;
 		add_weights(&m, NPL_OP_CONV, true);
 		const struct npl_result r = run_all(machines[i].device, machines[i].precision, &m, machines[i].device);
 		cr_assert_gt(r.saturations, 10, "%s: %llu", machines[i].device, (unsigned long long)r.saturations);

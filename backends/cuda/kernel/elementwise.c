@@ -189,7 +189,7 @@ static int run_unary(const struct cu_job *job, const struct npl_layer *layer, co
 		if (cu_reads(layer, 2))
 			args.high_at = in[2].address;
 	}
-	return launch_unary(job, "unary", function, layer->fused, &args, in[0].dtype, out->dtype);
+	return launch_unary(job, "unary", function, layer->activation, &args, in[0].dtype, out->dtype);
 }
 const struct cu_family cu_unary_family = {takes_unary, run_unary, true};
 
@@ -316,7 +316,7 @@ static int run_binary(const struct cu_job *job, const struct npl_layer *layer, c
 {
 	struct npl_shape placed = placed_operand(layer, &in[0].shape, &in[1].shape);
 	const struct pair pair = {in[0], in[1], *out, &placed, function_macros(layer), 1};
-	return run_pair(job, &pair, layer->fused);
+	return run_pair(job, &pair, layer->activation);
 }
 const struct cu_family cu_binary_family = {takes_binary, run_binary, true};
 
@@ -328,7 +328,7 @@ static int run_variadic(const struct cu_job *job, const struct npl_layer *layer,
 	int rc = 0;
 	if (layer->n_in == 1) {
 		rc = cu_run_copy(job, layer, in, out);
-		return rc || layer->fused == NPL_ACT_NONE ? rc : cu_activate(job, layer->fused, out);
+		return rc || layer->activation == NPL_ACT_NONE ? rc : cu_activate(job, layer->activation, out);
 	}
 	for (int k = 1; k < layer->n_in && !rc; k++) {
 		bool last = k == layer->n_in - 1;
@@ -340,7 +340,7 @@ static int run_variadic(const struct cu_job *job, const struct npl_layer *layer,
 			pair.factor = (float)layer->n_in;
 			cu_macro(&pair.macros, "FACTOR=1");
 		}
-		rc = run_pair(job, &pair, last ? layer->fused : NPL_ACT_NONE);
+		rc = run_pair(job, &pair, last ? layer->activation : NPL_ACT_NONE);
 	}
 	return rc;
 }

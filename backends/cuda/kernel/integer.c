@@ -29,7 +29,7 @@ static bool is_view(const struct npl_layer *layer)
 bool cu_integer_supports(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const bool function = layer->op == NPL_OP_SIGMOID || layer->op == NPL_OP_TANH;
-	if (is_view(layer) && layer->fused == NPL_ACT_NONE && !layer->n_further)
+	if (is_view(layer) && layer->activation == NPL_ACT_NONE && !layer->n_further)
 		return npl_tensor_quant_equal(layer->in[0], layer->out) ||
 		       npl_refuse(reason, reason_bytes, "input and output differ in type, scale or zero point");
 	if (layer->n_further)
@@ -37,7 +37,7 @@ bool cu_integer_supports(const struct npl_layer *layer, char *reason, size_t rea
 				  "in 8 bits it gives its first result alone, and others are read");
 	if (!npl_integer_layer_ok(layer, reason, reason_bytes))
 		return false;
-	if ((function || layer->op == NPL_OP_CONCAT) && layer->fused != NPL_ACT_NONE)
+	if ((function || layer->op == NPL_OP_CONCAT) && layer->activation != NPL_ACT_NONE)
 		return npl_refuse(reason, reason_bytes, "no activation follows %s on integers",
 				  npl_op_defs[layer->op].name);
 	return true;
@@ -85,7 +85,7 @@ static int run_pair(const struct cu_job *job, const struct npl_layer *layer, con
 		    const struct cu_value *out)
 {
 	const struct npl_quant *a = &layer->in[0]->quant, *b = &layer->in[1]->quant;
-	const float y = unit_of(layer->fused, layer->out);
+	const float y = unit_of(layer->activation, layer->out);
 	struct cu_macros macros = {""};
 	struct cu_axes axes = cu_axes_of(&out->shape);
 	struct cu_integer_args args = {.x = in[0].address,
@@ -95,7 +95,7 @@ static int run_pair(const struct cu_job *job, const struct npl_layer *layer, con
 				       .counter = cu_counter_of(job),
 				       .x_zero = a->zero_point,
 				       .y_zero = b->zero_point,
-				       .finish = cu_finish_of(layer->fused, layer->out, &macros)};
+				       .finish = cu_finish_of(layer->activation, layer->out, &macros)};
 	const uint64_t address[] = {args.x, args.y, args.z};
 	const size_t element[] = {npl_dtype_size(in[0].dtype), npl_dtype_size(in[1].dtype), npl_dtype_size(out->dtype)};
 	cu_axes_broadcast(&axes, 0, &in[0].shape, in[0].channels_last);
@@ -167,7 +167,7 @@ static int run_clip(const struct cu_job *job, const struct npl_layer *layer, uin
 		high = limited(rintf(layer->attrs->clip.max / q->scale) + zero, layer->out->dtype);
 	}
 	int rc = run_limits(job, low, high, x, z);
-	if (!rc && layer->fused == NPL_ACT_RELU)
+	if (!rc && layer->activation == NPL_ACT_RELU)
 		rc = run_limits(job, q->zero_point, most_of(layer->out->dtype), z->address, z);
 	return rc;
 }
@@ -218,7 +218,7 @@ int cu_integer_run(const struct cu_job *job, const struct npl_layer *layer, cons
 		return cu_run_pool(job, layer, in, out);
 	default: /* operators that only move integers */
 		rc = cu_run_copy(job, layer, in, out);
-		if (!rc && layer->fused == NPL_ACT_RELU)
+		if (!rc && layer->activation == NPL_ACT_RELU)
 			rc = run_limits(job, layer->out->quant.zero_point, most_of(out->dtype), out->address, out);
 		return rc;
 	}

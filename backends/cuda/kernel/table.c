@@ -162,7 +162,7 @@ bool cu_kernel_supports(const struct npl_layer *layer, enum cu_precision precisi
 			return npl_refuse(reason, reason_bytes, "input %d is missing", k);
 	if (!family->supports(layer, reason, reason_bytes))
 		return false;
-	return layer->fused == NPL_ACT_NONE || npl_is_float32_or_half(layer->out->dtype) ||
+	return layer->activation == NPL_ACT_NONE || npl_is_float32_or_half(layer->out->dtype) ||
 	       npl_refuse(reason, reason_bytes, "no activation follows integers");
 }
 
@@ -241,7 +241,7 @@ int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, con
 	if (is_quantised(layer))
 		return cu_integer_run(&job, layer, in, out);
 	int rc = family->run(&job, layer, in, out);
-	if (!rc && !family->fuses && layer->fused != NPL_ACT_NONE)
-		rc = cu_activate(&job, layer->fused, &out[0]);
+	if (!rc && !family->fuses && layer->activation != NPL_ACT_NONE)
+		rc = cu_activate(&job, layer->activation, &out[0]);
 	return rc;
 }

@@ -108,8 +108,8 @@ int cu_run_reduce(const struct cu_job *job, const struct npl_layer *layer, const
 		 rules[layer->op].fold, rules[layer->op].last);
 	if (layer->op == NPL_OP_REDUCELOGSUMEXP && args.length)
 		cu_macro(&macros, "SHIFTED=1");
-	if (layer->fused != NPL_ACT_NONE)
-		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->fused));
+	if (layer->activation != NPL_ACT_NONE)
+		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->activation));
 	return launch(job, "reduce", &macros, &args);
 }
 const struct cu_family cu_reduce_family = {takes_floats, cu_run_reduce, true};

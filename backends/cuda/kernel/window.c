@@ -93,8 +93,8 @@ static void pool_macros(const struct npl_layer *layer, bool quantised, bool indi
 		cu_macro(macros, "AVERAGE=1");
 	if (indices)
 		cu_macro(macros, "INDICES=1");
-	if (!quantised && layer->fused != NPL_ACT_NONE)
-		cu_macro(macros, "FUSED=%s", cu_fused_name(layer->fused));
+	if (!quantised && layer->activation != NPL_ACT_NONE)
+		cu_macro(macros, "FUSED=%s", cu_fused_name(layer->activation));
 }
 
 /* Returns how many neighbouring elements a thread takes at once: 16 bytes of them, or one. */
@@ -119,7 +119,7 @@ int cu_run_pool(const struct cu_job *job, const struct npl_layer *layer, const s
 				    .counts_padding = padded,
 				    .column_major = layer->attrs->pool.column_major,
 				    .zero_point = quantised ? layer->in[0]->quant.zero_point : 0,
-				    .fused_relu = quantised && layer->fused == NPL_ACT_RELU,
+				    .fused_relu = quantised && layer->activation == NPL_ACT_RELU,
 				    .power = (float)layer->attrs->pool.p};
 	for (int d = 0; d < NPL_VOLUME; d++)
 		args.counted_end[d] = padded ? (int)window.pad_end[d] : 0;
@@ -172,8 +172,8 @@ static int run_convtranspose(const struct cu_job *job, const struct npl_layer *l
 		.group_filters = cu_divisor_of(z.channels / groups)};
 	cu_macro(&macros, "X=%s Y=%s S=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype),
 		 cu_type_name(in[1].dtype));
-	if (layer->fused != NPL_ACT_NONE)
-		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->fused));
+	if (layer->activation != NPL_ACT_NONE)
+		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->activation));
 	cu_macro_wide(job, &macros, args.count);
 	return cu_launch_each(job, "convtranspose", &macros, &args, args.count);
 }
@@ -215,8 +215,8 @@ static int run_channels(const struct cu_job *job, const struct npl_layer *layer,
 					.epsilon = layer->attrs->norm.epsilon};
 	cu_macro(&macros, "X=%s Y=%s S=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype),
 		 cu_type_name(in[1].dtype));
-	if (layer->fused != NPL_ACT_NONE)
-		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->fused));
+	if (layer->activation != NPL_ACT_NONE)
+		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->activation));
 	cu_macro_wide(job, &macros, args.count);
 	return cu_launch_each(job, "channels", &macros, &args, args.count);
 }
@@ -240,8 +240,8 @@ static int run_lrn(const struct cu_job *job, const struct npl_layer *layer, cons
 				   .bias = lrn->bias,
 				   .beta = lrn->beta};
 	cu_macro(&macros, "X=%s Y=%s", cu_type_name(in[0].dtype), cu_type_name(out->dtype));
-	if (layer->fused != NPL_ACT_NONE)
-		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->fused));
+	if (layer->activation != NPL_ACT_NONE)
+		cu_macro(&macros, "FUSED=%s", cu_fused_name(layer->activation));
 	cu_macro_wide(job, &macros, args.count);
 	return cu_launch_each(job, "lrn", &macros, &args, args.count);
 }

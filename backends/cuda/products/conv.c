@@ -209,7 +209,7 @@ int cu_groups_run(struct cu_layer *layer, const struct cu_value *in, struct cu_v
 					 .parts = layer->weights.parts,
 					 .pad = (int8_t)cu_conv_padding(layer),
 					 .flip = (uint32_t)layer->conv.flip};
-	return cu_kernel_integer_conv(d->kernels, &in[0], &groups, request->fused, request->out, out[0].address,
+	return cu_kernel_integer_conv(d->kernels, &in[0], &groups, request->activation, request->out, out[0].address,
 				      d->stream, err);
 }
 
@@ -275,7 +275,7 @@ static int run_chunk(struct cu_layer *layer, const struct cu_value *in, struct c
 		.address = sums, .dtype = NPL_I32, .shape = npl_shape_of(3, images, c->filters, c->pixels)};
 	return cu_kernel_sums(d->kernels, &x, cu_weights_bias(layer, in),
 			      layer->weights.address + layer->weights.scale_at, c->filters, c->pixels, c->pixels,
-			      c->sums_stride, layer->layer->fused, layer->layer->out, y, d->stream, err);
+			      c->sums_stride, layer->layer->activation, layer->layer->out, y, d->stream, err);
 }
 
 int cu_conv_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,

@@ -105,11 +105,11 @@ static int describe(struct cu_layer *layer, struct npl_err *err)
 	if (!n || !sizes_of(&request->in[1]->shape, key->w) || !sizes_of(&request->out->shape, key->y))
 		return NOT_TAKEN("cuDNN's tensors have at most %d elements", INT_MAX);
 	const int bias[DIMENSIONS] = {1, key->y[1], 1, 1, 1};
-	const bool relu = request->fused == NPL_ACT_RELU;
+	const bool relu = request->activation == NPL_ACT_RELU;
 	key->type = type;
 	key->layout = layer->channels_last ? CU_DNN_NHWC : CU_DNN_NCHW;
 	key->has_bias = request->n_in > 2 && request->in[2];
-	key->activation = (int)request->fused;
+	key->activation = (int)request->activation;
 	if (describe_tensor(layer, type, n, key->x, &dnn_layer->x, err) ||
 	    describe_tensor(layer, type, n, key->y, &dnn_layer->y, err) ||
 	    describe_tensor(layer, type, n, bias, &dnn_layer->bias, err) ||
@@ -204,7 +204,7 @@ static void *pointer(uint64_t address)
 
 bool cu_dnn_layer_fuses_bias(const struct cu_layer *layer, int algorithm)
 {
-	const enum npl_activation fused = layer->layer->fused;
+	const enum npl_activation fused = layer->layer->activation;
 	/* cuDNN's documentation allows a bias without Relu with this algorithm only. */
 	return fused == NPL_ACT_RELU || (fused == NPL_ACT_NONE && algorithm == CU_DNN_PRECOMPUTED_GEMM);
 }

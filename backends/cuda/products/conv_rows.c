@@ -97,7 +97,7 @@ static int run_chunk(struct cu_layer *layer, const struct cu_value *in, const st
 			return err->code;
 	return cu_kernel_sums(d->kernels, &sums, cu_weights_bias(layer, in),
 			      layer->weights.address + layer->weights.scale_at, c->filters, 1, c->filters,
-			      c->sums_stride, layer->layer->fused, layer->layer->out, y, d->stream, err);
+			      c->sums_stride, layer->layer->activation, layer->layer->out, y, d->stream, err);
 }
 
 int cu_conv_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,

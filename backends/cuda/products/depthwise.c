@@ -22,6 +22,6 @@ int cu_depthwise_run(struct cu_layer *layer, const struct cu_value *in, struct c
 {
 	const struct cu_device *d = layer->device;
 	return cu_kernel_depthwise(d->kernels, &in[0], &layer->layer->attrs->conv.window,
-				   cu_weights_matrix(layer, in, 0), cu_weights_bias(layer, in), layer->layer->fused,
-				   &out[0], d->stream, err);
+				   cu_weights_matrix(layer, in, 0), cu_weights_bias(layer, in),
+				   layer->layer->activation, &out[0], d->stream, err);
 }

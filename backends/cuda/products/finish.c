@@ -10,19 +10,19 @@ int cu_layer_finish(const struct cu_layer *layer, const struct cu_value *in, con
 {
 	const struct cu_value bias = {
 		.address = cu_weights_bias(layer, in), .dtype = y->dtype, .shape = npl_shape_of(1, channels)};
-	if (!bias.address && layer->layer->fused == NPL_ACT_NONE)
+	if (!bias.address && layer->layer->activation == NPL_ACT_NONE)
 		return 0;
-	return cu_kernel_bias(layer->device->kernels, y, &bias, channels, inner, layer->layer->fused, y,
+	return cu_kernel_bias(layer->device->kernels, y, &bias, channels, inner, layer->layer->activation, y,
 			      layer->device->stream, err);
 }
 
 int cu_product_finish(const struct cu_layer *layer, const struct cu_value *y, struct npl_err *err)
 {
 	const struct cu_value no_bias = {.dtype = y->dtype};
-	if (layer->layer->fused <= NPL_ACT_RELU)
+	if (layer->layer->activation <= NPL_ACT_RELU)
 		return 0;
-	return cu_kernel_bias(layer->device->kernels, y, &no_bias, 1, 1, layer->layer->fused, y, layer->device->stream,
-			      err);
+	return cu_kernel_bias(layer->device->kernels, y, &no_bias, 1, 1, layer->layer->activation, y,
+			      layer->device->stream, err);
 }
 
 int cu_product_empty(const struct cu_layer *layer, const struct cu_value *in, const struct cu_value *out,

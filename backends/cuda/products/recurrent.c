@@ -193,7 +193,7 @@ int cu_recurrent_run(struct cu_layer *layer, const struct cu_value *in, struct c
 	    (cell_apart && cu_kernel_cast(d->kernels, &c, &out[2], d->stream, err)))
 		return err->code;
 	const struct cu_value no_bias = {.dtype = out[0].dtype};
-	return request->fused == NPL_ACT_NONE
-		       ? 0
-		       : cu_kernel_bias(d->kernels, &out[0], &no_bias, 1, 1, request->fused, &out[0], d->stream, err);
+	return request->activation == NPL_ACT_NONE ? 0
+						   : cu_kernel_bias(d->kernels, &out[0], &no_bias, 1, 1,
+								    request->activation, &out[0], d->stream, err);
 }

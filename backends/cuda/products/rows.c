@@ -63,7 +63,7 @@ static int open_integers(struct cu_layer *layer, const bool *resident, struct np
 		return err->code;
 	layer->conv.flip = request->in[0]->dtype == NPL_U8 ? 0x80 : 0;
 	layer->conv.sums_offset = layer->conv.flip || ld != k ? integer_bytes(rows, ld, 1) : 0;
-	layer->conv.raw = request->out->dtype == NPL_I32 && request->fused == NPL_ACT_NONE && columns == n &&
+	layer->conv.raw = request->out->dtype == NPL_I32 && request->activation == NPL_ACT_NONE && columns == n &&
 			  !(request->n_in > 2 && request->in[2]) && !layer->conv.flip &&
 			  !request->in[0]->quant.zero_point;
 	layer->scratch_bytes = layer->conv.sums_offset +
@@ -97,7 +97,7 @@ int cu_rows_open(struct cu_layer *layer, const bool *resident, struct npl_err *e
 					       .ld_b = k,
 					       .ld_d = n,
 					       .transposed_a = true,
-					       .relu = request->fused == NPL_ACT_RELU,
+					       .relu = request->activation == NPL_ACT_RELU,
 					       .bias = request->n_in > 2 && request->in[2]};
 	return cu_product_open(&layer->device->blas, &shape, &layer->product[0], err);
 }
@@ -139,7 +139,7 @@ static int run_integers(struct cu_layer *layer, const struct cu_value *in, struc
 		return 0;
 	return cu_kernel_sums(d->kernels, &sums, cu_weights_bias(layer, in),
 			      layer->weights.address + layer->weights.scale_at, n, 1, n, product->shape.ld_d,
-			      request->fused, request->out, out[0].address, d->stream, err);
+			      request->activation, request->out, out[0].address, d->stream, err);
 }
 
 int cu_rows_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,

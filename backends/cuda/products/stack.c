@@ -80,7 +80,7 @@ int cu_stack_open(struct cu_layer *layer, struct npl_err *err)
 					 .transposed_a = trans_b,
 					 .transposed_b = trans_a,
 					 .stride_d = m * n,
-					 .relu = request->fused == NPL_ACT_RELU,
+					 .relu = request->activation == NPL_ACT_RELU,
 					 .bias = request->n_in > 2 && request->in[2],
 					 .alpha = gemm ? request->attrs->gemm.alpha : 1};
 	if (!k)

@@ -127,11 +127,11 @@ static int finish(const struct cu_layer *layer, int64_t outer, int64_t a, int64_
 		.row_factor = (int)-zero_w,
 		.column_factor = (int)-zero_x,
 		.constant = (uint32_t)(uint64_t)(x->packing.columns * zero_x * zero_w),
-		.scale = cu_sums_scale(request->in[0], request->in[1], 0, request->fused, request->out)};
+		.scale = cu_sums_scale(request->in[0], request->in[1], 0, request->activation, request->out)};
 	const int64_t results = stack->step_y / shape->ld_d * sums.columns;
-	return cu_kernel_stack_sums(layer->device->kernels, scratch + stack->products_offset, &sums, request->fused,
-				    request->out, out[0].address + (uint64_t)(outer * results), layer->device->stream,
-				    err);
+	return cu_kernel_stack_sums(layer->device->kernels, scratch + stack->products_offset, &sums,
+				    request->activation, request->out, out[0].address + (uint64_t)(outer * results),
+				    layer->device->stream, err);
 }
 
 int cu_stack_integers_run(struct cu_layer *layer, const struct cu_value *in, struct cu_value *out, uint64_t scratch,

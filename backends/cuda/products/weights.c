@@ -152,7 +152,7 @@ static void fill_integers(const struct cu_layer *layer, char *image)
 		int64_t sum = -x_zero * fill_row(layer, r, image);
 		sums[r] = (uint32_t)(uint64_t)sum + (bias ? (uint32_t)((const int32_t *)bias->data)[r] : 0);
 		if (request->out->dtype != NPL_I32)
-			scale[r] = cu_sums_scale(x, request->in[1], r, request->fused, request->out);
+			scale[r] = cu_sums_scale(x, request->in[1], r, request->activation, request->out);
 	}
 }
 

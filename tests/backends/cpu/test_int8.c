@@ -36,7 +36,7 @@ static void dress(struct test_layer *t, enum npl_op op, int64_t channels, uint64
 	if (test_range(rng, 0, 2))
 		test_requantised(t, NPL_U8, (float)test_range(rng, 10, 900), (int32_t)test_range(rng, 0, 255));
 	test_layer_wire(t, op, macs);
-	t->layer.fused = t->y.dtype != NPL_I32 && test_range(rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
+	t->layer.activation = t->y.dtype != NPL_I32 && test_range(rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
 }
 
 Test(cpu_int8, products_equal_the_tpu)
@@ -115,7 +115,7 @@ Test(cpu_int8, relu_and_pooling_equal_the_tpu)
 		enum npl_op op = ops[done % 4];
 		if (!make_unary(&t, op, &rng))
 			continue;
-		t.layer.fused = test_range(&rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
+		t.layer.activation = test_range(&rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
 		char reason[256];
 		if (test_supported(&config, &t.layer, reason, sizeof reason)) {
 			check_against_tpu(&config, &t, npl_op_defs[op].name);
@@ -194,12 +194,12 @@ Test(cpu_int8, pairs_joins_and_clips_follow_the_rule)
 		struct npl_layer layer = {.name = npl_op_defs[op].name,
 					  .op = op,
 					  .attrs = &attrs,
-					  .fused = test_range(&rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE,
+					  .activation = test_range(&rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE,
 					  .n_in = two ? 2 : 1,
 					  .in = {&x[0], two ? &x[1] : NULL},
 					  .out = &y};
 		if (op == NPL_OP_CONCAT)
-			layer.fused = NPL_ACT_NONE;
+			layer.activation = NPL_ACT_NONE;
 		expected = (struct npl_tensor){.dtype = y.dtype, .shape = y.shape, .quant = y.quant};
 		cr_assert_eq(npl_tensor_alloc(&expected, &err), 0);
 		cr_assert_eq(npl_run_integer(&layer, &expected, &counts, &err), 0, "%s", err.msg);
@@ -291,8 +291,8 @@ Test(cpu_int8, refusals_say_the_reason)
 	WHY_NOT(x.quant.zero_point = 256, "an input is not");
 	WHY_NOT(y.dtype = NPL_F32, "its output is not");
 	WHY_NOT(layer.op = NPL_OP_LRN; layer.n_in = 1, "float32");
-	WHY_NOT(layer.fused = NPL_ACT_TANH, "no other activation");
-	WHY_NOT(layer.op = NPL_OP_SUB; layer.fused = NPL_ACT_RELU6, "no other activation");
+	WHY_NOT(layer.activation = NPL_ACT_TANH, "no other activation");
+	WHY_NOT(layer.op = NPL_OP_SUB; layer.activation = NPL_ACT_RELU6, "no other activation");
 	WHY_NOT(layer.op = NPL_OP_RESHAPE, "no function of 8-bit numbers");
 	WHY_NOT(layer.op = NPL_OP_GEMM; x.dtype = NPL_F32, "8-bit integers");
 	struct npl_result result = {0};

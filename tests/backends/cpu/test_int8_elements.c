@@ -52,7 +52,7 @@ static void check_pair(enum npl_op op, const struct npl_shape shape[3], uint64_t
 	struct npl_layer layer = {.name = npl_op_defs[op].name,
 				  .op = op,
 				  .attrs = &attrs,
-				  .fused = (enum npl_activation)test_range(rng, NPL_ACT_NONE, NPL_ACT_RELU6),
+				  .activation = (enum npl_activation)test_range(rng, NPL_ACT_NONE, NPL_ACT_RELU6),
 				  .n_in = 2,
 				  .in = {&x[0], &x[1]},
 				  .out = &y};
@@ -163,7 +163,7 @@ static uint64_t multiply(const struct npl_layer *layer, const bool repeats[2], i
 	const float scale = npl_int8_scale(a->quant.scale, b->quant.scale, expected->quant.scale),
 		    six = fminf(rintf(6 / expected->quant.scale) + (float)expected->quant.zero_point,
 				(float)npl_dtype_max(expected->dtype));
-	const bool relu = layer->fused != NPL_ACT_NONE, relu6 = layer->fused == NPL_ACT_RELU6;
+	const bool relu = layer->activation != NPL_ACT_NONE, relu6 = layer->activation == NPL_ACT_RELU6;
 	uint64_t saturations = 0;
 	for (int64_t s = 0; s < stack; s++)
 		for (int64_t i = 0; i < m; i++)
@@ -206,14 +206,15 @@ Test(cpu_int8_elements, products_of_two_tensors_are_exact)
 		make_operand(&x[0], shape[0], 0.01f, &rng);
 		make_operand(&x[1], shape[1], 0.02f, &rng);
 		make_operand(&y, shape[2], 0.02f * (float)test_range(&rng, 1, 30), &rng);
-		struct npl_layer layer = {.name = "product",
-					  .op = NPL_OP_MATMUL,
-					  .attrs = &attrs,
-					  .fused = (enum npl_activation)test_range(&rng, NPL_ACT_NONE, NPL_ACT_RELU6),
-					  .n_in = 2,
-					  .in = {&x[0], &x[1]},
-					  .out = &y,
-					  .macs = (uint64_t)(shape[2].dim[0] * m * k * n)};
+		struct npl_layer layer = {
+			.name = "product",
+			.op = NPL_OP_MATMUL,
+			.attrs = &attrs,
+			.activation = (enum npl_activation)test_range(&rng, NPL_ACT_NONE, NPL_ACT_RELU6),
+			.n_in = 2,
+			.in = {&x[0], &x[1]},
+			.out = &y,
+			.macs = (uint64_t)(shape[2].dim[0] * m * k * n)};
 		expected = (struct npl_tensor){.dtype = y.dtype, .shape = y.shape, .quant = y.quant};
 		cr_assert_eq(npl_tensor_alloc(&expected, &err), 0);
 		uint64_t saturations = multiply(&layer, repeats, shape[2].dim[0], m, k, n, &expected);

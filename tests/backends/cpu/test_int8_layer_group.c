@@ -49,7 +49,7 @@ static void check_convolution(const struct shape8 *s, bool large, uint64_t *rng)
 	for (int64_t i = 0; i < s->filters; i++)
 		((int32_t *)t.bias.data)[i] = (int32_t)test_range(rng, -50000, 50000);
 	test_layer_wire(&t, NPL_OP_CONV, (uint64_t)(npl_tensor_count(&t.y) * k));
-	t.layer.fused = (enum npl_activation)test_range(rng, NPL_ACT_NONE, NPL_ACT_RELU6);
+	t.layer.activation = (enum npl_activation)test_range(rng, NPL_ACT_NONE, NPL_ACT_RELU6);
 	struct npl_tensor expected = {.dtype = t.y.dtype, .shape = t.y.shape, .quant = t.y.quant};
 	cr_assert_eq(npl_tensor_alloc(&expected, &err), 0);
 	cr_assert_eq(npl_run_integer(&t.layer, &expected, &counts, &err), 0, "%s", err.msg);

@@ -78,7 +78,7 @@ static void check_layer(struct npl_layer *layer, struct npl_shape shape, struct 
 		}
 		for (int64_t i = 0; i < npl_tensor_count(&out); i++) {
 			double expected = oracle.expected[i];
-			if (layer->fused == NPL_ACT_RELU && expected < 0)
+			if (layer->activation == NPL_ACT_RELU && expected < 0)
 				expected = 0;
 			cr_assert(fabs(y[i] - expected) <= 1e-4 * oracle.magnitude[i],
 				  "seed %llu, %d threads, output %s[%lld]: %g, expected %g", (unsigned long long)seed,
@@ -168,7 +168,7 @@ static void check_conv(const struct conv *c)
 	struct npl_layer layer = {.name = "conv",
 				  .op = NPL_OP_CONV,
 				  .attrs = &attrs,
-				  .fused = c->relu ? NPL_ACT_RELU : NPL_ACT_NONE,
+				  .activation = c->relu ? NPL_ACT_RELU : NPL_ACT_NONE,
 				  .n_in = 3,
 				  .in = {&x, &w, c->bias ? &bias : NULL},
 				  .macs = 42};
@@ -266,7 +266,7 @@ Test(cpu_layers, gemms_equal_the_reference)
 		struct npl_layer layer = {.name = "gemm",
 					  .op = NPL_OP_GEMM,
 					  .attrs = &attrs,
-					  .fused = pick(0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE,
+					  .activation = pick(0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE,
 					  .n_in = variant < 6 ? 3 : 2,
 					  .in = {&x, &w, &bias},
 					  .macs = (uint64_t)(m * n * k)};
@@ -317,7 +317,7 @@ static void check_matmul(const int64_t a[2], const int64_t b[2], int64_t m, int6
 	struct npl_layer layer = {.name = "matmul",
 				  .op = NPL_OP_MATMUL,
 				  .attrs = &attrs,
-				  .fused = pick(0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE,
+				  .activation = pick(0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE,
 				  .n_in = 2,
 				  .in = {&x, &w},
 				  .macs = 1};
@@ -372,7 +372,7 @@ Test(cpu_layers, other_operators_equal_the_reference)
 			struct npl_layer layer = {.name = "other",
 						  .op = op,
 						  .attrs = &attrs,
-						  .fused = NPL_ACT_RELU,
+						  .activation = NPL_ACT_RELU,
 						  .n_in = 1,
 						  .in = {&x},
 						  .out = &y[k]};

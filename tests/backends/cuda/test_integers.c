@@ -54,14 +54,14 @@ static void check_in_order(struct gpu *gpu, const struct npl_layer *layer, bool 
 	cr_assert_eq(cu_kernel_run(gpu->kernels, layer, in, &out, NULL, &err), 0, "%s: %s", name, err.msg);
 	cu_kernels_count_at(gpu->kernels, 0);
 	cr_assert_eq(saturated - 1000, counts.saturations, "%s, fused %s, seed %llu: %llu saturations, expected %llu",
-		     name, npl_activation_name(layer->fused), (unsigned long long)seed,
+		     name, npl_activation_name(layer->activation), (unsigned long long)seed,
 		     (unsigned long long)saturated - 1000, (unsigned long long)counts.saturations);
 	if (out.channels_last)
 		turn_elements(&out.shape, element, false, memory.data);
 	for (size_t i = 0; i < npl_tensor_bytes(&expected); i++)
 		cr_assert_eq(memory.data[i], ((unsigned char *)expected.data)[i],
 			     "%s, fused %s, channels last %d, seed %llu: byte %zu is %d, expected %d", name,
-			     npl_activation_name(layer->fused), channels_last, (unsigned long long)seed, i,
+			     npl_activation_name(layer->activation), channels_last, (unsigned long long)seed, i,
 			     memory.data[i], ((unsigned char *)expected.data)[i]);
 	device_free(&memory, name);
 	for (int k = 0; k < layer->n_in; k++)
@@ -92,7 +92,7 @@ Test(cuda_integers, additions_and_products_follow_the_rule)
 				  b = quantised(&state, words ? NPL_I16 : byte_type(&state), b_shape, 0.02),
 				  y = quantised(&state, words ? NPL_I16 : byte_type(&state), shape, 0.03);
 		const struct npl_layer layer = {.op = seed % 2 ? NPL_OP_ADD : NPL_OP_MUL,
-						.fused = (enum npl_activation)test_range(&state, 0, NPL_ACT_TANH),
+						.activation = (enum npl_activation)test_range(&state, 0, NPL_ACT_TANH),
 						.n_in = 2,
 						.in = {&a, &b},
 						.out = &y};
@@ -180,7 +180,7 @@ static void check_same_scale(struct gpu *gpu, enum npl_op op, struct npl_attrs a
 	y.dtype = x->dtype;
 	y.quant = x->quant;
 	if (op != NPL_OP_CLIP || !attrs.clip.known)
-		layer.fused = seed % 3 ? NPL_ACT_NONE : NPL_ACT_RELU;
+		layer.activation = seed % 3 ? NPL_ACT_NONE : NPL_ACT_RELU;
 	check_integers(gpu, &layer, seed);
 }
 
@@ -269,8 +269,11 @@ Test(cuda_integers, sums_of_a_product)
 		const enum npl_activation fused = (enum npl_activation)test_range(&state, 0,
 										  raw ? NPL_ACT_RELU : NPL_ACT_TANH);
 		const bool biased = test_range(&state, 0, 3);
-		const struct npl_layer layer = {
-			.op = NPL_OP_GEMM, .fused = fused, .n_in = 3, .in = {&x, &w, biased ? &bias : NULL}, .out = &y};
+		const struct npl_layer layer = {.op = NPL_OP_GEMM,
+						.activation = fused,
+						.n_in = 3,
+						.in = {&x, &w, biased ? &bias : NULL},
+						.out = &y};
 		for (int64_t i = 0; i < rows * columns; i++) {
 			int64_t sum = 0;
 			for (int64_t k = 0; k < depth; k++)
@@ -467,9 +470,9 @@ Test(cuda_integers, says_what_it_does_not_take)
 	layer.in[0] = layer.out = &wide;
 	refuses(&layer, CU_F32, "the GPU has no Relu of float64");
 	layer.in[0] = layer.out = &exact;
-	layer.fused = NPL_ACT_RELU;
+	layer.activation = NPL_ACT_RELU;
 	refuses(&layer, CU_F16, "no activation follows integers");
-	layer.fused = NPL_ACT_NONE;
+	layer.activation = NPL_ACT_NONE;
 	layer.op = NPL_OP_ADD;
 	refuses(&layer, CU_F32, "input 1 is missing");
 	layer.op = NPL_OP_RELU;
@@ -481,9 +484,9 @@ Test(cuda_integers, says_what_it_does_not_take)
 	layer.op = NPL_OP_SOFTMAX;
 	refuses(&layer, CU_INT8, "there is no rule for Softmax on integers");
 	layer.op = NPL_OP_TANH;
-	layer.fused = NPL_ACT_RELU;
+	layer.activation = NPL_ACT_RELU;
 	refuses(&layer, CU_INT8, "no activation follows Tanh on integers");
-	layer.fused = NPL_ACT_NONE;
+	layer.activation = NPL_ACT_NONE;
 	layer.op = NPL_OP_REDUCESUM;
 	layer.in[0] = layer.out = &exact;
 	refuses(&layer, CU_F32, "the GPU has no ReduceSum of int64");

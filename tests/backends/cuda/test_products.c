@@ -138,7 +138,7 @@ static void check_floats(struct cu_device *device, struct float_layer *f, const 
 	else
 		run_floats(device, f, actual, subject);
 	for (int64_t i = 0; i < npl_tensor_count(&f->y); i++) {
-		double expected = activated(f->layer.fused, sums[i]);
+		double expected = activated(f->layer.activation, sums[i]);
 		cr_assert(fabs(actual[i] - expected) <= allowed[precision] * ((double)size[i] + fabs(expected)) + 2e-7,
 			  "%s, %s, precision %d: element %lld is %.9g, expected %.9g", subject,
 			  npl_dtype_name(declared), (int)device->precision, (long long)i, (double)actual[i], expected);
@@ -171,7 +171,7 @@ static void random_gemm(struct cu_device *device, int round)
 	if (range(0, 1))
 		add_input(&f, range(0, 1) ? npl_shape_of(1, n) : npl_shape_of(2, 1, n));
 	cr_assert(finish(&f, NPL_OP_GEMM));
-	f.layer.fused = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
+	f.layer.activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
 	snprintf(subject, sizeof subject, "round %d: Gemm %lld x %lld x %lld", round, (long long)m, (long long)n,
 		 (long long)k);
 	check_floats(device, &f, subject);
@@ -244,7 +244,7 @@ static void random_conv(struct cu_device *device, int round)
 	if (range(0, 1))
 		add_input(&f, npl_shape_of(1, filters));
 	if (finish(&f, NPL_OP_CONV)) {
-		f.layer.fused = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
+		f.layer.activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
 		snprintf(subject, sizeof subject, "round %d: Conv in %d dimensions", round, rank);
 		check_floats(device, &f, subject);
 	}
@@ -277,7 +277,7 @@ static void random_depthwise(struct cu_device *device, int round)
 	if (range(0, 1))
 		add_input(&f, npl_shape_of(1, channels));
 	if (finish(&f, NPL_OP_CONV)) {
-		f.layer.fused = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
+		f.layer.activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
 		snprintf(subject, sizeof subject, "round %d: %lld channels", round, (long long)channels);
 		check_floats(device, &f, subject);
 	}
@@ -423,7 +423,7 @@ Test(cuda_products, stacks_of_integers_have_the_bits_of_the_rules)
 		t.layer = (struct npl_layer){.name = "matmul",
 					     .op = NPL_OP_MATMUL,
 					     .attrs = &t.attrs,
-					     .fused = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH),
+					     .activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH),
 					     .n_in = 2,
 					     .in = {&t.x, &t.w},
 					     .out = &t.y};

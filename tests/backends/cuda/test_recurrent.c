@@ -381,7 +381,7 @@ Test(cuda_recurrent, an_activation_follows_y)
 	struct cu_device *device = open_gpu(CU_F32);
 	uint64_t rng = 0x5eed0f00;
 	const struct sizes s = {4, 3, 5, 6};
-	struct recurrent c = {.layer.fused = NPL_ACT_RELU};
+	struct recurrent c = {.layer.activation = NPL_ACT_RELU};
 	c.attrs.recurrent.activation[0][0].function = NPL_CELL_TANH;
 	add_inputs(&c, NPL_OP_RNN, &s, &rng);
 	make_outputs(&c, 2);

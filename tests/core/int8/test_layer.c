@@ -59,7 +59,7 @@ static int32_t finished(const struct test_layer *t, int64_t sum, int64_t channel
 {
 	const struct npl_quant *y = &t->y.quant;
 	sum += t->bias.data ? ((const int32_t *)t->bias.data)[channel] : 0;
-	if (t->layer.fused == NPL_ACT_RELU && sum < 0)
+	if (t->layer.activation == NPL_ACT_RELU && sum < 0)
 		sum = 0;
 	if (t->y.dtype == NPL_I32)
 		return (int32_t)sum;
@@ -177,7 +177,7 @@ static void dress(struct test_layer *t, int64_t channels, uint64_t *rng)
 	if (t->y.dtype == NPL_U8 && t->y.quant.zero_point < 0)
 		t->y.quant.zero_point = 0;
 	test_layer_wire(t, t->layer.op, t->layer.macs);
-	t->layer.fused = test_range(rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
+	t->layer.activation = test_range(rng, 0, 1) ? NPL_ACT_RELU : NPL_ACT_NONE;
 }
 
 Test(int8_layer, convolutions_equal_the_definition)

@@ -226,7 +226,7 @@ static inline void check_kernel_as_it_is(struct gpu *gpu, struct kernel_case *c)
 	struct npl_layer layer = {.name = name,
 				  .op = c->op,
 				  .attrs = c->attrs,
-				  .fused = c->fused,
+				  .activation = c->fused,
 				  .n_in = c->n_in,
 				  .out = out,
 				  .n_further = c->n_out - 1};

@@ -91,7 +91,7 @@ static inline void cuda_dress(struct test_layer *t, enum npl_op op, int64_t chan
 		test_requantised(t, test_range(rng, 0, 1) ? NPL_U8 : NPL_I8, (float)test_range(rng, 10, 900),
 				 (int32_t)test_range(rng, 0, 100));
 	test_layer_wire(t, op, macs);
-	t->layer.fused = functions[t->y.dtype == NPL_I32 ? test_range(rng, 0, 1) : test_range(rng, 0, 4)];
+	t->layer.activation = functions[t->y.dtype == NPL_I32 ? test_range(rng, 0, 1) : test_range(rng, 0, 4)];
 }
 
 #endif

@@ -321,6 +321,6 @@ Test(processor_model, a_moved_last_dimension_is_fetched_one_by_one)
 		const struct npl_tensor x = {.dtype = NPL_F32, .shape = npl_shape_of(3, d[0], d[1], d[2])},
 					*in[] = {&x};
 		const struct npl_processor_counts work = npl_processor_count(NPL_OP_TRANSPOSE, &attrs, in, 1, &x, 1, 0);
-		cr_assert((work.operations[NPL_SCATTER] > 0) == cases[i].scattered, "case %zu", i);
+		cr_assert((work.operations[NPL_SCATTERED_ACCESS] > 0) == cases[i].scattered, "case %zu", i);
 	}
 }

@@ -82,7 +82,7 @@ static int copy_memories(const struct dn_layout_map *map, const struct npl_layer
 static int dump_program(const struct dn_layer *layer, const struct npl_layer *model_layer,
 			struct dn_generator *generator, struct npl_program_dump *dump, struct npl_err *err)
 {
-	struct sim_program program = {.set = &dn_instructions};
+	struct sim_program program = {.set = &dn_instruction_set};
 	const struct dn_stream stream = dn_generator_stream(generator);
 	const struct dn_layout_map *map = dn_generator_map(generator);
 	struct heading heading = {map, model_layer->name};

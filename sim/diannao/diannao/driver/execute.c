@@ -169,7 +169,7 @@ static void describe(const void *instruction, struct npl_instruction *described)
 }
 
 const struct npl_isa dn_isa = {
-	.set = &dn_instructions,
+	.set = &dn_instruction_set,
 	.word = NPL_I16,
 	.check = check,
 	.describe = describe,

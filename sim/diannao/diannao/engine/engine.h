@@ -15,19 +15,19 @@
 #include "sim/diannao/diannao/dn.h"
 #include "sim/diannao/diannao/isa/isa.h"
 
-#define DN_UNIT_LEVELS 12
+#define DN_REPEAT_LEVELS 12
 
 /* A program, instruction by instruction; the last one has DN_CP_END. */
 struct dn_stream {
 	void *state;
 	void (*next)(void *state, struct dn_instruction *instruction);
-	/* Both functions are optional; a stream has both or neither. The engine calls count_alike before it fetches an
-	 * instruction. For each level, the outermost first, units[level] becomes how many units, beginning with the
-	 * next instruction, differ in nothing but addresses in memory. It becomes 0 where no unit begins. A unit is
-	 * within one unit of every level before its own. No store is open where it begins or ends. Sums may be kept
-	 * across units: times do not depend on them. */
-	void (*count_alike)(void *state, int64_t units[DN_UNIT_LEVELS]);
-	void (*skip)(void *state, int level, int64_t units); /* leaves out so many units of the level */
+	/* Both functions are optional; a stream has both or neither. The engine calls count_repeats before it fetches
+	 * an instruction. A repeat is the instructions that one iteration of a loop makes; levels are its loops, the
+	 * outermost first. repeats[level] becomes the number of repeats, from the next instruction on, that differ in
+	 * addresses in memory only; 0: no repeat of this level begins here. No store is open where a repeat begins or
+	 * ends. Sums may be kept across repeats: times do not depend on them. */
+	void (*count_repeats)(void *state, int64_t repeats[DN_REPEAT_LEVELS]);
+	void (*skip)(void *state, int level, int64_t repeats); /* leaves out so many repeats of the level */
 };
 
 enum { DN_DMA_NBIN, DN_DMA_SB, DN_DMA_NBOUT, DN_DMAS }; /* the DMAs, in the order of their turns at the port */

@@ -141,7 +141,7 @@ static int open_run(struct dn_fast *f)
 		return npl_no_memory(f->err);
 	if (open_buffer(f, &f->nbin, c->nbin_rows) || open_buffer(f, &f->sb, c->sb_rows) || open_dma(f))
 		return f->err->code;
-	f->repeat.enabled = f->execution->stream.count_alike && !f->execution->observer &&
+	f->repeat.enabled = f->execution->stream.count_repeats && !f->execution->observer &&
 			    !f->execution->memory.bytes && f->one_clock;
 	return f->execution->memory.bytes ? dn_fast_values_open(f->execution, &f->outcome->counters, &f->values, f->err)
 					  : 0;

@@ -76,7 +76,7 @@ struct dn_fast_mark {
 #define DN_FAST_MARKS 16
 
 /* The units of one level. */
-struct dn_fast_units {
+struct dn_fast_repeats {
 	int64_t unit, end;                   /* units begun so far; number of the first unit that is not alike */
 	uint64_t marked_at;                  /* number of the instruction at which the last mark was made */
 	int64_t marks, since_anchor, window; /* counts of these units */
@@ -87,7 +87,7 @@ struct dn_fast_units {
 
 struct dn_fast_repeat {
 	bool enabled;
-	struct dn_fast_units level[DN_UNIT_LEVELS];
+	struct dn_fast_repeats level[DN_REPEAT_LEVELS];
 	struct dn_fast_state state; /* the present state, if `gathered` */
 	bool gathered;
 	/* What the skipped units took; f->now and the memory's clock and counters leave it out. */

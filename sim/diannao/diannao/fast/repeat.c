@@ -21,8 +21,8 @@
 
 void dn_fast_repeat_free(struct dn_fast *f)
 {
-	for (int level = 0; level < DN_UNIT_LEVELS; level++) {
-		struct dn_fast_units *u = &f->repeat.level[level];
+	for (int level = 0; level < DN_REPEAT_LEVELS; level++) {
+		struct dn_fast_repeats *u = &f->repeat.level[level];
 		for (int i = 0; i < DN_FAST_MARKS; i++)
 			free(u->mark[i].state.words.word);
 		free(u->anchor.state.words.word);
@@ -186,7 +186,7 @@ static bool same_state(const struct dn_fast_state *a, const struct dn_fast_state
 }
 
 /* Returns the latest mark of these units whose state is the present one; NULL: there is none. */
-static const struct dn_fast_mark *find_mark(const struct dn_fast_units *u, const struct dn_fast_state *present)
+static const struct dn_fast_mark *find_mark(const struct dn_fast_repeats *u, const struct dn_fast_state *present)
 {
 	const int64_t max_marks = u->marks < DN_FAST_MARKS - 1 ? u->marks : DN_FAST_MARKS - 1;
 	for (int64_t i = 1; i <= max_marks; i++) {
@@ -197,7 +197,7 @@ static const struct dn_fast_mark *find_mark(const struct dn_fast_units *u, const
 	return u->marks && same_state(&u->anchor.state, present) ? &u->anchor : NULL;
 }
 
-static void move_anchor(struct dn_fast_units *u, struct dn_fast_mark *mark)
+static void move_anchor(struct dn_fast_repeats *u, struct dn_fast_mark *mark)
 {
 	if (!u->marks)
 		u->window = DN_FAST_MARKS / 2;
@@ -216,7 +216,7 @@ static void move_anchor(struct dn_fast_units *u, struct dn_fast_mark *mark)
 static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 {
 	struct dn_fast_repeat *r = &f->repeat;
-	struct dn_fast_units *u = &r->level[level];
+	struct dn_fast_repeats *u = &r->level[level];
 	const int64_t period = u->unit - mark->unit, times = (u->end - u->unit) / period;
 	const uint64_t cycles = f->now + r->cycles - mark->cycle;
 	struct npl_memory_counters increase;
@@ -244,7 +244,7 @@ void dn_fast_repeat_count(const struct dn_fast *f)
 static int begin_units(struct dn_fast *f, int level, int64_t n_units, bool *skipped)
 {
 	struct dn_fast_repeat *r = &f->repeat;
-	struct dn_fast_units *u = &r->level[level];
+	struct dn_fast_repeats *u = &r->level[level];
 	if (u->unit + n_units != u->end) { /* these units are not the ones of the last call */
 		u->end = u->unit + n_units;
 		u->marks = 0;
@@ -273,15 +273,15 @@ static int begin_units(struct dn_fast *f, int level, int64_t n_units, bool *skip
 int dn_fast_repeat(struct dn_fast *f)
 {
 	const struct dn_stream *stream = &f->execution->stream;
-	int64_t n_alike[DN_UNIT_LEVELS];
+	int64_t n_alike[DN_REPEAT_LEVELS];
 	f->repeat.gathered = false;
-	stream->count_alike(stream->state, n_alike);
-	for (int level = 0; level < DN_UNIT_LEVELS && f->repeat.enabled; level++) {
+	stream->count_repeats(stream->state, n_alike);
+	for (int level = 0; level < DN_REPEAT_LEVELS && f->repeat.enabled; level++) {
 		bool skipped = false;
 		if (n_alike[level] && begin_units(f, level, n_alike[level], &skipped))
 			return f->err->code;
 		if (skipped) { /* the next instruction begins another unit, of this level or of all */
-			stream->count_alike(stream->state, n_alike);
+			stream->count_repeats(stream->state, n_alike);
 			level = -1;
 		}
 	}

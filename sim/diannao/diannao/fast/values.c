@@ -154,7 +154,7 @@ static void take_steps(struct dn_fast_values *v, const struct dn_instruction *in
 	const uint64_t end = instruction->nbin.stride ? v->nbin.oldest + instruction->nbin.end + 1 : v->nbin.next;
 	if (instruction->nfu.nfu1 == DN_BIAS)
 		add_biases(v, sb_row);
-	for (uint64_t row = first; instruction->nbin.op != DN_NOP && row < end; row += stride)
+	for (uint64_t row = first; instruction->nbin.op != DN_READ_NOP && row < end; row += stride)
 		if (instruction->nfu.nfu1 == DN_MULT)
 			multiply(v, row_at(&v->nbin, row), row_at(&v->sb, sb_row++));
 		else
@@ -232,8 +232,8 @@ void dn_fast_values_execute(struct dn_fast_values *v, const struct dn_instructio
 			store(v, instruction);
 		v->index = instruction->nfu.end ? 0 : v->index + (instruction->nfu.out != DN_TO_KEEP);
 	}
-	if (instruction->sb.op != DN_NOP && !instruction->sb.reuse)
+	if (instruction->sb.op != DN_READ_NOP && !instruction->sb.reuse)
 		v->sb.oldest = sb_row + instruction->sb.size / (v->sb.row_values * sizeof *v->sb.value);
-	if (instruction->nbin.op != DN_NOP && !instruction->nbin.reuse)
+	if (instruction->nbin.op != DN_READ_NOP && !instruction->nbin.reuse)
 		v->nbin.oldest = instruction->nbin.stride ? v->nbin.oldest + instruction->nbin.end + 1 : v->nbin.next;
 }

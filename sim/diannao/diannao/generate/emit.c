@@ -34,7 +34,7 @@ static bool loads_last(const struct dn_generator *g)
 
 void dn_emit_nbin_load(struct dn_generator *g, uint64_t address, int64_t bytes)
 {
-	const bool joins = loads_last(g) && g->queue[g->tail - 1].nbin.op == DN_NOP;
+	const bool joins = loads_last(g) && g->queue[g->tail - 1].nbin.op == DN_READ_NOP;
 	struct dn_instruction *instruction = joins ? &g->queue[g->tail - 1] : dn_emit(g);
 	instruction->nbin.op = DN_LOAD;
 	instruction->nbin.reuse = 1;
@@ -45,7 +45,7 @@ void dn_emit_nbin_load(struct dn_generator *g, uint64_t address, int64_t bytes)
 
 void dn_emit_sb_load(struct dn_generator *g, uint64_t address, int64_t rows)
 {
-	const bool joins = loads_last(g) && g->queue[g->tail - 1].sb.op == DN_NOP;
+	const bool joins = loads_last(g) && g->queue[g->tail - 1].sb.op == DN_READ_NOP;
 	struct dn_instruction *instruction = joins ? &g->queue[g->tail - 1] : dn_emit(g);
 	instruction->sb.op = DN_LOAD;
 	instruction->sb.reuse = 1;
@@ -60,10 +60,10 @@ static bool follows(const struct dn_generator *g, const struct dn_instruction *l
 	if (last->nfu.nfu1 != DN_MULT || last->sb.op != DN_READ ||
 	    (int64_t)(last->sb.address + last->sb.size) != (sb - g->sb.oldest) * g->sb_row_bytes)
 		return false;
-	if (last->nbin.op != DN_NOP && !last->nbin.reuse)
+	if (last->nbin.op != DN_READ_NOP && !last->nbin.reuse)
 		return false; /* it frees rows */
-	if (last->nbin.op == DN_NOP || nbin < 0)
-		return last->nbin.op == DN_NOP && nbin < 0;
+	if (last->nbin.op == DN_READ_NOP || nbin < 0)
+		return last->nbin.op == DN_READ_NOP && nbin < 0;
 	int64_t row = nbin - g->nbin.oldest, begin = last->nbin.begin, end = last->nbin.end, stride = last->nbin.stride;
 	if (row == end + 1 && stride == 1)
 		return true;
@@ -144,7 +144,7 @@ static void join_loads(struct dn_generator *g, int64_t first)
 	struct dn_instruction *load = first ? &g->queue[first - 1] : NULL, *instruction = &g->queue[first];
 	if (!load || dn_uses_nfu(load) || (load->sb.op != DN_LOAD && load->nbin.op != DN_LOAD))
 		return;
-	if (load->nbin.op == DN_LOAD && instruction->nbin.op == DN_NOP)
+	if (load->nbin.op == DN_LOAD && instruction->nbin.op == DN_READ_NOP)
 		return;
 	uint64_t loaded_bytes = (uint64_t)((g->sb.next - g->sb.oldest) * g->sb_row_bytes);
 	if (load->sb.op == DN_LOAD &&
@@ -164,7 +164,7 @@ static void join_loads(struct dn_generator *g, int64_t first)
 
 static bool reads_all(const struct dn_generator *g, const struct dn_instruction *instruction)
 {
-	return instruction->nbin.op != DN_NOP && instruction->nbin.stride == 1 && !instruction->nbin.begin &&
+	return instruction->nbin.op != DN_READ_NOP && instruction->nbin.stride == 1 && !instruction->nbin.begin &&
 	       instruction->nbin.end + 1 == (uint64_t)(g->nbin.next - g->nbin.oldest);
 }
 
@@ -196,7 +196,7 @@ void dn_end_visit(struct dn_generator *g, struct dn_visit *visit)
 /* Says whether the instruction would free so many rows with REUSE 0. */
 static bool would_free(const struct dn_instruction *instruction, int64_t held_rows, int64_t rows)
 {
-	return dn_uses_nfu(instruction) && instruction->nbin.op != DN_NOP &&
+	return dn_uses_nfu(instruction) && instruction->nbin.op != DN_READ_NOP &&
 	       (instruction->nbin.stride ? instruction->nbin.end + 1 : held_rows) == rows;
 }
 

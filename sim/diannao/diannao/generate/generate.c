@@ -26,10 +26,10 @@ static void next(void *state, struct dn_instruction *instruction)
 		*instruction = (struct dn_instruction){.cp = DN_CP_END};
 }
 
-static void count_alike(void *state, int64_t units[DN_UNIT_LEVELS])
+static void count_repeats(void *state, int64_t units[DN_REPEAT_LEVELS])
 {
 	const struct dn_generator *g = state;
-	for (int i = 0; i < DN_UNIT_LEVELS; i++)
+	for (int i = 0; i < DN_REPEAT_LEVELS; i++)
 		units[i] = 0;
 	if (g->head == g->tail && !g->ended)
 		dn_loops_alike(g, units);
@@ -42,7 +42,7 @@ static void skip(void *state, int level, int64_t units)
 
 struct dn_stream dn_generator_stream(struct dn_generator *generator)
 {
-	return (struct dn_stream){.state = generator, .next = next, .count_alike = count_alike, .skip = skip};
+	return (struct dn_stream){.state = generator, .next = next, .count_repeats = count_repeats, .skip = skip};
 }
 
 static const struct dn_nest_code *code_of(enum dn_nest nest)

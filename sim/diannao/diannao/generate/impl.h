@@ -72,7 +72,7 @@ struct dn_generator {
 /* A nest: its loops, the outermost first, and what its innermost loop does. */
 struct dn_nest_code {
 	int levels;
-	enum dn_loop loop[DN_UNIT_LEVELS];
+	enum dn_loop loop[DN_REPEAT_LEVELS];
 	void (*visit)(struct dn_generator *g);
 	/* Returns how many iterations of a loop, from this one on, have the same instructions except for addresses,
 	 * while the loops around it do not move on; below 1: none. It may read only what follows from the loops around
@@ -89,7 +89,7 @@ bool dn_begin_loops(struct dn_generator *g);
 bool dn_next_visit(struct dn_generator *g);
 /* dn_loops_alike counts like units, and dn_skip_iterations leaves units out, as engine.h says, for the visit that comes
  * next. */
-void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS]);
+void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_REPEAT_LEVELS]);
 void dn_skip_iterations(struct dn_generator *g, int level, int64_t iterations);
 int64_t dn_iterations(const struct dn_generator *g, enum dn_loop loop);
 /* Returns how many windows along d, from o on, each load and free as many columns or lines as the window before. The

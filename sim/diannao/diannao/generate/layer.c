@@ -195,7 +195,7 @@ static bool check_sums(const struct npl_layer *model_layer, struct dn_layer *lay
 		return npl_refuse(reason, reason_bytes, "the bias must be one 32-bit integer per output");
 	layer->bias = bias != NULL;
 	layer->raw = model_layer->out->dtype == NPL_I32;
-	if (layer->raw && model_layer->fused != NPL_ACT_NONE)
+	if (layer->raw && model_layer->activation != NPL_ACT_NONE)
 		return npl_refuse(reason, reason_bytes, "raw sums do not pass the activation");
 	return true;
 }
@@ -218,7 +218,7 @@ static bool take_function(const struct npl_layer *model_layer, int y, struct dn_
 			  size_t reason_bytes)
 {
 	enum npl_op op = model_layer->op;
-	enum npl_activation fused = model_layer->fused;
+	enum npl_activation fused = model_layer->activation;
 	bool is_function = op == NPL_OP_RELU || op == NPL_OP_CLIP || op == NPL_OP_SIGMOID || op == NPL_OP_TANH ||
 			   op == NPL_OP_LRN;
 	layer->activates = is_function || fused != NPL_ACT_NONE;

@@ -144,7 +144,7 @@ static int64_t run_from_here(const struct dn_generator *g, int level)
 	return outer_run > 1 ? run + (outer_run - 1) * iterations : run;
 }
 
-void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_UNIT_LEVELS])
+void dn_loops_alike(const struct dn_generator *g, int64_t units[DN_REPEAT_LEVELS])
 {
 	bool counted_by_inner = false; /* the loop's iterations are counted as iterations of the loop inside it */
 	for (int level = g->code->levels - 1; level >= 0; level--) {

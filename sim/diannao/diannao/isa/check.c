@@ -63,7 +63,7 @@ static int take_sb(struct dn_check *check, const struct dn_instruction *instruct
 {
 	struct dn_queue *queue = &check->sb;
 	int64_t row_bytes = queue->row_bytes;
-	if (instruction->sb.op == DN_NOP)
+	if (instruction->sb.op == DN_READ_NOP)
 		return 0;
 	if (instruction->sb.size % row_bytes)
 		return dn_refuse(check, "SB: SIZE is %u, expected a multiple of %lld: rows of Tn x Tn values",
@@ -88,9 +88,10 @@ static int take_sb(struct dn_check *check, const struct dn_instruction *instruct
 static int take_nbin(struct dn_check *check, const struct dn_instruction *instruction, struct rows *rows)
 {
 	struct dn_queue *queue = &check->nbin;
-	if (instruction->nbin.op == DN_NOP || (instruction->nbin.op == DN_LOAD &&
-					       append(check, queue, instruction->nbin.address, instruction->nbin.size)))
-		return instruction->nbin.op == DN_NOP ? 0 : check->err->code;
+	if (instruction->nbin.op == DN_READ_NOP ||
+	    (instruction->nbin.op == DN_LOAD &&
+	     append(check, queue, instruction->nbin.address, instruction->nbin.size)))
+		return instruction->nbin.op == DN_READ_NOP ? 0 : check->err->code;
 	*rows = (struct rows){0, rows_held(queue) - 1, rows_held(queue)};
 	if (instruction->nbin.stride)
 		*rows = (struct rows){instruction->nbin.begin, instruction->nbin.end,
@@ -107,7 +108,7 @@ static int take_nbin(struct dn_check *check, const struct dn_instruction *instru
 static void finish(struct dn_queue *queue, const struct rows *rows, uint8_t op, uint8_t reuse, bool uses_nfu)
 {
 	int64_t end = queue->rows_freed + rows->last + 1;
-	if (op == DN_NOP || (op == DN_LOAD && !uses_nfu))
+	if (op == DN_READ_NOP || (op == DN_LOAD && !uses_nfu))
 		return;
 	if (uses_nfu && queue->rows_arrived < end)
 		queue->rows_arrived = end;
@@ -122,7 +123,7 @@ static int check_steps(struct dn_check *check, const struct dn_instruction *inst
 	if (instruction->nfu.nfu1 == DN_BIAS && sb->count != bias)
 		return dn_refuse(check, "SB: %lld rows for NFU-1 OP BIAS, expected %lld: Tn words of 32 bits",
 				 (long long)sb->count, (long long)bias);
-	if (instruction->nfu.nfu1 == DN_MULT && instruction->nbin.op != DN_NOP && sb->count != nbin->count)
+	if (instruction->nfu.nfu1 == DN_MULT && instruction->nbin.op != DN_READ_NOP && sb->count != nbin->count)
 		return dn_refuse(check,
 				 "NFU: %lld rows of NBin and %lld of SB, expected as many: a step takes one of each",
 				 (long long)nbin->count, (long long)sb->count);
@@ -222,7 +223,7 @@ int dn_check_one(struct dn_check *check, const struct dn_instruction *instructio
 	check->location.line = line;
 	if (check->ended)
 		return dn_refuse(check, "an instruction after CP END, expected that one as the last");
-	if (!sim_instruction_ok(&dn_instructions, check->n_functions, instruction, reason, sizeof reason))
+	if (!sim_instruction_ok(&dn_instruction_set, check->n_functions, instruction, reason, sizeof reason))
 		return dn_refuse(check, "%s", reason);
 	if (instruction->cp == DN_CP_SYNC && dn_order_sync(check))
 		return err->code;

@@ -43,7 +43,7 @@ static bool bytes_ok(const struct fields *f, const char *slot, uint64_t address,
  * it reads. */
 static bool reuse_ok(const struct fields *f, const char *slot, uint8_t op, uint8_t reuse)
 {
-	if (dn_uses_nfu(f->instruction) || op == DN_NOP || (op == DN_LOAD) == reuse)
+	if (dn_uses_nfu(f->instruction) || op == DN_READ_NOP || (op == DN_LOAD) == reuse)
 		return true;
 	return refuse(f, "%s: REUSE is %d, expected %d: without steps a %s", slot, reuse, !reuse,
 		      op == DN_LOAD ? "LOAD keeps its rows for others" : "READ only frees rows");
@@ -52,7 +52,7 @@ static bool reuse_ok(const struct fields *f, const char *slot, uint8_t op, uint8
 static bool sb_ok(const struct fields *f)
 {
 	const struct dn_instruction *instruction = f->instruction;
-	if (instruction->sb.op == DN_NOP)
+	if (instruction->sb.op == DN_READ_NOP)
 		return are_zero(f, DN_SLOT_SB, 1, 3, "READ OP is NOP");
 	if (!instruction->sb.size)
 		return refuse(f, "SB: SIZE is 0, expected the bytes of one row at least");
@@ -64,7 +64,7 @@ static bool nbin_ok(const struct fields *f)
 {
 	const struct dn_instruction *instruction = f->instruction;
 	uint32_t stride = instruction->nbin.stride;
-	if (instruction->nbin.op == DN_NOP)
+	if (instruction->nbin.op == DN_READ_NOP)
 		return are_zero(f, DN_SLOT_NBIN, 1, 6, "READ OP is NOP");
 	if (!dn_uses_nfu(instruction) && instruction->nbin.op == DN_LOAD &&
 	    !are_zero(f, DN_SLOT_NBIN, 2, 4, "the NFU reads no rows"))
@@ -116,13 +116,13 @@ static bool steps_ok(const struct fields *f)
 	const char *nfu1 = dn_slots[DN_SLOT_NFU].field[0].names[instruction->nfu.nfu1];
 	if (instruction->nfu.nfu1 != DN_NFU1_NOP && instruction->nfu.nfu2 != DN_ADD)
 		return refuse(f, "NFU: NFU-2 OP is MAX, expected ADD: NFU-1 OP is %s", nfu1);
-	if (instruction->nfu.nfu1 != DN_NFU1_NOP && instruction->sb.op == DN_NOP)
+	if (instruction->nfu.nfu1 != DN_NFU1_NOP && instruction->sb.op == DN_READ_NOP)
 		return refuse(f, "SB: READ OP is NOP, expected LOAD or READ: NFU-1 OP is %s", nfu1);
 	if (instruction->nfu.nfu1 == DN_BIAS)
 		return are_zero(f, DN_SLOT_NBIN, 0, 0, "NFU-1 OP is BIAS");
 	if (instruction->nfu.nfu1 == DN_MULT)
 		return true;
-	if (instruction->nbin.op == DN_NOP)
+	if (instruction->nbin.op == DN_READ_NOP)
 		return refuse(f, "NBIN: READ OP is NOP, expected LOAD or READ: NFU-1 OP is NOP and NFU-2 takes rows");
 	return are_zero(f, DN_SLOT_SB, 0, 0, "NFU-1 OP is NOP and nothing takes synapses");
 }

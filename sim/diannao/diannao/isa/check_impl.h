@@ -9,7 +9,7 @@
 
 /* Fails with "SOURCE:LINE: ..." or "SOURCE: instruction I: ...". */
 #define dn_refuse(check, ...)                                                                                          \
-	sim_refuse((check)->err, (check)->source, &(check)->location, &dn_instructions, NULL, __VA_ARGS__)
+	sim_refuse((check)->err, (check)->source, &(check)->location, &dn_instruction_set, NULL, __VA_ARGS__)
 
 /* These check the order in memory at this instruction, which is a CP SYNC, a load or a store. */
 int dn_order_sync(struct dn_check *check);

@@ -14,7 +14,7 @@ static const struct sim_constants functions = {
 };
 _Static_assert(DN_SEGMENTS <= SIM_MAX_PAIRS, "a constant holds the segments of a function");
 
-const struct sim_instruction_set dn_instructions = {
+const struct sim_instruction_set dn_instruction_set = {
 	.name = "diannao",
 	.page = "docs/diannao-isa.md",
 	.former_magic = "DIANNAO",

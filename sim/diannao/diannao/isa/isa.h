@@ -21,7 +21,7 @@
 #include "sim/diannao/nfu/segments.h"
 
 enum dn_cp { DN_CP_NOP, DN_CP_SYNC, DN_CP_END };
-enum dn_read { DN_NOP, DN_LOAD, DN_READ };
+enum dn_read { DN_READ_NOP, DN_LOAD, DN_READ };
 enum dn_write { DN_WRITE_NOP, DN_WRITE, DN_STORE };
 enum dn_nfu1 { DN_NFU1_NOP, DN_MULT, DN_BIAS };
 enum dn_nfu2 { DN_NFU2_NOP, DN_ADD, DN_MAXIMUM };
@@ -44,7 +44,7 @@ struct dn_instruction {
 		uint64_t address;
 	} nbin;
 	struct {
-		uint8_t read, write; /* read: DN_NOP, DN_READ */
+		uint8_t read, write; /* read: DN_READ_NOP, DN_READ */
 		uint32_t size;
 		uint64_t address;
 	} nbout;
@@ -58,7 +58,7 @@ struct dn_instruction {
 
 /* The table of slots and fields (syntax.c). Programs of DianNao are struct sim_program with this set. The programs of
  * layers are made while they run (generate.h). */
-extern const struct sim_instruction_set dn_instructions;
+extern const struct sim_instruction_set dn_instruction_set;
 static inline struct dn_instruction *dn_code(const struct sim_program *program)
 {
 	return program->instruction;

@@ -84,7 +84,7 @@ static void decode_sb(struct dn_rtl *rtl, const struct dn_instruction *instructi
 {
 	struct dn_rtl_held *loaded = &rtl->control.sb;
 	const int64_t rows = instruction->sb.size / rtl->sb_row_bytes;
-	if (instruction->sb.op == DN_NOP)
+	if (instruction->sb.op == DN_READ_NOP)
 		return;
 	issued->sb_row = instruction->sb.op == DN_LOAD
 				 ? loaded->next
@@ -104,7 +104,7 @@ static void decode_sb(struct dn_rtl *rtl, const struct dn_instruction *instructi
 static void decode_nbin(struct dn_rtl *rtl, const struct dn_instruction *instruction, struct dn_rtl_issued *issued)
 {
 	struct dn_rtl_held *loaded = &rtl->control.nbin;
-	if (instruction->nbin.op == DN_NOP)
+	if (instruction->nbin.op == DN_READ_NOP)
 		return;
 	if (instruction->nbin.op == DN_LOAD) {
 		const int64_t rows = (instruction->nbin.size + rtl->row_bytes - 1) / rtl->row_bytes;

@@ -120,7 +120,7 @@ static void count_instruction(const struct tpu_attribution *attribution, const s
 		count_activate(attribution, registers, i, counters);
 		break;
 	case TPU_WEIGHTS:
-		counters->weight_bytes += in->acc * columns *
+		counters->weight_bytes += in->operand * columns *
 					  (uint64_t)tpu_weight_rows_of(in->flags & TPU_WEIGHTS_PARAMETERS,
 								       attribution->config->rows);
 		break;
@@ -163,7 +163,7 @@ static void count_instructions(struct tpu_attribution *attribution)
 		share->overflows += attribution->faults[i].overflows;
 		share->saturations += attribution->faults[i].saturations;
 		if (in->opcode == TPU_SET_CONFIG)
-			registers.value[in->acc] = in->length;
+			registers.value[in->operand] = in->length;
 	}
 }
 

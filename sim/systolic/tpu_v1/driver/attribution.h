@@ -5,8 +5,8 @@
  * instruction. Any other cycle goes to the layer whose activate ends next; after the last activate, to the layer of
  * that one. So the shares of all layers sum to the whole.
  *
- * Instructions are counted here once more, from the program alone; tpu_attribution_finish compares sums with the
- * engine's. */
+ * Tiles, bytes, rows and instructions are counted here once more, from the program; tpu_attribution_finish compares
+ * their sums with the engine's. The counters of weight memory are the engine's, apportioned. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_ATTRIBUTION_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_ATTRIBUTION_H
 

@@ -96,7 +96,7 @@ static size_t weights_read(const struct tpu_config *config, const struct sim_pro
 		const bool tables = in->flags & TPU_WEIGHTS_PARAMETERS;
 		if (in->opcode != TPU_READ_WEIGHTS)
 			continue;
-		const size_t rows = in->length + in->acc * (size_t)tpu_weight_rows_of(tables, config->rows);
+		const size_t rows = in->length + in->operand * (size_t)tpu_weight_rows_of(tables, config->rows);
 		end = rows * (size_t)config->columns > end ? rows * (size_t)config->columns : end;
 	}
 	return end;

@@ -147,12 +147,12 @@ static void describe(const void *instruction, struct npl_instruction *described)
 {
 	const struct tpu_instruction *at = instruction;
 	const enum tpu_unit unit = tpu_unit_of(at->opcode);
-	snprintf(described->name, sizeof described->name, "%s", sim_slot_of(&tpu_instructions, at)->name);
+	snprintf(described->name, sizeof described->name, "%s", sim_slot_of(&tpu_instruction_set, at)->name);
 	described->unit = unit < TPU_UNITS ? tpu_units[unit].name : "issue";
 }
 
 const struct npl_isa tpu_isa = {
-	.set = &tpu_instructions,
+	.set = &tpu_instruction_set,
 	.word = NPL_U8,
 	.planes = true,
 	.has_buffer = true,

@@ -71,7 +71,7 @@ static bool open_transfers(struct transfers *b, const struct sim_program *progra
 			continue;
 		b->instruction[n] = i;
 		b->first[n++] = b->items;
-		b->items += tpu_code(program)[i].acc;
+		b->items += tpu_code(program)[i].operand;
 	}
 	b->first[n] = b->items;
 	return true;
@@ -244,7 +244,7 @@ static void walk_read(const struct times *times, struct walk *walk, int64_t i, u
 	const int kind = in->flags & TPU_WEIGHTS_PARAMETERS ? TABLES : TILES;
 	const struct transfers *b = &times->transfers[kind];
 	const int64_t capacity = kind == TABLES ? times->config->parameter_tables : times->config->fifo_tiles;
-	for (int64_t n = 0; n < in->acc; n++) {
+	for (int64_t n = 0; n < in->operand; n++) {
 		const int64_t item = walk->read[kind]++, previous = item - capacity;
 		if (item >= b->arrivals.count)
 			continue; /* the program ended without it */

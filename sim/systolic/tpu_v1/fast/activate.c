@@ -207,7 +207,7 @@ static void finish_block(void *context, int64_t i, int worker)
 		}
 		return;
 	}
-	const int64_t row = a->instruction->acc + s;
+	const int64_t row = a->instruction->operand + s;
 	const int32_t *sums = m->accumulator + row * m->stride,
 		      *overflow = m->overflow ? m->overflow + row * m->stride : NULL;
 	if (v->pending) {
@@ -246,7 +246,7 @@ static int64_t vectors_of_image(const struct tpu_fast_activation *a, int64_t s, 
 static int from_accumulators(const struct tpu_fast_activation *a, bool last_use, struct npl_err *err)
 {
 	struct tpu_fast_machine *m = a->machine;
-	const int64_t first = a->instruction->acc, past = first + a->instruction->length;
+	const int64_t first = a->instruction->operand, past = first + a->instruction->length;
 	const struct tpu_fast_pending *prepared = NULL;
 	int rc = last_use ? 0 : tpu_fast_evaluate_pending(m, first, past, err);
 	for (int64_t row = first; row < past && !rc;) {

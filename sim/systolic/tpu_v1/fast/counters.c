@@ -126,7 +126,7 @@ uint64_t tpu_fast_duration(struct tpu_fast_schedule *s, const struct tpu_instruc
 	case TPU_ACTIVATION:
 		return activate_duration(s, in);
 	case TPU_WEIGHTS:
-		s->outcome->counters.weight_bytes += in->acc * (in->flags & TPU_WEIGHTS_PARAMETERS ? table : tile);
+		s->outcome->counters.weight_bytes += in->operand * (in->flags & TPU_WEIGHTS_PARAMETERS ? table : tile);
 		return 0;
 	case TPU_HOST_IN:
 	case TPU_HOST_OUT:

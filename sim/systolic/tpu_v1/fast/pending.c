@@ -181,7 +181,7 @@ static struct tpu_fast_pass pass_of(const struct tpu_fast_machine *m, int64_t in
 	const struct tpu_instruction *in = &tpu_code(m->program)[index];
 	struct tpu_fast_pass pass = {
 		.ub = in->ub,
-		.first = -(int64_t)in->acc,
+		.first = -(int64_t)in->operand,
 		.convolves = in->opcode == TPU_CONVOLVE,
 		.inputs = {!(in->flags & TPU_MATRIX_UNSIGNED_INPUTS),
 			   tpu_signed(&m->registers, TPU_REG_INPUT_ZERO_POINT)},
@@ -291,7 +291,7 @@ static int find_entry(struct tpu_fast_machine *m, int64_t first, int64_t past, s
 int tpu_fast_matrix(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 {
 	const struct tpu_instruction *in = &tpu_code(m->program)[index];
-	const int64_t first = in->acc, past = first + in->length;
+	const int64_t first = in->operand, past = first + in->length;
 	struct tpu_fast_pending *entry = NULL;
 	struct tpu_fast_pass pass = pass_of(m, index);
 	int rc = 0;

@@ -75,8 +75,8 @@ static void note_accumulators(struct tpu_fast_schedule *s, const struct tpu_inst
 	job->waits_for_job = -1;
 	if (!matrix && (in->flags & TPU_ACTIVATE_FROM_BUFFER))
 		return;
-	job->waits_for_job = tpu_fast_ranges_most(matrix ? &s->readers : &s->writers, in->acc, in->length);
-	tpu_fast_ranges_assign(matrix ? &s->writers : &s->readers, in->acc, in->length,
+	job->waits_for_job = tpu_fast_ranges_most(matrix ? &s->readers : &s->writers, in->operand, in->length);
+	tpu_fast_ranges_assign(matrix ? &s->writers : &s->readers, in->operand, in->length,
 			       s->unit[matrix ? TPU_MATRIX : TPU_ACTIVATION].jobs_issued);
 }
 
@@ -92,7 +92,7 @@ static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *i
 				     .switch_to = -1,
 				     .waits_for_job = -1};
 	if (unit_id == TPU_WEIGHTS)
-		job->n_transfers = in->acc;
+		job->n_transfers = in->operand;
 	else if (unit_id == TPU_MATRIX && (in->flags & TPU_MATRIX_SWITCH))
 		job->switch_to = s->tile_switches++;
 	else if (unit_id == TPU_ACTIVATION && (in->flags & TPU_ACTIVATE_SWITCH))
@@ -163,7 +163,7 @@ static bool issue_one(struct tpu_fast_schedule *s)
 	if (unit < TPU_UNITS)
 		enqueue(s, in, unit, cycle);
 	if (in->opcode == TPU_SET_CONFIG)
-		s->registers.value[in->acc] = in->length;
+		s->registers.value[in->operand] = in->length;
 	s->issue_cycle[s->next++] = cycle;
 	s->earliest_issue = cycle + (uint64_t)s->config->issue_cycles + pause;
 	s->outcome->counters.instructions++;

@@ -28,8 +28,8 @@ static int64_t first_with_its_accumulators(const struct tpu_fast_schedule *s, co
 	const struct tpu_instruction *in = instruction_of(s, job);
 	for (int64_t i = other->jobs_resolved; i < other->jobs_issued && other->job[i].index < job->index; i++) {
 		const struct tpu_instruction *user = instruction_of(s, &other->job[i]);
-		if (uses_accumulators(user) && user->acc < (int64_t)in->acc + in->length &&
-		    in->acc < (int64_t)user->acc + user->length)
+		if (uses_accumulators(user) && user->operand < (int64_t)in->operand + in->length &&
+		    in->operand < (int64_t)user->operand + user->length)
 			return other->job[i].index;
 	}
 	return -1;

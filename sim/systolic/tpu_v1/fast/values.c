@@ -18,11 +18,11 @@ static void find_last_uses(struct tpu_fast_machine *m, uint8_t *read_later)
 		const struct tpu_instruction *in = &tpu_code(m->program)[i];
 		enum tpu_unit unit = tpu_unit_of(in->opcode);
 		if (unit == TPU_MATRIX && !(in->flags & TPU_MATRIX_ACCUMULATE))
-			memset(read_later + in->acc, 0, in->length);
+			memset(read_later + in->operand, 0, in->length);
 		if (unit != TPU_ACTIVATION || (in->flags & TPU_ACTIVATE_FROM_BUFFER))
 			continue;
-		m->last_use[i] = !memchr(read_later + in->acc, 1, in->length);
-		memset(read_later + in->acc, 1, in->length);
+		m->last_use[i] = !memchr(read_later + in->operand, 1, in->length);
+		memset(read_later + in->operand, 1, in->length);
 	}
 }
 
@@ -37,8 +37,8 @@ static void find_streams(struct tpu_fast_machine *m)
 			continue;
 		bool tables = in->flags & TPU_WEIGHTS_PARAMETERS;
 		struct tpu_fast_stream *stream = tables ? &m->tables : &m->tiles;
-		stream->fetch[stream->count++] = (struct tpu_fast_fetch){in->length, next[tables], in->acc};
-		next[tables] += in->acc;
+		stream->fetch[stream->count++] = (struct tpu_fast_fetch){in->length, next[tables], in->operand};
+		next[tables] += in->operand;
 	}
 }
 
@@ -91,7 +91,7 @@ static int run(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 	const struct tpu_instruction *in = &tpu_code(m->program)[index];
 	switch (in->opcode) {
 	case TPU_SET_CONFIG:
-		m->registers.value[in->acc] = in->length;
+		m->registers.value[in->operand] = in->length;
 		return 0;
 	case TPU_READ_HOST_MEMORY:
 	case TPU_WRITE_HOST_MEMORY:

@@ -101,7 +101,8 @@ static void set_bits(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
 	if (gen->emit->registers.value[r] == bits)
 		return;
 	gen->emit->registers.value[r] = bits;
-	append_item(gen, (struct tpu_instruction){.opcode = TPU_SET_CONFIG, .acc = (uint16_t)r, .length = bits}, -1);
+	append_item(gen, (struct tpu_instruction){.opcode = TPU_SET_CONFIG, .operand = (uint16_t)r, .length = bits},
+		    -1);
 }
 
 void tpu_gen_set(struct tpu_gen *gen, enum tpu_register r, int64_t value)
@@ -209,7 +210,8 @@ static void add_sync(struct tpu_gen *gen, unsigned units)
 			sim_intervals_clear(&emit->touched_intervals[u][i / 2][i % 2]);
 }
 
-void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t acc, int64_t length)
+void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t operand,
+		 int64_t length)
 {
 	struct tpu_gen_emit *emit = gen->emit;
 	enum tpu_unit unit = tpu_unit_of(opcode);
@@ -225,7 +227,7 @@ void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, in
 		    (struct tpu_instruction){.opcode = (uint8_t)opcode,
 					     .flags = (uint16_t)flags,
 					     .ub = (uint32_t)ub,
-					     .acc = (uint16_t)acc,
+					     .operand = (uint16_t)operand,
 					     .length = (uint32_t)length},
 		    emit->needed_reads);
 	emit->n_touches = 0;
@@ -264,7 +266,7 @@ static void issue_requests(struct tpu_gen *gen, int64_t *next, int64_t end)
 		append_final(gen,
 			     (struct tpu_instruction){.opcode = TPU_READ_WEIGHTS,
 						      .flags = r->table ? TPU_WEIGHTS_PARAMETERS : 0,
-						      .acc = (uint16_t)r->count,
+						      .operand = (uint16_t)r->count,
 						      .length = (uint32_t)r->row},
 			     r->layer);
 	}

@@ -196,7 +196,7 @@ int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *
 		.accumulators = config->accumulator_rows,
 		.buffer_rows = buffer < MAX_ROWS ? buffer : MAX_ROWS,
 	};
-	*generated = (struct tpu_generated){.n_layers = group->n, .program.set = &tpu_instructions};
+	*generated = (struct tpu_generated){.n_layers = group->n, .program.set = &tpu_instruction_set};
 	int rc = group->n > 0 ? generate(&gen) : npl_fail(err, NPL_EINTERNAL, "a program of %d layers", group->n);
 	generated->host_bytes = (size_t)gen.host_bytes;
 	generated->host_bytes_for_size = gen.transferred - gen.link_bytes_requested;

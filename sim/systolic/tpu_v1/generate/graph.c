@@ -96,7 +96,7 @@ static const struct npl_tensor q12 = {.dtype = NPL_I16, .quant = {.scale = 1.0f 
 
 static bool fuses_table_function(const struct npl_layer *layer)
 {
-	return layer->fused == NPL_ACT_SIGMOID || layer->fused == NPL_ACT_TANH;
+	return layer->activation == NPL_ACT_SIGMOID || layer->activation == NPL_ACT_TANH;
 }
 
 /* Returns the format of the layer's result before a fused activation. */
@@ -282,12 +282,12 @@ static int fused(struct tpu_gen *gen, int layer, int *out)
 								     [NPL_ACT_SIGMOID] = TPU_SIGMOID,
 								     [NPL_ACT_TANH] = TPU_TANH};
 	const struct npl_layer *l = gen->layer[layer];
-	if (l->fused == NPL_ACT_NONE)
+	if (l->activation == NPL_ACT_NONE)
 		return 0;
 	struct tpu_gen_node *node = new_node(gen, TPU_GEN_FUNCTION, layer, *out, l->out, &gen->value[*out].image);
 	if (!node)
 		return NPL_ENOMEM;
-	node->function = functions[l->fused];
+	node->function = functions[l->activation];
 	node->limit = 6;
 	gen->value[node->out].flat = gen->value[*out].flat;
 	*out = node->out;

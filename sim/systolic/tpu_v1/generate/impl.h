@@ -260,7 +260,8 @@ void tpu_gen_touch(struct tpu_gen *gen, bool in_host, bool writes, int64_t first
 /* Notes that the next instruction needs these tiles, or this table. Says whether it must switch to the first of them;
  * false: that one is in use already. */
 bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count);
-void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t acc, int64_t length);
+void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t operand,
+		 int64_t length);
 /* Returns the number of instructions added so far. */
 int64_t tpu_gen_items(const struct tpu_gen *gen);
 /* Ends the program. Returns 0 or the first error. */

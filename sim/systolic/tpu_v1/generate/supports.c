@@ -148,7 +148,7 @@ static bool matrix_ok(const struct npl_layer *layer, char *reason, size_t reason
 			"the array takes Conv of one or two dimensions and Gemm of rank 2 with weights to match");
 	if (bias && (bias->dtype != NPL_I32 || npl_tensor_count(bias) != layer->in[1]->shape.dim[0]))
 		return npl_refuse(reason, reason_bytes, "the bias is not one 32-bit integer per output channel");
-	if (y->dtype == NPL_I32 && layer->fused != NPL_ACT_NONE)
+	if (y->dtype == NPL_I32 && layer->activation != NPL_ACT_NONE)
 		return npl_refuse(reason, reason_bytes,
 				  "the activation unit passes 32-bit results on as they are, without an activation");
 	return true;
@@ -338,7 +338,7 @@ bool tpu_generate_supports(const struct tpu_config *config, const struct npl_lay
 	if (layer->n_in < 1 || !layer->in[0] || npl_shape_count(&layer->out->shape) <= 0 ||
 	    npl_shape_count(&layer->in[0]->shape) <= 0)
 		return npl_refuse(reason, reason_bytes, "the layer has no input, or an empty tensor");
-	if ((layer->fused == NPL_ACT_SIGMOID || layer->fused == NPL_ACT_TANH) && layer->op != NPL_OP_CONV &&
+	if ((layer->activation == NPL_ACT_SIGMOID || layer->activation == NPL_ACT_TANH) && layer->op != NPL_OP_CONV &&
 	    layer->op != NPL_OP_GEMM && layer->op != NPL_OP_ADD && layer->op != NPL_OP_MUL && layer->op != NPL_OP_SUM)
 		return npl_refuse(reason, reason_bytes,
 				  "Sigmoid and Tanh are fused after Conv, Gemm, Add and Mul alone");

@@ -49,8 +49,8 @@ void tpu_program_host_written(const struct sim_program *program, int64_t rows, i
 	for (int64_t i = 0; i < program->count; i++) {
 		const struct tpu_instruction *instruction = &tpu_code(program)[i];
 		int64_t from, to;
-		if (instruction->opcode == TPU_SET_CONFIG && instruction->acc < TPU_REGISTERS)
-			registers.value[instruction->acc] = instruction->length;
+		if (instruction->opcode == TPU_SET_CONFIG && instruction->operand < TPU_REGISTERS)
+			registers.value[instruction->operand] = instruction->length;
 		if (instruction->opcode != TPU_WRITE_HOST_MEMORY)
 			continue;
 		host_range(instruction, &registers, &from, &to);
@@ -63,7 +63,7 @@ void tpu_program_host_written(const struct sim_program *program, int64_t rows, i
 static int check_tables(struct tpu_check *check, int64_t first_row)
 {
 	const struct tpu_memory *memory = check->memory;
-	int64_t columns = check->config->columns, entries = check->instruction->acc * columns;
+	int64_t columns = check->config->columns, entries = check->instruction->operand * columns;
 	if (!memory || memory->timing_only || !memory->weights)
 		return 0;
 	for (int64_t i = 0; i < entries; i++) {
@@ -89,7 +89,7 @@ static int check_tables(struct tpu_check *check, int64_t first_row)
 static int check_weights(struct tpu_check *check)
 {
 	bool tables = check->instruction->flags & TPU_WEIGHTS_PARAMETERS;
-	int64_t first = check->instruction->length, count = check->instruction->acc;
+	int64_t first = check->instruction->length, count = check->instruction->operand;
 	int64_t end = first + count * tpu_weight_rows_of(tables, check->config->rows);
 	int64_t size = check->config->weight_bytes / check->config->columns;
 	if (end > size)
@@ -107,7 +107,7 @@ static int check_weights(struct tpu_check *check)
 static int check_one(struct tpu_check *check)
 {
 	char reason[200];
-	if (!sim_instruction_ok(&tpu_instructions, 0, check->instruction, reason, sizeof reason))
+	if (!sim_instruction_ok(&tpu_instruction_set, 0, check->instruction, reason, sizeof reason))
 		return tpu_refuse(check, "%s", reason);
 	switch (check->instruction->opcode) {
 	case TPU_HALT:
@@ -115,7 +115,7 @@ static int check_one(struct tpu_check *check)
 			return tpu_refuse(check, "more instructions follow, expected it once and last");
 		return 0;
 	case TPU_SET_CONFIG:
-		check->registers.value[check->instruction->acc] = check->instruction->length;
+		check->registers.value[check->instruction->operand] = check->instruction->length;
 		return 0;
 	case TPU_READ_HOST_MEMORY:
 	case TPU_WRITE_HOST_MEMORY:
@@ -151,9 +151,9 @@ static void count_weights(struct tpu_check *check)
 	for (int64_t i = 0; i < check->program->count; i++) {
 		const struct tpu_instruction *instruction = &tpu_code(check->program)[i];
 		if (instruction->opcode == TPU_READ_WEIGHTS && instruction->flags & TPU_WEIGHTS_PARAMETERS)
-			check->tables += instruction->acc;
+			check->tables += instruction->operand;
 		else if (instruction->opcode == TPU_READ_WEIGHTS)
-			check->tiles += instruction->acc;
+			check->tiles += instruction->operand;
 	}
 }
 

@@ -43,7 +43,7 @@ static inline int64_t tpu_register_value(const struct tpu_check *check, enum tpu
 #define tpu_refuse(check, ...)                                                                                         \
 	sim_refuse((check)->err, (check)->source,                                                                      \
 		   &(struct sim_source_location){(check)->index, (check)->program->line[(check)->index]},              \
-		   &tpu_instructions, (check)->instruction, __VA_ARGS__)
+		   &tpu_instruction_set, (check)->instruction, __VA_ARGS__)
 
 /* These return sums and products of numbers >= 0, or the greatest number instead of an overflow. */
 static inline int64_t tpu_saturating_sum(int64_t a, int64_t b)

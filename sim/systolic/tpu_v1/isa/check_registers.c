@@ -72,7 +72,7 @@ int tpu_check_window(struct tpu_check *check, bool dilated)
 
 int tpu_check_accumulators(struct tpu_check *check, const char *does)
 {
-	int64_t first = check->instruction->acc, end = first + check->instruction->length;
+	int64_t first = check->instruction->operand, end = first + check->instruction->length;
 	if (end > check->config->accumulator_rows)
 		return tpu_refuse(check, "%s accumulator rows %lld to %lld, expected at most %lld", does,
 				  (long long)first, (long long)end - 1, (long long)check->config->accumulator_rows - 1);

@@ -119,12 +119,13 @@ struct tpu_instruction {
 	uint8_t opcode;
 	uint16_t flags;
 	uint32_t ub; /* a row of the unified buffer; the binary has 24 bits for it */
-	uint16_t acc;
+	/* set_config: the register; read_weights: how many tiles or tables; others: a row of the accumulators */
+	uint16_t operand;
 	uint32_t length;
 };
 
 /* The table of instructions. Programs of these machines are struct sim_program with this set. */
-extern const struct sim_instruction_set tpu_instructions;
+extern const struct sim_instruction_set tpu_instruction_set;
 static inline struct tpu_instruction *tpu_code(const struct sim_program *program)
 {
 	return program->instruction;

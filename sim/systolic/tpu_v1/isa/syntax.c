@@ -39,7 +39,7 @@ static const struct sim_flag activate_flags[] = {
 		name, true, SIM_NUMBER, NULL, MEMBER(m), bytes, low, high                                              \
 	}
 #define UB                FIELD("ub", ub, 3, 0, 0xffffff)
-#define ACC(name, low)    FIELD(name, acc, 2, low, 0xffff)
+#define ACC(name, low)    FIELD(name, operand, 2, low, 0xffff)
 #define LENGTH(name, low) FIELD(name, length, 4, low, UINT32_MAX)
 
 static const struct sim_field members[] = {
@@ -62,7 +62,7 @@ const enum tpu_register_kind tpu_register_kinds[] = {
 const char *const tpu_type_names[] = {"i8", "u8", "i16", "i32"};
 
 static const struct sim_field setting[] = {
-	{"register", false, SIM_NAMED, tpu_register_names, MEMBER(acc), 2, 0, TPU_REGISTERS - 1},
+	{"register", false, SIM_NAMED, tpu_register_names, MEMBER(operand), 2, 0, TPU_REGISTERS - 1},
 	{"value", false, SIM_NUMBER, NULL, MEMBER(length), 4, 0, UINT32_MAX},
 };
 /* The value of a register by its kind. */
@@ -95,16 +95,16 @@ static bool refine(const void *instruction, const struct sim_slot *slot, struct 
 {
 	const struct tpu_instruction *at = instruction;
 	if (slot->opcode == TPU_ACTIVATE && at->flags & TPU_ACTIVATE_FROM_BUFFER)
-		return field->offset != offsetof(struct tpu_instruction, acc);
+		return field->offset != offsetof(struct tpu_instruction, operand);
 	if (slot->opcode == TPU_SET_CONFIG && field->offset == offsetof(struct tpu_instruction, length) &&
-	    at->acc < TPU_REGISTERS) {
-		*field = values[tpu_register_kinds[at->acc]];
-		field->name = tpu_register_names[at->acc];
+	    at->operand < TPU_REGISTERS) {
+		*field = values[tpu_register_kinds[at->operand]];
+		field->name = tpu_register_names[at->operand];
 	}
 	return true;
 }
 
-const struct sim_instruction_set tpu_instructions = {
+const struct sim_instruction_set tpu_instruction_set = {
 	.name = "systolic",
 	.page = "docs/tpu-isa.md",
 	.n_slots = TPU_OPCODES,

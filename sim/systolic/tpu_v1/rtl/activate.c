@@ -100,8 +100,8 @@ void tpu_rtl_activate_drive(const struct tpu_rtl *rtl, struct tpu_rtl_wires *wir
 	const struct tpu_matrix *array = &rtl->matrix.unit;
 	if (!activate->busy && activate->queue.count > 0)
 		drive_next(rtl, wires);
-	int64_t row = wires->activate_starts ? tpu_rtl_queue_at(&activate->queue, 0)->instruction.acc
-					     : activate->current.instruction.acc + activate->vectors_read;
+	int64_t row = wires->activate_starts ? tpu_rtl_queue_at(&activate->queue, 0)->instruction.operand
+					     : activate->current.instruction.operand + activate->vectors_read;
 	wires->accumulators = array->accumulator + row * array->columns;
 	wires->exact_sums = array->exact + row * array->columns;
 }

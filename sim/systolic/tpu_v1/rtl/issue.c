@@ -51,7 +51,7 @@ bool tpu_rtl_issue_clock(struct tpu_rtl_issue *issue, const struct tpu_rtl_wires
 	tpu_rtl_begins(context, TPU_ISSUED, issue->next);
 	context->outcome->counters.instructions++;
 	if (instruction->opcode == TPU_SET_CONFIG)
-		issue->registers.value[instruction->acc] = instruction->length;
+		issue->registers.value[instruction->operand] = instruction->length;
 	issue->halted = instruction->opcode == TPU_HALT;
 	issue->next++;
 	issue->pause = (uint64_t)context->config->issue_cycles - 1;

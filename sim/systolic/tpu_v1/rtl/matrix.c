@@ -50,8 +50,8 @@ static void start(struct tpu_rtl_matrix *matrix, struct tpu_rtl_context *context
 	matrix->rows_sent = 0;
 	int64_t last = (matrix->first_flight + matrix->in_flight++) % matrix->flights;
 	matrix->flight[last] = (struct tpu_rtl_flight){.index = matrix->current.index,
-						       .first = instruction->acc,
-						       .end = (int64_t)instruction->acc + instruction->length,
+						       .first = instruction->operand,
+						       .end = (int64_t)instruction->operand + instruction->length,
 						       .writes_left = matrix->rows_left};
 	tpu_rtl_begins(context, TPU_MATRIX_STARTED, matrix->current.index);
 	context->outcome->counters.tiles += (instruction->flags & TPU_MATRIX_SWITCH) != 0;
@@ -72,7 +72,7 @@ static struct tpu_matrix_inputs next_row(struct tpu_rtl_matrix *matrix, const st
 		.weight_format = {.is_signed = !(flags & TPU_MATRIX_UNSIGNED_WEIGHTS),
 				  .zero_point = (int16_t)tpu_signed(&now->registers, TPU_REG_WEIGHT_ZERO_POINT)},
 		.switch_weights = flags & TPU_MATRIX_SWITCH && matrix->rows_sent == 0,
-		.address = now->instruction.acc + matrix->rows_sent / per_vector,
+		.address = now->instruction.operand + matrix->rows_sent / per_vector,
 		.accumulate = flags & TPU_MATRIX_ACCUMULATE || high,
 		.shift = (high ? 8 : 0) + (flags & TPU_MATRIX_HIGH_WEIGHTS ? 8 : 0)};
 }

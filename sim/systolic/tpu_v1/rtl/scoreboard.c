@@ -8,12 +8,13 @@
 
 static bool overlap(const struct tpu_instruction *a, int64_t first, int64_t end)
 {
-	return a->acc < end && first < (int64_t)a->acc + a->length;
+	return a->operand < end && first < (int64_t)a->operand + a->length;
 }
 
 static bool share_accumulators(const struct tpu_rtl_issued *a, const struct tpu_rtl_issued *b)
 {
-	return overlap(&a->instruction, b->instruction.acc, (int64_t)b->instruction.acc + b->instruction.length);
+	return overlap(&a->instruction, b->instruction.operand,
+		       (int64_t)b->instruction.operand + b->instruction.length);
 }
 
 static bool reads_accumulators(const struct tpu_rtl_issued *activate)

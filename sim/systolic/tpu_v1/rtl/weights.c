@@ -78,7 +78,7 @@ void tpu_rtl_weights_begin(struct tpu_rtl_weights *weights, struct tpu_rtl_conte
 	enum tpu_rtl_item item = tpu_rtl_brings(next_instruction(weights));
 	if (!weights->transfers_left) {
 		weights->current = tpu_rtl_queue_pop(&weights->queue);
-		weights->transfers_left = weights->current.instruction.acc;
+		weights->transfers_left = weights->current.instruction.operand;
 		weights->row = weights->current.instruction.length;
 	}
 	int64_t rows = weight_rows(context->config, item), columns = context->config->columns;

@@ -38,7 +38,7 @@ static void random_result(struct dn_case *c, const struct dn_config *config, uin
 	if (c->w.shape.rank && config->sum_bits <= 32 && test_range(rng, 0, 4) == 0)
 		c->y.dtype = NPL_I32;
 	else if (c->w.shape.rank)
-		c->layer.fused = fused[test_range(rng, 0, 4)];
+		c->layer.activation = fused[test_range(rng, 0, 4)];
 }
 
 /* NULL: it cannot be opened, `reason`. */

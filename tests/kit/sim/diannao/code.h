@@ -12,18 +12,18 @@
 static inline bool dn_instruction_ok(const struct dn_instruction *instruction, int n_functions, char *reason,
 				     size_t reason_bytes)
 {
-	return sim_instruction_ok(&dn_instructions, n_functions, instruction, reason, reason_bytes);
+	return sim_instruction_ok(&dn_instruction_set, n_functions, instruction, reason, reason_bytes);
 }
 static inline int dn_program_add(struct sim_program *program, const struct dn_instruction *instruction, int line,
 				 struct npl_err *err)
 {
-	program->set = &dn_instructions;
+	program->set = &dn_instruction_set;
 	return sim_program_add(program, instruction, line, err);
 }
 static inline int dn_assemble(const char *source, const char *text, size_t n, struct sim_program *program,
 			      struct npl_err *err)
 {
-	return sim_assemble(&dn_instructions, source, text, n, program, err);
+	return sim_assemble(&dn_instruction_set, source, text, n, program, err);
 }
 static inline int dn_disassemble(const char *source, const struct sim_program *program, char **text,
 				 struct npl_err *err)
@@ -37,7 +37,7 @@ static inline int dn_program_encode(const struct sim_program *program, uint8_t *
 static inline int dn_program_decode(const char *source, const uint8_t *bytes, size_t n, struct sim_program *program,
 				    struct npl_err *err)
 {
-	return sim_from_binary(&dn_instructions, source, bytes, n, program, err);
+	return sim_from_binary(&dn_instruction_set, source, bytes, n, program, err);
 }
 
 #endif

@@ -138,7 +138,7 @@ static inline struct dn_instruction *hand_nfu(struct dn_hand *h, enum dn_nfu1 nf
 	instruction->nfu.nfu2 = (uint8_t)nfu2;
 	instruction->nfu.in = (uint8_t)in;
 	instruction->nfu.out = (uint8_t)out;
-	instruction->nbout.read = in == DN_FROM_NBOUT ? DN_READ : DN_NOP;
+	instruction->nbout.read = in == DN_FROM_NBOUT ? DN_READ : DN_READ_NOP;
 	instruction->nbout.write = out == DN_TO_NBOUT ? DN_WRITE : DN_WRITE_NOP;
 	return instruction;
 }

@@ -66,12 +66,12 @@ static inline int64_t dn_isa_number(uint64_t *rng, int64_t low, int64_t high)
 static inline void dn_isa_random_rows(uint64_t *rng, struct dn_instruction *out)
 {
 	const int64_t maximum = ((int64_t)1 << DN_ADDRESS_BITS) - UINT32_MAX;
-	if (out->sb.op != DN_NOP) {
+	if (out->sb.op != DN_READ_NOP) {
 		out->sb.reuse = dn_uses_nfu(out) ? (uint8_t)test_range(rng, 0, 1) : out->sb.op == DN_LOAD;
 		out->sb.size = (uint32_t)dn_isa_number(rng, 1, UINT32_MAX);
 		out->sb.address = (uint64_t)dn_isa_number(rng, 0, maximum);
 	}
-	if (out->nbin.op == DN_NOP)
+	if (out->nbin.op == DN_READ_NOP)
 		return;
 	out->nbin.reuse = dn_uses_nfu(out) ? (uint8_t)test_range(rng, 0, 1) : out->nbin.op == DN_LOAD;
 	if (out->nbin.op == DN_LOAD) {
@@ -95,7 +95,7 @@ static inline void dn_isa_random_ends(uint64_t *rng, int n_functions, struct dn_
 	out->nfu.nfu3 = (uint8_t)test_range(rng, 0, n_functions);
 	out->nfu.begin = (uint8_t)test_range(rng, 0, 1);
 	out->nfu.end = (uint8_t)test_range(rng, 0, 1);
-	out->nbout.read = out->nfu.in == DN_FROM_NBOUT ? DN_READ : DN_NOP;
+	out->nbout.read = out->nfu.in == DN_FROM_NBOUT ? DN_READ : DN_READ_NOP;
 	if (out->nfu.out == DN_TO_NFU3 || (out->nfu.out == DN_TO_NBOUT && test_range(rng, 0, 1)))
 		out->nbout.write = DN_STORE;
 	else if (out->nfu.out == DN_TO_NBOUT)
@@ -154,7 +154,7 @@ static inline uint8_t *dn_isa_encoded(const struct sim_program *program, size_t 
 static inline struct sim_program dn_isa_random_program(uint64_t *rng)
 {
 	enum { KNOWN = 3 };
-	struct sim_program program = {.set = &dn_instructions,
+	struct sim_program program = {.set = &dn_instruction_set,
 				      .n_constants = (int)test_range(rng, 0, SIM_MAX_CONSTANTS)};
 	struct npl_err err = {0};
 	bool known = test_range(rng, 0, 1);

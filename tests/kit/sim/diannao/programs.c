@@ -144,7 +144,7 @@ static bool make_values(struct maker *m)
 			f->b[s] = (int16_t)draw(m, -30000, 30000);
 		}
 		snprintf(name, sizeof name, "f%d", i);
-		c->program.constant[i] = sim_constant_of(dn_instructions.constants, name, f);
+		c->program.constant[i] = sim_constant_of(dn_instruction_set.constants, name, f);
 	}
 	return true;
 }
@@ -197,7 +197,7 @@ static void load_sb(struct maker *m, struct dn_instruction *instruction, int64_t
 
 static void read_nbin(struct dn_instruction *instruction, int64_t begin, int64_t end, int64_t stride)
 {
-	instruction->nbin.op = instruction->nbin.op == DN_NOP ? DN_READ : instruction->nbin.op;
+	instruction->nbin.op = instruction->nbin.op == DN_READ_NOP ? DN_READ : instruction->nbin.op;
 	instruction->nbin.begin = (uint32_t)begin;
 	instruction->nbin.end = (uint32_t)end;
 	instruction->nbin.stride = (uint32_t)stride;
@@ -564,11 +564,11 @@ static void next(void *state, struct dn_instruction *instruction)
 	}
 }
 
-static void count_alike(void *state, int64_t units[DN_UNIT_LEVELS])
+static void count_repeats(void *state, int64_t units[DN_REPEAT_LEVELS])
 {
 	struct diannao_stream *s = state;
 	const struct diannao_case *c = s->c;
-	memset(units, 0, DN_UNIT_LEVELS * sizeof *units);
+	memset(units, 0, DN_REPEAT_LEVELS * sizeof *units);
 	if (s->at)
 		return;
 	begin_part(s);
@@ -592,6 +592,6 @@ struct dn_stream diannao_source(struct diannao_stream *stream, const struct dian
 {
 	*stream = (struct diannao_stream){.c = c};
 	if (units)
-		return (struct dn_stream){stream, next, count_alike, skip};
+		return (struct dn_stream){stream, next, count_repeats, skip};
 	return (struct dn_stream){.state = stream, .next = next};
 }

@@ -137,10 +137,10 @@ static void next(void *state, struct dn_instruction *instruction)
 	c->stream.next(c->stream.state, instruction);
 }
 
-static void count_alike(void *state, int64_t units[DN_UNIT_LEVELS])
+static void count_repeats(void *state, int64_t units[DN_REPEAT_LEVELS])
 {
 	struct counted *c = state;
-	c->stream.count_alike(c->stream.state, units);
+	c->stream.count_repeats(c->stream.state, units);
 }
 
 static void skip(void *state, int level, int64_t units)
@@ -160,7 +160,7 @@ static bool run_layer(const struct diannao_unit_case *c, struct npl_memory *memo
 	counted.stream = dn_generator_stream(counted.generator);
 	const struct dn_execution execution = {
 		.config = &c->config,
-		.stream = {&counted, next, units ? count_alike : NULL, units ? skip : NULL},
+		.stream = {&counted, next, units ? count_repeats : NULL, units ? skip : NULL},
 		.n_functions = c->layer.activates,
 		.function = &c->layer.function,
 		.port = memory};

@@ -41,7 +41,7 @@ void action_read_weights(struct builder *b, bool tables)
 	builder_emit(b,
 		     (struct tpu_instruction){.opcode = TPU_READ_WEIGHTS,
 					      .flags = tables ? TPU_WEIGHTS_PARAMETERS : 0,
-					      .acc = (uint16_t)count,
+					      .operand = (uint16_t)count,
 					      .length = (uint32_t)first},
 		     NULL);
 }

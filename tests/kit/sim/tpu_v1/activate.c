@@ -290,7 +290,7 @@ static bool repeat_activate(struct builder *b, bool block)
 	for (int64_t p = 0; p < again->planes; p++)
 		builder_touches(&f, base + p * again->plane_rows + first, high - first + 1, true, false);
 	int64_t last = b->config.accumulator_rows - in.length;
-	in.acc = (uint16_t)(block && b->block <= last ? b->block : builder_range(b, 0, last));
+	in.operand = (uint16_t)(block && b->block <= last ? b->block : builder_range(b, 0, last));
 	in.ub = (uint32_t)base;
 	struct draw d = {.switches = !b->tables_used || builder_chance(b, 50)};
 	in.flags &= (uint16_t)~TPU_ACTIVATE_SWITCH;
@@ -326,7 +326,7 @@ void action_activate(struct builder *b, bool block)
 	struct tpu_instruction in = {.opcode = TPU_ACTIVATE,
 				     .flags = (uint16_t)flags,
 				     .ub = (uint32_t)place[2].base,
-				     .acc = (uint16_t)d.acc,
+				     .operand = (uint16_t)d.operand,
 				     .length = (uint32_t)d.sources};
 	builder_emit(b, in, &f);
 	b->activate_again = (struct builder_again){0};

@@ -111,7 +111,7 @@ static bool shrink(struct program_case *c, int64_t at, int step, bool thorough)
 	if (unit == TPU_UNITS)
 		return false;
 	if (step < 2 && weights)
-		in->acc = (uint16_t)(step ? in->acc - 1 : in->acc / 2);
+		in->operand = (uint16_t)(step ? in->operand - 1 : in->operand / 2);
 	else if (step < 2)
 		in->length = step ? in->length - 1 : in->length / 2;
 	else if (steps)

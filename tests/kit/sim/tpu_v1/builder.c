@@ -122,7 +122,8 @@ void builder_set(struct builder *b, enum tpu_register r, uint32_t value)
 		return;
 	if (!b->stuck)
 		b->registers.value[r] = value;
-	builder_emit(b, (struct tpu_instruction){.opcode = TPU_SET_CONFIG, .acc = (uint16_t)r, .length = value}, NULL);
+	builder_emit(b, (struct tpu_instruction){.opcode = TPU_SET_CONFIG, .operand = (uint16_t)r, .length = value},
+		     NULL);
 }
 
 void builder_set_float(struct builder *b, enum tpu_register r, float value)
@@ -167,12 +168,12 @@ static bool end_one(struct builder *b)
 		in.flags = TPU_ACTIVATE_SWITCH;
 	} else if (liveness_need_of(live, TPU_MATRIX) == LIVENESS_TILE) {
 		in.opcode = TPU_READ_WEIGHTS;
-		in.acc = 1;
+		in.operand = 1;
 		in.length = (uint32_t)builder_range(b, 0, b->tile_rows - b->config.rows);
 	} else if (liveness_need_of(live, TPU_ACTIVATION) == LIVENESS_TABLE) {
 		in.opcode = TPU_READ_WEIGHTS;
 		in.flags = TPU_WEIGHTS_PARAMETERS;
-		in.acc = 1;
+		in.operand = 1;
 		in.length = (uint32_t)(b->tile_rows + 8 * builder_range(b, 0, b->tables - 1));
 	} else {
 		return false;
@@ -182,7 +183,7 @@ static bool end_one(struct builder *b)
 	/* As the registers are after end_registers(): rows 0 of the buffer are read or, as i8, written. */
 	struct builder_footprint f = {0};
 	if (tpu_unit_of(in.opcode) != TPU_WEIGHTS) {
-		in.acc = (uint16_t)(b->config.accumulator_rows - 1);
+		in.operand = (uint16_t)(b->config.accumulator_rows - 1);
 		builder_touches(&f, 0, 1, in.opcode == TPU_ACTIVATE, false);
 		builder_order(b, tpu_unit_of(in.opcode), &f);
 	}

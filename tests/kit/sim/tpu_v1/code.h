@@ -11,28 +11,28 @@
 
 static inline void tpu_encode(const struct tpu_instruction *instruction, uint8_t bytes[TPU_INSTRUCTION_BYTES])
 {
-	sim_encode(&tpu_instructions, instruction, bytes);
+	sim_encode(&tpu_instruction_set, instruction, bytes);
 }
 static inline struct tpu_instruction tpu_decode(const uint8_t bytes[TPU_INSTRUCTION_BYTES])
 {
 	struct tpu_instruction instruction;
-	sim_decode(&tpu_instructions, bytes, &instruction);
+	sim_decode(&tpu_instruction_set, bytes, &instruction);
 	return instruction;
 }
 static inline bool tpu_instruction_ok(const struct tpu_instruction *instruction, char *reason, size_t reason_bytes)
 {
-	return sim_instruction_ok(&tpu_instructions, 0, instruction, reason, reason_bytes);
+	return sim_instruction_ok(&tpu_instruction_set, 0, instruction, reason, reason_bytes);
 }
 static inline int tpu_program_add(struct sim_program *program, struct tpu_instruction instruction, int line,
 				  struct npl_err *err)
 {
-	program->set = &tpu_instructions;
+	program->set = &tpu_instruction_set;
 	return sim_program_add(program, &instruction, line, err);
 }
 static inline int tpu_assemble(const char *source, const char *text, size_t n, struct sim_program *program,
 			       struct npl_err *err)
 {
-	return sim_assemble(&tpu_instructions, source, text, n, program, err);
+	return sim_assemble(&tpu_instruction_set, source, text, n, program, err);
 }
 static inline int tpu_disassemble(const char *source, const struct sim_program *program, char **text,
 				  struct npl_err *err)

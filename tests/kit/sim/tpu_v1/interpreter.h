@@ -144,7 +144,7 @@ static inline void interpreter_vector(struct interpreter *p, const struct tpu_in
 				      int plane)
 {
 	const int64_t rows = p->config->rows, columns = p->config->columns;
-	int64_t *accumulator_row = &p->accumulator[(instruction->acc + b) * columns];
+	int64_t *accumulator_row = &p->accumulator[(instruction->operand + b) * columns];
 	for (int64_t k = 0; k < rows; k++)
 		p->input[k] = interpreter_input(p, instruction, b, k, plane);
 	for (int64_t c = 0; c < columns; c++) {
@@ -272,7 +272,7 @@ static inline int64_t interpreter_value(struct interpreter *p, const struct tpu_
 		uint32_t bits = interpreter_entry(p, j, 1);
 		float scale;
 		memcpy(&scale, &bits, sizeof scale);
-		q = interpreter_wrap(p, p->accumulator[(instruction->acc + s) * p->config->columns + j] +
+		q = interpreter_wrap(p, p->accumulator[(instruction->operand + s) * p->config->columns + j] +
 						(int32_t)interpreter_entry(p, j, 0));
 		if (type == TPU_I32)
 			return q;
@@ -348,8 +348,8 @@ static inline void interpreter_activate(struct interpreter *p, const struct tpu_
 static inline void interpreter_read_weights(struct interpreter *p, const struct tpu_instruction *instruction)
 {
 	bool tables = instruction->flags & TPU_WEIGHTS_PARAMETERS;
-	*(tables ? &p->tables : &p->tiles) += instruction->acc;
-	p->weight_bytes += (uint64_t)(instruction->acc * (tables ? 8 : p->config->rows) * p->config->columns);
+	*(tables ? &p->tables : &p->tiles) += instruction->operand;
+	p->weight_bytes += (uint64_t)(instruction->operand * (tables ? 8 : p->config->rows) * p->config->columns);
 }
 
 /* What the program's read_weights bring, in their order: a switch may come before the instruction that asks for its
@@ -359,7 +359,7 @@ static inline void interpreter_find_weights(struct interpreter *p)
 	int64_t tiles = 0, tables = 0;
 	for (int64_t i = 0; i < p->program->count; i++) {
 		const struct tpu_instruction *instruction = &tpu_code(p->program)[i];
-		for (uint32_t k = 0; instruction->opcode == TPU_READ_WEIGHTS && k < instruction->acc; k++)
+		for (uint32_t k = 0; instruction->opcode == TPU_READ_WEIGHTS && k < instruction->operand; k++)
 			if (instruction->flags & TPU_WEIGHTS_PARAMETERS)
 				p->table[tables++] = instruction->length + 8 * k;
 			else
@@ -379,7 +379,7 @@ static inline void interpreter_open(struct interpreter *p, const struct tpu_conf
 				  .width = config->rows > config->columns ? config->rows : config->columns,
 				  .set = tpu_reset_registers(config->rows, config->columns)};
 	for (int64_t i = 0; i < program->count; i++)
-		maximum += tpu_code(program)[i].opcode == TPU_READ_WEIGHTS ? tpu_code(program)[i].acc : 0u;
+		maximum += tpu_code(program)[i].opcode == TPU_READ_WEIGHTS ? tpu_code(program)[i].operand : 0u;
 	p->accumulator = calloc((size_t)config->accumulator_rows * columns, sizeof *p->accumulator);
 	p->tile = calloc(maximum, sizeof *p->tile);
 	p->table = calloc(maximum, sizeof *p->table);
@@ -407,7 +407,7 @@ static inline void interpreter_run(struct interpreter *p)
 		int64_t overflows = p->overflows, saturations = p->saturations;
 		switch (instruction->opcode) {
 		case TPU_SET_CONFIG:
-			p->set.value[instruction->acc] = instruction->length;
+			p->set.value[instruction->operand] = instruction->length;
 			break;
 		case TPU_READ_WEIGHTS:
 			interpreter_read_weights(p, instruction);

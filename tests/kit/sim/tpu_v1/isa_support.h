@@ -55,7 +55,7 @@ static inline const char *test_isa_verdict(const struct tpu_config *config, cons
 /* Any instruction that is one: often at the ends of its ranges. */
 static inline struct tpu_instruction test_isa_random(uint64_t *rng)
 {
-	const struct sim_slot *slot = &tpu_instructions.slot[test_range(rng, 0, TPU_OPCODES - 1)];
+	const struct sim_slot *slot = &tpu_instruction_set.slot[test_range(rng, 0, TPU_OPCODES - 1)];
 	struct tpu_instruction out = {.opcode = (uint8_t)slot->opcode};
 	struct sim_field field;
 	unsigned taken_mask = 0;
@@ -67,7 +67,7 @@ static inline struct tpu_instruction test_isa_random(uint64_t *rng)
 	if (slot->opcode == TPU_SYNC && !out.flags)
 		out.flags = (uint16_t)test_range(rng, 1, 31);
 	for (int i = 0; i < slot->n_fields; i++) {
-		const bool has = sim_field_of(&tpu_instructions, &out, slot, i, &field);
+		const bool has = sim_field_of(&tpu_instruction_set, &out, slot, i, &field);
 		int64_t value = test_range(rng, field.low, field.high);
 		if (test_range(rng, 0, 3) == 0)
 			value = test_range(rng, 0, 1) ? field.low : field.high;

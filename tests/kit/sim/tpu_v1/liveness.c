@@ -22,7 +22,7 @@ static const struct tpu_instruction *head(const struct liveness *liveness, enum 
 
 static bool overlap(const struct tpu_instruction *a, const struct tpu_instruction *b)
 {
-	return a->acc < (int64_t)b->acc + b->length && b->acc < (int64_t)a->acc + a->length;
+	return a->operand < (int64_t)b->operand + b->length && b->operand < (int64_t)a->operand + a->length;
 }
 
 static bool uses_accumulators(const struct tpu_instruction *in)
@@ -88,7 +88,7 @@ enum liveness_need liveness_need_of(const struct liveness *liveness, enum tpu_un
 static void step_weights(struct liveness *liveness)
 {
 	if (!liveness->items_left)
-		liveness->items_left = head(liveness, TPU_WEIGHTS)->acc, liveness->started[TPU_WEIGHTS]++;
+		liveness->items_left = head(liveness, TPU_WEIGHTS)->operand, liveness->started[TPU_WEIGHTS]++;
 	bool tables =
 		tpu_code(liveness->program)[liveness->order[liveness->started[TPU_WEIGHTS] - 1][TPU_WEIGHTS]].flags &
 		TPU_WEIGHTS_PARAMETERS;

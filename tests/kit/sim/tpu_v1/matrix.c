@@ -193,7 +193,7 @@ static int64_t repeat_matrix(struct builder *b, int64_t acc, int64_t limit, bool
 		again.rows = in.length;
 		again.high = in.length - 1;
 	}
-	in.acc = (uint16_t)acc;
+	in.operand = (uint16_t)acc;
 	in.flags &= (uint16_t) ~(TPU_MATRIX_SWITCH | TPU_MATRIX_ACCUMULATE);
 	in.flags |= (uint16_t)((accumulate ? TPU_MATRIX_ACCUMULATE : 0) | switch_flag(b));
 	emit_matrix(b, in, again.rows, again.low, again.high, again.plane_rows);
@@ -217,7 +217,7 @@ int64_t action_matrix(struct builder *b, int64_t acc, int64_t most_vectors, bool
 		return repeated;
 	if (flags & TPU_MATRIX_INPUTS16)
 		maximum = least(maximum, (b->buffer_rows + 1) / 2);
-	in.acc = (uint16_t)acc;
+	in.operand = (uint16_t)acc;
 	operand_registers(b, flags);
 	in.flags = (uint16_t)(flags | switch_flag(b));
 	if (builder_chance(b, b->mood.convolve_percent)) {

@@ -143,7 +143,7 @@ static void fill_steps(struct rules *r)
 		struct step *s = r->step + i;
 		s->unit = tpu_unit_of(tpu_code(p)[i].opcode);
 		if (tpu_code(p)[i].opcode == TPU_SET_CONFIG)
-			g.value[tpu_code(p)[i].acc] = tpu_code(p)[i].length;
+			g.value[tpu_code(p)[i].operand] = tpu_code(p)[i].length;
 		if (s->unit == TPU_UNITS)
 			continue;
 		s->before = r->units[s->unit] ? r->of_unit[s->unit][r->units[s->unit] - 1] : -1;
@@ -156,7 +156,7 @@ static int64_t transfers_of(const struct rules *r)
 {
 	int64_t n = 0;
 	for (int64_t i = 0; i < r->units[TPU_WEIGHTS]; i++)
-		n += tpu_code(&r->c->program)[r->of_unit[TPU_WEIGHTS][i]].acc;
+		n += tpu_code(&r->c->program)[r->of_unit[TPU_WEIGHTS][i]].operand;
 	return n;
 }
 
@@ -170,7 +170,7 @@ static void fill_transfers(const struct rules *r, struct program_transfer *trans
 		const struct tpu_instruction *in = &tpu_code(&r->c->program)[i];
 		bool table = in->flags & TPU_WEIGHTS_PARAMETERS;
 		uint64_t bytes = (uint64_t)((table ? 8 : m->rows) * m->columns);
-		for (uint64_t k = 0; k < in->acc; k++) {
+		for (uint64_t k = 0; k < in->operand; k++) {
 			uint64_t ready = at(r, TPU_ISSUED, i) + 1;
 			if (table && tables >= m->parameter_tables) /* room at the boundary after the switch's cycle */
 				ready = larger(ready,
@@ -196,7 +196,7 @@ static bool arrivals_rule(struct rules *r, const struct program_transfer *transf
 		const struct tpu_instruction *in = &tpu_code(&r->c->program)[i];
 		bool table = in->flags & TPU_WEIGHTS_PARAMETERS;
 		r->begun[i] = transfer->begun;
-		for (uint32_t k = 0; k < in->acc; k++, transfer++) {
+		for (uint32_t k = 0; k < in->operand; k++, transfer++) {
 			r->step[i].done = transfer->arrived;
 			if (table ? !check_equal(r, "table loaded", tables, at(r, TPU_TABLE_LOADED, tables),
 						 transfer->arrived)
@@ -240,7 +240,7 @@ static bool weights_rule(struct rules *r)
 
 static bool overlap(const struct tpu_instruction *a, const struct tpu_instruction *b)
 {
-	return a->acc < (int64_t)b->acc + b->length && b->acc < (int64_t)a->acc + a->length;
+	return a->operand < (int64_t)b->operand + b->length && b->operand < (int64_t)a->operand + a->length;
 }
 
 static bool matrix_rule(struct rules *r, int64_t i)
@@ -427,7 +427,7 @@ static bool counter_rule(struct rules *r)
 		e.host_bytes_in += s->unit == TPU_HOST_IN ? s->bytes : 0;
 		e.host_bytes_out += s->unit == TPU_HOST_OUT ? s->bytes : 0;
 		if (s->unit == TPU_WEIGHTS)
-			e.weight_bytes += in->acc *
+			e.weight_bytes += in->operand *
 					  (in->flags & TPU_WEIGHTS_PARAMETERS ? 8 * (uint64_t)m->columns : cells);
 	}
 	return check_equal(r, "array_active", 0, k->array_active, kinds[ACTIVE]) &&

@@ -26,7 +26,7 @@ static int64_t count_items(const struct sim_program *program, bool tables)
 	for (int64_t i = 0; i < program->count; i++)
 		if (tpu_code(program)[i].opcode == TPU_READ_WEIGHTS &&
 		    !(tpu_code(program)[i].flags & TPU_WEIGHTS_PARAMETERS) == !tables)
-			count += tpu_code(program)[i].acc;
+			count += tpu_code(program)[i].operand;
 	return count;
 }
 
@@ -151,7 +151,7 @@ static void find_results(struct program_run *run)
 		const struct tpu_instruction *in = tpu_code(program) + i;
 		struct program_result *result = run->result + i;
 		if (in->opcode == TPU_SET_CONFIG)
-			r.value[in->acc] = in->length;
+			r.value[in->operand] = in->length;
 		else if (in->opcode == TPU_ACTIVATE)
 			*result = activate_result(in, &r, row_bytes);
 		else if (in->opcode == TPU_READ_HOST_MEMORY)

@@ -228,7 +228,7 @@ static void act(struct builder *b)
 	case 3:
 		b->block_rows = action_matrix(b, -1, b->mood.most_vectors, builder_chance(b, 50));
 		if (!b->stuck)
-			b->block = tpu_code(&b->program)[b->program.count - 1].acc;
+			b->block = tpu_code(&b->program)[b->program.count - 1].operand;
 		break;
 	case 4:
 	case 5:
@@ -291,7 +291,7 @@ static int get_stuck(struct builder *b, struct npl_err *err)
 	int64_t space = tables ? b->tables : b->tile_rows / b->config.rows;
 	struct tpu_instruction read_more = {.opcode = TPU_READ_WEIGHTS,
 					    .flags = tables ? TPU_WEIGHTS_PARAMETERS : 0,
-					    .acc = (uint16_t)space,
+					    .operand = (uint16_t)space,
 					    .length = tables ? (uint32_t)b->tile_rows : 0};
 	switch (builder_range(b, 0, 2)) {
 	case 0:
@@ -306,7 +306,7 @@ static int get_stuck(struct builder *b, struct npl_err *err)
 		if (pass < 0 || tpu_code(p)[pass].flags & TPU_MATRIX_SWITCH)
 			return insert(p, last, read_more, err);
 		tpu_code(p)[pass].flags |= TPU_MATRIX_SWITCH;
-		read_more = (struct tpu_instruction){.opcode = TPU_READ_WEIGHTS, .acc = 1};
+		read_more = (struct tpu_instruction){.opcode = TPU_READ_WEIGHTS, .operand = 1};
 		int rc = insert(p, last, read_more, err);
 		read_more = (struct tpu_instruction){.opcode = TPU_SYNC, .flags = (uint16_t)builder_range(b, 1, 31)};
 		return rc ? rc : insert(p, builder_range(b, pass, last), read_more, err);

@@ -318,7 +318,7 @@ Test(diannao_lrn, factors_that_segments_miss_are_refused)
 	struct dn_case c;
 	char reason[200];
 	make_case(&c, NULL, npl_shape_of(3, 1, 20, 3), 0);
-	c.layer.fused = NPL_ACT_RELU;
+	c.layer.activation = NPL_ACT_RELU;
 	cr_assert(!npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason) &&
 			  strstr(reason, "one function"),
 		  "%s", reason);

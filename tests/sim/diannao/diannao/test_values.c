@@ -64,9 +64,9 @@ static wide along(const int line[16][2], wide x)
 static const int (*lines_of(const struct dn_case *c))[2]
 {
 	enum npl_op op = c->layer.op;
-	if (op == NPL_OP_SIGMOID || c->layer.fused == NPL_ACT_SIGMOID)
+	if (op == NPL_OP_SIGMOID || c->layer.activation == NPL_ACT_SIGMOID)
 		return sigmoid_line;
-	return op == NPL_OP_TANH || c->layer.fused == NPL_ACT_TANH ? tanh_line : NULL;
+	return op == NPL_OP_TANH || c->layer.activation == NPL_ACT_TANH ? tanh_line : NULL;
 }
 
 /* The scale that values have before NFU-3, as an exponent. */
@@ -85,9 +85,9 @@ static int64_t leave(const struct dn_case *c, wide value, struct truth *t)
 		return (int64_t)clip(y);
 	}
 	double low = -INFINITY, high = INFINITY;
-	if (c->layer.op == NPL_OP_RELU || c->layer.fused == NPL_ACT_RELU || c->layer.fused == NPL_ACT_RELU6)
+	if (c->layer.op == NPL_OP_RELU || c->layer.activation == NPL_ACT_RELU || c->layer.activation == NPL_ACT_RELU6)
 		low = 0;
-	if (c->layer.fused == NPL_ACT_RELU6)
+	if (c->layer.activation == NPL_ACT_RELU6)
 		high = 6;
 	if (c->layer.op == NPL_OP_CLIP) {
 		low = (double)c->attrs.clip.min;
@@ -215,8 +215,8 @@ static void check_counts(const struct truth *t, const struct npl_result *result,
 static void draw_function(struct dn_case *c, uint64_t *rng)
 {
 	bool divides = c->layer.op == NPL_OP_AVERAGEPOOL || c->layer.op == NPL_OP_GLOBALAVERAGEPOOL;
-	c->layer.fused = (enum npl_activation)test_range(rng, 0, divides ? NPL_ACT_RELU : NPL_ACTIVATIONS - 1);
-	c->y.quant.scale = ldexpf(1, (int)test_range(rng, -14, c->layer.fused == NPL_ACT_RELU6 ? -10 : -4));
+	c->layer.activation = (enum npl_activation)test_range(rng, 0, divides ? NPL_ACT_RELU : NPL_ACTIVATIONS - 1);
+	c->y.quant.scale = ldexpf(1, (int)test_range(rng, -14, c->layer.activation == NPL_ACT_RELU6 ? -10 : -4));
 }
 
 /* Odd maps, single rows, partial groups, groups, strides, pads, dilation, all poolings, all functions, all widths, all
@@ -237,7 +237,7 @@ Test(diannao_values, random_layers_against_the_rules)
 		draw_function(&c, &rng);
 		if (c.w.shape.rank && test_range(&rng, 0, 4) == 0) {
 			c.y.dtype = NPL_I32;
-			c.layer.fused = NPL_ACT_NONE;
+			c.layer.activation = NPL_ACT_NONE;
 		}
 		dn_case_data(&c, &rng, (int)test_range(&rng, 8, 15), (int)test_range(&rng, 8, 15));
 		dn_case_run(&config, &c, &result);
@@ -319,7 +319,7 @@ Test(diannao_values, functions_cost_the_same)
 				dn_case_window(&c, NPL_OP_CONV, 1, 20, 9, 9, 33, 1, dn_window(3, 1));
 			else
 				dn_case_gemm(&c, 3, 40, 70);
-			c.layer.fused = (enum npl_activation)fused;
+			c.layer.activation = (enum npl_activation)fused;
 			dn_case_run(&config, &c, &result);
 			if (fused == NPL_ACT_RELU)
 				relu = result;

@@ -252,10 +252,10 @@ Test(diannao_segments, what_a_layer_may_ask_for)
 		for (int act = 0; act < NPL_ACTIVATIONS; act++) {
 			bool exactly = act != NPL_ACT_RELU6 || e <= -10;
 			c.y.quant.scale = ldexpf(1, e);
-			c.layer.fused = (enum npl_activation)act;
+			c.layer.activation = (enum npl_activation)act;
 			*reason = '\0';
 			cr_assert_eq(npl_driver_diannao.supports(state, &c.layer, reason, sizeof reason), exactly,
-				     "%s at 2^%d: %s", npl_activation_name(c.layer.fused), e, reason);
+				     "%s at 2^%d: %s", npl_activation_name(c.layer.activation), e, reason);
 			cr_assert(exactly || strstr(reason, "limits of NFU-3's segments"), "%s", reason);
 		}
 	static const struct {
@@ -278,7 +278,7 @@ Test(diannao_segments, what_a_layer_may_ask_for)
 		     {NPL_OP_AVERAGEPOOL, NPL_ACT_TANH, 0, 0, "cannot also apply Tanh"}};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		dn_case_window(&c, cases[i].op, 1, 3, 4, 4, 0, 1, dn_window(1, 1));
-		c.layer.fused = cases[i].fused;
+		c.layer.activation = cases[i].fused;
 		if (cases[i].op == NPL_OP_CLIP)
 			c.attrs.clip = (struct npl_clip_attrs){
 				.known = !isnan(cases[i].low), .min = (float)cases[i].low, .max = (float)cases[i].high};

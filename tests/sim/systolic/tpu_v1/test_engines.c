@@ -372,12 +372,12 @@ static void count_program(struct mix *mix, const struct program_case *c)
 		const struct tpu_instruction *in = tpu_code(&c->program) + i;
 		mix->opcode[in->opcode]++;
 		if (in->opcode == TPU_SET_CONFIG)
-			g.value[in->acc] = in->length;
+			g.value[in->operand] = in->length;
 		if (tpu_unit_of(in->opcode) == TPU_MATRIX)
 			count_matrix(mix, in, &g);
 		if (in->opcode == TPU_ACTIVATE)
 			count_activate(mix, in, &g);
-		mix->many_tiles += in->opcode == TPU_READ_WEIGHTS && in->acc > 1;
+		mix->many_tiles += in->opcode == TPU_READ_WEIGHTS && in->operand > 1;
 	}
 	struct program_run run;
 	cr_assert(program_run(&run, tpu_run_fast, c, false));

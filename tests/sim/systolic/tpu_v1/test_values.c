@@ -73,7 +73,7 @@ static int32_t requantised(const struct test_layer *t, int32_t acc, int64_t chan
 	volatile float real = (float)acc * scale;
 	double q = nearbyint((double)real) + t->y.quant.zero_point;
 	double low = t->y.dtype == NPL_I8 ? -128 : 0, high = low + 255;
-	if (t->layer.fused == NPL_ACT_RELU && acc < 0)
+	if (t->layer.activation == NPL_ACT_RELU && acc < 0)
 		q = t->y.quant.zero_point;
 	count->saturations += q < low || q > high;
 	return (int32_t)(q < low ? low : q > high ? high : q);
@@ -93,7 +93,7 @@ static void check_values(const struct tpu_config *config, struct test_layer *t, 
 		int32_t acc = expect_one(t, c, i, channel, product, &count), actual, expected;
 		if (t->y.dtype == NPL_I32) {
 			actual = ((const int32_t *)t->y.data)[i];
-			expected = t->layer.fused == NPL_ACT_RELU && acc < 0 ? 0 : acc;
+			expected = t->layer.activation == NPL_ACT_RELU && acc < 0 ? 0 : acc;
 		} else {
 			actual = t->y.dtype == NPL_I8 ? ((const int8_t *)t->y.data)[i]
 						      : ((const uint8_t *)t->y.data)[i];
@@ -141,7 +141,7 @@ static void randomise(struct test_layer *t, uint64_t *rng, float *channel_scale)
 	}
 	uint64_t macs = t->layer.macs;
 	test_layer_wire(t, t->layer.op, macs);
-	t->layer.fused = t->y.dtype != NPL_I32 && test_rng(rng) >> 63 ? NPL_ACT_RELU : NPL_ACT_NONE;
+	t->layer.activation = t->y.dtype != NPL_I32 && test_rng(rng) >> 63 ? NPL_ACT_RELU : NPL_ACT_NONE;
 }
 
 static const int64_t arrays[][2] = {{256, 256}, {3, 5}, {16, 16}, {128, 128}, {1, 1}, {40, 7}};

@@ -109,7 +109,7 @@ Test(tpu_vector, pooling_equals_brute_force)
 		struct test_layer t;
 		make_pool(&t, &p, round % 2 ? NPL_OP_MAXPOOL : NPL_OP_AVERAGEPOOL, dtype, zero);
 		test_fill(&t.x, &rng);
-		t.layer.fused = round % 3 ? NPL_ACT_NONE : NPL_ACT_RELU;
+		t.layer.activation = round % 3 ? NPL_ACT_NONE : NPL_ACT_RELU;
 		char reason[256];
 		if (!test_supported(&config, &t.layer, reason, sizeof reason)) {
 			test_layer_free(&t);
@@ -119,7 +119,7 @@ Test(tpu_vector, pooling_equals_brute_force)
 		for (int64_t i = 0; i < npl_tensor_count(&t.y); i++) {
 			int32_t expected = expected_pool(&t, &p, i / (p.out[0] * p.out[1]), i / p.out[1] % p.out[0],
 							 i % p.out[1]);
-			expected = t.layer.fused == NPL_ACT_RELU && expected < zero ? zero : expected;
+			expected = t.layer.activation == NPL_ACT_RELU && expected < zero ? zero : expected;
 			cr_assert_eq(quantised_at(&t.y, i), expected,
 				     "seed %llx round %d: output %lld is %d, expected %d", (unsigned long long)seed,
 				     round, (long long)i, quantised_at(&t.y, i), expected);

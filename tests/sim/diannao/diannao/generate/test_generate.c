@@ -77,7 +77,7 @@ struct walk {
 
 static uint64_t range_rows(const struct dn_instruction *instruction, int64_t held)
 {
-	if (instruction->nbin.op == DN_NOP)
+	if (instruction->nbin.op == DN_READ_NOP)
 		return 0;
 	return instruction->nbin.stride
 		       ? (instruction->nbin.end - instruction->nbin.begin) / instruction->nbin.stride + 1
@@ -104,7 +104,8 @@ static void take(struct walk *w, const struct dn_instruction *instruction, int64
 	}
 	if (!dn_uses_nfu(instruction))
 		return;
-	uint64_t sb = instruction->sb.op == DN_NOP ? 0 : instruction->sb.size / (uint64_t)dn_sb_row_bytes(map->config);
+	uint64_t sb = instruction->sb.op == DN_READ_NOP ? 0
+							: instruction->sb.size / (uint64_t)dn_sb_row_bytes(map->config);
 	uint64_t steps = sb ? sb : range_rows(instruction, nbin_held);
 	*(instruction->nfu.nfu1 == DN_BIAS ? &w->bias_steps : &w->steps) += steps;
 }
@@ -261,13 +262,13 @@ static void leave_out(struct three *t, int level, int64_t units, int64_t alike)
 			 some_of_them = dn_generator_stream(t->some);
 	uint64_t first = 0;
 	for (int64_t i = 0; i < units; i++) {
-		int64_t left[DN_UNIT_LEVELS];
+		int64_t left[DN_REPEAT_LEVELS];
 		one.skip(one.state, level, 1);
 		const uint64_t seen = catch_up(t, t->one);
 		first = i ? first : seen;
 		cr_assert_eq(seen, first, "seed %llu, nest %d, level %d: unit %d of %d differs",
 			     (unsigned long long)t->seed, t->c->tiles.nest, level, (int)i, (int)alike);
-		all.count_alike(all.state, left);
+		all.count_repeats(all.state, left);
 		if (i + 1 < alike)
 			cr_assert_eq(left[level], alike - i - 1, "seed %llu, nest %d, level %d",
 				     (unsigned long long)t->seed, t->c->tiles.nest, level);
@@ -277,10 +278,10 @@ static void leave_out(struct three *t, int level, int64_t units, int64_t alike)
 }
 
 /* A level of which units begin here, by chance; below 0: none. */
-static int pick_level(const int64_t alike[DN_UNIT_LEVELS], uint64_t *rng)
+static int pick_level(const int64_t alike[DN_REPEAT_LEVELS], uint64_t *rng)
 {
 	int level = -1;
-	for (int i = 0, n = 0; i < DN_UNIT_LEVELS; i++)
+	for (int i = 0, n = 0; i < DN_REPEAT_LEVELS; i++)
 		if (alike[i] && test_range(rng, 0, n++) == 0)
 			level = i;
 	return level;
@@ -292,9 +293,9 @@ static void units_can_be_left_out(struct three *t, uint64_t *rng)
 			 some_of_them = dn_generator_stream(t->some);
 	struct dn_instruction a, b, c;
 	do {
-		int64_t alike[DN_UNIT_LEVELS], others[DN_UNIT_LEVELS];
-		all.count_alike(all.state, alike);
-		some_of_them.count_alike(some_of_them.state, others);
+		int64_t alike[DN_REPEAT_LEVELS], others[DN_REPEAT_LEVELS];
+		all.count_repeats(all.state, alike);
+		some_of_them.count_repeats(some_of_them.state, others);
 		cr_assert_eq(memcmp(alike, others, sizeof alike), 0, "seed %llu, nest %d", (unsigned long long)t->seed,
 			     t->c->tiles.nest);
 		const int level = pick_level(alike, rng);
@@ -379,7 +380,7 @@ Test(diannao_generate, the_papers_classifier_has_the_papers_instructions)
 	struct npl_err err;
 	char reason[200];
 	dn_case_gemm(&c, 1, 256, 8192);
-	c.layer.fused = NPL_ACT_SIGMOID;
+	c.layer.activation = NPL_ACT_SIGMOID;
 	void *state = dn_opened(&config);
 	cr_assert(dn_layer_of(&config, &c.layer, &layer, reason, sizeof reason), "%s", reason);
 	cr_assert_eq(dn_choose_tiles(state, &layer, &tiles, &err), 0, "%s", err.msg);
@@ -391,7 +392,7 @@ Test(diannao_generate, the_papers_classifier_has_the_papers_instructions)
 		struct dn_instruction paper = {
 			.sb = {DN_LOAD, 0, 32768, map->synapses + 32768 * (uint64_t)i},
 			.nbin = {DN_READ, i % 16 < 15, 0, 0, 0, 0, 0},
-			.nbout = {begins ? DN_NOP : DN_READ, ends ? DN_STORE : DN_WRITE, 0, 0},
+			.nbout = {begins ? DN_READ_NOP : DN_READ, ends ? DN_STORE : DN_WRITE, 0, 0},
 			.nfu = {DN_MULT, DN_ADD, begins ? DN_FROM_RESET : DN_FROM_NBOUT,
 				ends ? DN_TO_NFU3 : DN_TO_NBOUT, 1, first, 0, 0, 0, 0},
 		};

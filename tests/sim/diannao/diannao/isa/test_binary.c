@@ -28,7 +28,7 @@ Test(diannao_isa_binary, bytes_of_a_program)
 	};
 	uint8_t header[HEADER] = {'N', 'P', 'U', 'L', 'A',  'B',  '\n', 0,    1, 0, 0, 0, 2,    0, 0, 0, 1, 0, 0, 0,
 				  0,   0,   0,   0,   0x0d, 0xf0, 0xad, 0x0b, 0, 0, 0, 0, 0xff, 0, 0, 0, 0, 0, 0, 0};
-	struct sim_program program = {.set = &dn_instructions,
+	struct sim_program program = {.set = &dn_instruction_set,
 				      .n_constants = 2,
 				      .constant = {{.name = "F"}, {.name = "a_rather_long_name_of_31_letter"}},
 				      .host_address = 0x0badf00d,
@@ -54,7 +54,7 @@ Test(diannao_isa_binary, bytes_of_a_program)
 	cr_assert_arr_eq(bytes + HEADER + 2 * FUNCTION, instruction, sizeof instruction);
 	free(bytes);
 	sim_program_free(&program);
-	cr_assert_eq(sim_instruction_bytes(&dn_instructions), DN_INSTRUCTION_BYTES);
+	cr_assert_eq(sim_instruction_bytes(&dn_instruction_set), DN_INSTRUCTION_BYTES);
 }
 
 /* Cell `column` of a row "| a | b | c |", without blanks around it and the mark of what is not in the paper. */
@@ -101,10 +101,10 @@ Test(diannao_isa_binary, fields_are_those_of_the_document)
 	row = strchr(strchr(row, '\n') + 1, '\n') + 1;
 	int byte = 0;
 	for (int s = 0; s < DN_SLOTS; s++)
-		for (int i = 0; i < dn_instructions.slot[s].n_fields; i++, row = strchr(row, '\n') + 1) {
-			const struct sim_field *field = &dn_instructions.slot[s].field[i];
+		for (int i = 0; i < dn_instruction_set.slot[s].n_fields; i++, row = strchr(row, '\n') + 1) {
+			const struct sim_field *field = &dn_instruction_set.slot[s].field[i];
 			cell_of(row, 0, cell, sizeof cell);
-			cr_assert_str_eq(cell, dn_instructions.slot[s].name);
+			cr_assert_str_eq(cell, dn_instruction_set.slot[s].name);
 			cell_of(row, 1, cell, sizeof cell);
 			cr_assert_str_eq(cell, field->name);
 			cell_of(row, 2, cell, sizeof cell);
@@ -164,7 +164,7 @@ Test(diannao_isa_binary, malformed_binaries_are_refused)
 		{HEADER + 2 * FUNCTION + 64 + 3, 1, "instruction 1: SB: ADDRESS is 1, expected 0: READ OP is NOP"},
 	};
 	struct sim_program program = {
-		.set = &dn_instructions, .n_constants = 2, .constant = {{.name = "F"}, {.name = "G"}}};
+		.set = &dn_instruction_set, .n_constants = 2, .constant = {{.name = "F"}, {.name = "G"}}};
 	const struct dn_instruction end = {.cp = DN_CP_END};
 	struct npl_err err = {0};
 	size_t n;
@@ -195,7 +195,7 @@ Test(diannao_isa_binary, malformed_binaries_are_refused)
 /* Files of the first binary form, which had a header of DianNao's own, and instructions without any. */
 Test(diannao_isa_binary, former_binaries_are_read)
 {
-	struct sim_program program = {.set = &dn_instructions,
+	struct sim_program program = {.set = &dn_instruction_set,
 				      .n_constants = 2,
 				      .constant = {{.name = "F"}, {.name = "G"}},
 				      .host_address = 64,
@@ -214,7 +214,7 @@ Test(diannao_isa_binary, former_binaries_are_read)
 	cr_assert(n == n_again && !memcmp(bytes, reread, n));
 	sim_program_free(&program);
 	const struct dn_instruction end = {.cp = DN_CP_END};
-	sim_encode(&dn_instructions, &end, former);
+	sim_encode(&dn_instruction_set, &end, former);
 	cr_assert_eq(dn_program_decode("f.bin", former, DN_INSTRUCTION_BYTES, &program, &err), 0, "%s", err.msg);
 	cr_assert(program.count == 1 && dn_code(&program)->cp == DN_CP_END && !program.n_constants);
 	sim_program_free(&program);

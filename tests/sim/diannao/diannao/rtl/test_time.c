@@ -278,7 +278,7 @@ Test(diannao_rtl_time, an_empty_program_takes_no_time)
 	hand_load_nbin(instruction, 0, 32, 1);
 	hand_run(h);
 	hand_spent(h, 0, 0, 4, 0, 0);
-	instruction->sb.op = DN_NOP;
+	instruction->sb.op = DN_READ_NOP;
 	hand_run(h);
 	hand_spent(h, 0, 0, 0, 1, 0);
 	hand_close(h);

@@ -147,7 +147,7 @@ static void compare_with_core(const struct npl_layer *layer, uint64_t seed)
 	struct npl_int8_counts counts = {0};
 	struct npl_tensor actual = *layer->out;
 	struct npl_layer copy = *layer;
-	if ((layer->fused != NPL_ACT_NONE && layer->fused != NPL_ACT_RELU) ||
+	if ((layer->activation != NPL_ACT_NONE && layer->activation != NPL_ACT_RELU) ||
 	    !npl_int8_layer_ok(layer, reason, sizeof reason))
 		return;
 	cr_assert_eq(npl_tensor_alloc(&actual, &err), 0);

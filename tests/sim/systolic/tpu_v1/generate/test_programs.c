@@ -235,8 +235,8 @@ Test(tpu_generate_programs, rows_are_cut_into_equal_blocks)
 		int last = -1; /* while one block is read another is written */
 		for (int64_t k = 0; k < m.g.program.count; k++)
 			if (tpu_code(&m.g.program)[k].opcode == TPU_ACTIVATE) {
-				cr_assert_neq(tpu_code(&m.g.program)[k].acc, last);
-				last = tpu_code(&m.g.program)[k].acc;
+				cr_assert_neq(tpu_code(&m.g.program)[k].operand, last);
+				last = tpu_code(&m.g.program)[k].operand;
 			}
 		tpu_generated_free(&m.g);
 	}
@@ -275,7 +275,7 @@ Test(tpu_generate_programs, dependent_layers_sync_and_weights_are_fetched_early)
 	int64_t tiles = 0, i = 0;
 	for (; tpu_code(&m.g.program)[i].opcode != TPU_SYNC; i++)
 		if (tpu_code(&m.g.program)[i].opcode == TPU_READ_WEIGHTS && !tpu_code(&m.g.program)[i].flags)
-			tiles += tpu_code(&m.g.program)[i].acc;
+			tiles += tpu_code(&m.g.program)[i].operand;
 	cr_assert_geq(tiles, 8, "%lld tiles are read before the first sync, 4 of them its layer's", (long long)tiles);
 	cr_assert_lt((double)m.outcome.cycles, 12 * 1344 * 1.1, "%llu cycles: the memory has not rested",
 		     (unsigned long long)m.outcome.cycles);
@@ -433,7 +433,7 @@ Test(tpu_generate_programs, scales_in_the_order_of_the_rule)
 		struct made m = make(&n, &config, false);
 		for (int64_t i = 0; i < m.g.program.count; i++) {
 			const struct tpu_instruction *instruction = &tpu_code(&m.g.program)[i];
-			if (instruction->opcode == TPU_SET_CONFIG && instruction->acc == TPU_REG_SOURCE_SCALE)
+			if (instruction->opcode == TPU_SET_CONFIG && instruction->operand == TPU_REG_SOURCE_SCALE)
 				memcpy(&found, &instruction->length, sizeof found);
 		}
 		cr_assert(!memcmp(&found, &expected, sizeof found), "%.9g, expected %.9g", (double)found,

@@ -92,26 +92,26 @@ Test(tpu_isa_check, bytes_that_are_no_instruction_are_refused)
 		{{.opcode = 0xff}, "unknown opcode 0xff"},
 		{{.opcode = TPU_NOP, .flags = 1}, "nop: flags 0x0001, expected 0"},
 		{{.opcode = TPU_NOP, .ub = 1}, "field `ub` is 1, expected 0"},
-		{{.opcode = TPU_NOP, .acc = 1}, "field `acc` is 1, expected 0"},
+		{{.opcode = TPU_NOP, .operand = 1}, "field `operand` is 1, expected 0"},
 		{{.opcode = TPU_NOP, .length = 1}, "field `length` is 1, expected 0"},
 		{{.opcode = TPU_SYNC}, "sync: no unit, expected one"},
 		{{.opcode = TPU_SYNC, .flags = 0x20}, "sync: flags 0x0020, expected 0 in all bits but those of 0x001f"},
-		{{.opcode = TPU_SET_CONFIG, .acc = TPU_REGISTERS}, "register is 47, expected 0 to 46"},
-		{{.opcode = TPU_SET_CONFIG, .acc = TPU_REG_RESULT_TYPE, .length = 4},
+		{{.opcode = TPU_SET_CONFIG, .operand = TPU_REGISTERS}, "register is 47, expected 0 to 46"},
+		{{.opcode = TPU_SET_CONFIG, .operand = TPU_REG_RESULT_TYPE, .length = 4},
 		 "result_type is 4, expected 0 (i8), 1 (u8), 2 (i16), 3 (i32)"},
 		{{.opcode = TPU_SET_CONFIG, .ub = 1}, "field `ub` is 1, expected 0"},
 		{{.opcode = TPU_READ_HOST_MEMORY}, "read_host_memory: rows is 0, expected 1 to"},
-		{{.opcode = TPU_READ_HOST_MEMORY, .acc = 1, .length = 1}, "field `acc` is 1"},
+		{{.opcode = TPU_READ_HOST_MEMORY, .operand = 1, .length = 1}, "field `acc` is 1"},
 		{{.opcode = TPU_READ_WEIGHTS}, "read_weights: count is 0, expected 1 to 65535"},
-		{{.opcode = TPU_READ_WEIGHTS, .acc = 1, .flags = 2}, "flags 0x0002"},
-		{{.opcode = TPU_READ_WEIGHTS, .acc = 1, .ub = 2}, "field `ub` is 2"},
+		{{.opcode = TPU_READ_WEIGHTS, .operand = 1, .flags = 2}, "flags 0x0002"},
+		{{.opcode = TPU_READ_WEIGHTS, .operand = 1, .ub = 2}, "field `ub` is 2"},
 		{{.opcode = TPU_MATRIX_MULTIPLY, .flags = 0x41, .length = 1}, "flags 0x0041"},
 		{{.opcode = TPU_MATRIX_MULTIPLY, .ub = 1 << 24, .length = 1}, "ub is 16777216, expected 0 to 16777215"},
 		{{.opcode = TPU_CONVOLVE, .flags = 0x8000, .length = 1}, "flags 0x8000"},
 		{{.opcode = TPU_ACTIVATE, .flags = 0x200, .length = 1}, "flags 0x0200"},
 		{{.opcode = TPU_ACTIVATE, .flags = TPU_WITH_FUNCTION(5), .length = 1},
 		 "flags 0x0050, expected another value in the bits 0x0070"},
-		{{.opcode = TPU_ACTIVATE, .flags = TPU_ACTIVATE_FROM_BUFFER, .acc = 1, .length = 1},
+		{{.opcode = TPU_ACTIVATE, .flags = TPU_ACTIVATE_FROM_BUFFER, .operand = 1, .length = 1},
 		 "field `acc` is 1"},
 	};
 	const struct tpu_config config = test_isa_machine();
@@ -490,7 +490,7 @@ Test(tpu_isa_check, rows_of_a_convolve)
 		struct tpu_instruction instruction = {
 			.opcode = TPU_CONVOLVE, .flags = TPU_MATRIX_SWITCH, .ub = (uint32_t)test_range(&rng, 0, 9)};
 		struct sim_program program = {
-			.set = &tpu_instructions, .instruction = &instruction, .line = &(int){1}, .count = 1};
+			.set = &tpu_instruction_set, .instruction = &instruction, .line = &(int){1}, .count = 1};
 		struct npl_err err = {0};
 		struct tpu_check check = {.config = &config,
 					  .program = &program,

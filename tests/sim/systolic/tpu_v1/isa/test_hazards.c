@@ -190,7 +190,7 @@ Test(tpu_isa_hazards, a_hazard_at_the_end_is_found)
 		int64_t source = test_range(&rng, 0, ROWS - 8), wrong = -1, maximum = test_range(&rng, 1, 8);
 		struct sim_program program = test_isa_program(READY "sync host_in host_out weights matrix activate\n");
 		const struct tpu_instruction set = {
-			.opcode = TPU_SET_CONFIG, .acc = TPU_REG_SOURCE, .length = (uint32_t)source};
+			.opcode = TPU_SET_CONFIG, .operand = TPU_REG_SOURCE, .length = (uint32_t)source};
 		cr_assert_eq(tpu_program_add(&program, set, 0, &err), 0);
 		memset(&oracle, 0xff, sizeof oracle);
 		for (int64_t n = test_range(&rng, 2, MAX_INSTRUCTIONS); n > 0 && wrong < 0; n--) {

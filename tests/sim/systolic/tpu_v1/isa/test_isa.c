@@ -12,7 +12,7 @@
 Test(tpu_isa, bytes_of_an_instruction)
 {
 	const struct tpu_instruction example = {
-		.opcode = TPU_CONVOLVE, .flags = 0x1234, .ub = 0xabcdef, .acc = 0x5678, .length = 0x9abcdef0};
+		.opcode = TPU_CONVOLVE, .flags = 0x1234, .ub = 0xabcdef, .operand = 0x5678, .length = 0x9abcdef0};
 	const uint8_t expected[TPU_INSTRUCTION_BYTES] = {0x21, 0x34, 0x12, 0xef, 0xcd, 0xab,
 							 0x78, 0x56, 0xf0, 0xde, 0xbc, 0x9a};
 	uint8_t bytes[TPU_INSTRUCTION_BYTES];
@@ -107,7 +107,7 @@ Test(tpu_isa, instructions_are_those_of_the_document)
 	for (const char *row = strstr(text, "| 0x00 |"); *row == '|'; row = strchr(row, '\n') + 1, known++) {
 		cell_of(row, 0, cell, sizeof cell);
 		const struct tpu_instruction at_opcode = {.opcode = (uint8_t)strtol(cell, NULL, 16)};
-		const struct sim_slot *syntax = sim_slot_of(&tpu_instructions, &at_opcode);
+		const struct sim_slot *syntax = sim_slot_of(&tpu_instruction_set, &at_opcode);
 		cr_assert(syntax, "%s", cell);
 		cell_of(row, 1, cell, sizeof cell);
 		const char *at = cell;
@@ -133,12 +133,12 @@ Test(tpu_isa, instructions_are_those_of_the_document)
 		cr_assert_str_eq(next_name(&at, name, sizeof name), tpu_units[known].name);
 		while (at < strchr(row, '\n') && next_name(&at, name, sizeof name) && at < strchr(row, '\n'))
 			for (int i = 0; i < TPU_OPCODES; i++)
-				if (!strcmp(tpu_instructions.slot[i].name, name))
-					cr_assert_eq((int)tpu_unit_of(tpu_instructions.slot[i].opcode), known, "%s",
+				if (!strcmp(tpu_instruction_set.slot[i].name, name))
+					cr_assert_eq((int)tpu_unit_of(tpu_instruction_set.slot[i].opcode), known, "%s",
 						     name);
 	}
 	cr_assert_eq(known, TPU_UNITS);
-	cr_assert_null(sim_slot_of(&tpu_instructions, &(struct tpu_instruction){.opcode = 0x04}));
+	cr_assert_null(sim_slot_of(&tpu_instruction_set, &(struct tpu_instruction){.opcode = 0x04}));
 	cr_assert_eq(tpu_unit_of(0x04), TPU_UNITS);
 	free(text);
 }
@@ -195,7 +195,7 @@ Test(tpu_isa, register_values_survive_text)
 			if (tpu_register_kinds[r] == TPU_TYPE)
 				value %= TPU_TYPES;
 			const struct tpu_instruction set = {
-				.opcode = TPU_SET_CONFIG, .acc = (uint16_t)r, .length = value};
+				.opcode = TPU_SET_CONFIG, .operand = (uint16_t)r, .length = value};
 			cr_assert_eq(tpu_program_add(&program, set, 0, &err), 0);
 		}
 	check_round_trip(&program, 77);
@@ -392,7 +392,7 @@ Test(tpu_isa, binaries_cut_off_are_refused)
 	for (size_t n = 0; n <= sizeof bytes; n++) {
 		struct sim_program program;
 		struct npl_err err = {0};
-		int rc = sim_from_binary(&tpu_instructions, "f.bin", bytes, n, &program, &err);
+		int rc = sim_from_binary(&tpu_instruction_set, "f.bin", bytes, n, &program, &err);
 		cr_assert_eq(rc, n % TPU_INSTRUCTION_BYTES ? NPL_EINPUT : 0, "%zu", n);
 		cr_assert(!rc || strstr(err.msg, "f.bin: the last instruction is cut off"), "%s", err.msg);
 		cr_assert_eq(program.count, rc ? 0 : (int64_t)n / TPU_INSTRUCTION_BYTES);
