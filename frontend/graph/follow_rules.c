@@ -16,12 +16,12 @@ static bool in_order(const struct rule_context *context, int n_operands)
 	return true;
 }
 
-static bool view(const struct rule_context *context)
+bool follow_view(const struct rule_context *context)
 {
 	return in_order(context, 1);
 }
 
-static bool clip(const struct rule_context *context)
+bool follow_clip(const struct rule_context *context)
 {
 	return in_order(context, 3);
 }
@@ -77,21 +77,21 @@ static bool images(const struct rule_context *context, bool per_channel)
 }
 
 /* Follows samples through operators that take each sample of dimension 0 by itself. */
-static bool image(const struct rule_context *context)
+bool follow_image(const struct rule_context *context)
 {
 	return images(context, false);
 }
 
 /* Follows samples through operators that take each channel of each sample by itself. */
-static bool channel(const struct rule_context *context)
+bool follow_channel(const struct rule_context *context)
 {
 	return images(context, true);
 }
 
 /* Follows samples through MaxPool. Its second result counts places through all samples, so it must not be used. */
-static bool maxpool(const struct rule_context *context)
+bool follow_maxpool(const struct rule_context *context)
 {
-	return !has_result(context, 1) && channel(context);
+	return !has_result(context, 1) && follow_channel(context);
 }
 
 /* Follows samples through operators that work along one dimension. The samples may be along any other. */
@@ -101,28 +101,28 @@ static bool along(const struct rule_context *context, int64_t axis)
 	return samples_of(context, 0, &x) && x.axis != axis && others_steady(context, 1, -1) && place_all(context, &x);
 }
 
-static bool lp_normalise(const struct rule_context *context)
+bool follow_lp_normalise(const struct rule_context *context)
 {
 	return along(context, context->node->attrs.norm.axis);
 }
 
-static bool topk(const struct rule_context *context)
+bool follow_topk(const struct rule_context *context)
 {
 	return along(context, context->node->attrs.topk.axis);
 }
 
-static bool split(const struct rule_context *context)
+bool follow_split(const struct rule_context *context)
 {
 	return along(context, context->node->attrs.split.axis);
 }
 
-static bool lrn(const struct rule_context *context)
+bool follow_lrn(const struct rule_context *context)
 {
 	return along(context, 1);
 }
 
 /* Follows samples through DFT, whose last dimension has a number's real and imaginary parts. */
-static bool dft(const struct rule_context *context)
+bool follow_dft(const struct rule_context *context)
 {
 	struct spread x;
 	return samples_of(context, 0, &x) && x.axis != shape_of(context, 0)->rank - 1 &&
@@ -136,7 +136,7 @@ static bool from_axis(const struct rule_context *context, int64_t axis)
 	return samples_of(context, 0, &x) && x.axis < axis && others_steady(context, 1, -1) && place_all(context, &x);
 }
 
-static bool softmax(const struct rule_context *context)
+bool follow_softmax(const struct rule_context *context)
 {
 	const int64_t axis = context->node->attrs.along.axis;
 	const int opset = context->node->attrs.opset;
@@ -151,14 +151,14 @@ static bool named(const int64_t *axes, int n, int axis)
 	return false;
 }
 
-static bool normalise_axes(const struct rule_context *context)
+bool follow_normalise_axes(const struct rule_context *context)
 {
 	const struct npl_norm_attrs *norm = &context->node->attrs.norm;
 	struct spread x;
 	return samples_of(context, 0, &x) && !named(norm->axes, norm->n_axes, x.axis) && place_all(context, &x);
 }
 
-static bool reduce(const struct rule_context *context)
+bool follow_reduce(const struct rule_context *context)
 {
 	const struct npl_reduce_attrs *reduced = &context->node->attrs.reduce;
 	struct spread x;
@@ -174,7 +174,7 @@ static bool reduce(const struct rule_context *context)
 }
 
 /* Follows samples through ArgMax and ArgMin. */
-static bool arg(const struct rule_context *context)
+bool follow_arg(const struct rule_context *context)
 {
 	const struct npl_arg_attrs *found = &context->node->attrs.arg;
 	struct spread x;
@@ -184,7 +184,7 @@ static bool arg(const struct rule_context *context)
 	return place_all(context, &x);
 }
 
-static bool cumsum(const struct rule_context *context)
+bool follow_cumsum(const struct rule_context *context)
 {
 	const struct npl_value *axis = &context->f->graph->value[context->node->in[1]];
 	int64_t k = 0;
@@ -208,7 +208,7 @@ static bool quantised_by(const struct rule_context *context, int k, int axis, co
 	return x->axis == axis ? is_uniform(context, k, &rows) : is_steady(context, k);
 }
 
-static bool quantise(const struct rule_context *context)
+bool follow_quantise(const struct rule_context *context)
 {
 	const int axis = (int)context->node->attrs.quantise.axis;
 	struct spread x;
@@ -221,7 +221,7 @@ static bool quantise(const struct rule_context *context)
 	       place_all(context, &x);
 }
 
-static bool batchnorm(const struct rule_context *context)
+bool follow_batchnorm(const struct rule_context *context)
 {
 	const struct npl_norm_attrs *norm = &context->node->attrs.norm;
 	struct spread x;
@@ -230,7 +230,7 @@ static bool batchnorm(const struct rule_context *context)
 }
 
 /* Follows samples through LayerNormalization, whose scale and bias broadcast to its input. */
-static bool layernorm(const struct rule_context *context)
+bool follow_layernorm(const struct rule_context *context)
 {
 	struct spread x;
 	if (!samples_of(context, 0, &x) || x.axis >= context->node->attrs.norm.axis)
@@ -249,7 +249,7 @@ static bool layernorm(const struct rule_context *context)
 /* Follows samples through RotaryEmbedding, with x (N, sequence, heads * size) or (N, heads, sequence, size). The caches
  * are (N, sequence, half), or (positions, half) with position_ids (N, sequence). Heads are independent, so the samples
  * may be along the heads. */
-static bool rotary(const struct rule_context *context)
+bool follow_rotary(const struct rule_context *context)
 {
 	enum { POSITIONS = 3 };
 	const bool by_position = value_of(context, POSITIONS) >= 0;
@@ -271,103 +271,25 @@ static bool rotary(const struct rule_context *context)
 	return place_all(context, &x);
 }
 
-static bool matmul(const struct rule_context *context)
+bool follow_matmul(const struct rule_context *context)
 {
 	return follow_product(context, 0, 1);
 }
 
-static bool qlinear_matmul(const struct rule_context *context)
+bool follow_qlinear_matmul(const struct rule_context *context)
 {
 	return follow_integer_product(context, 0, 3);
 }
 
-static bool matmul_integer(const struct rule_context *context)
+bool follow_matmul_integer(const struct rule_context *context)
 {
 	return follow_integer_product(context, 0, 1);
 }
 
 static bool (*const rule_of[NPL_OPS])(const struct rule_context *context) = {
-	[NPL_OP_RESHAPE] = view,
-	[NPL_OP_FLATTEN] = view,
-	[NPL_OP_SQUEEZE] = view,
-	[NPL_OP_UNSQUEEZE] = view,
-	[NPL_OP_IDENTITY] = view,
-	[NPL_OP_DROPOUT] = view,
-	[NPL_OP_CAST] = view,
-	[NPL_OP_CASTLIKE] = view,
-	[NPL_OP_CLIP] = clip,
-	[NPL_OP_QUANTIZELINEAR] = quantise,
-	[NPL_OP_DEQUANTIZELINEAR] = quantise,
-	[NPL_OP_CONV] = image,
-	[NPL_OP_CONVTRANSPOSE] = image,
-	[NPL_OP_CONVINTEGER] = image,
-	[NPL_OP_QLINEARCONV] = image,
-	[NPL_OP_INSTANCENORMALIZATION] = image,
-	[NPL_OP_GROUPNORMALIZATION] = image,
-	[NPL_OP_DEPTHTOSPACE] = image,
-	[NPL_OP_SPACETODEPTH] = image,
-	[NPL_OP_COL2IM] = image,
-	[NPL_OP_STFT] = image,
-	[NPL_OP_MAXPOOL] = maxpool,
-	[NPL_OP_AVERAGEPOOL] = channel,
-	[NPL_OP_GLOBALAVERAGEPOOL] = channel,
-	[NPL_OP_GLOBALMAXPOOL] = channel,
-	[NPL_OP_LPPOOL] = channel,
-	[NPL_OP_GLOBALLPPOOL] = channel,
-	[NPL_OP_LRN] = lrn,
-	[NPL_OP_BATCHNORMALIZATION] = batchnorm,
-	[NPL_OP_LAYERNORMALIZATION] = layernorm,
-	[NPL_OP_RMSNORMALIZATION] = layernorm,
-	[NPL_OP_SOFTMAX] = softmax,
-	[NPL_OP_LOGSOFTMAX] = softmax,
-	[NPL_OP_HARDMAX] = softmax,
-	[NPL_OP_LPNORMALIZATION] = lp_normalise,
-	[NPL_OP_TOPK] = topk,
-	[NPL_OP_SPLIT] = split,
-	[NPL_OP_MEANVARIANCENORMALIZATION] = normalise_axes,
-	[NPL_OP_REDUCESUM] = reduce,
-	[NPL_OP_REDUCEMEAN] = reduce,
-	[NPL_OP_REDUCEMAX] = reduce,
-	[NPL_OP_REDUCEMIN] = reduce,
-	[NPL_OP_REDUCEPROD] = reduce,
-	[NPL_OP_REDUCEL1] = reduce,
-	[NPL_OP_REDUCEL2] = reduce,
-	[NPL_OP_REDUCESUMSQUARE] = reduce,
-	[NPL_OP_REDUCELOGSUM] = reduce,
-	[NPL_OP_REDUCELOGSUMEXP] = reduce,
-	[NPL_OP_ARGMAX] = arg,
-	[NPL_OP_ARGMIN] = arg,
-	[NPL_OP_CUMSUM] = cumsum,
-	[NPL_OP_DFT] = dft,
-	[NPL_OP_TRANSPOSE] = follow_transpose,
-	[NPL_OP_CONCAT] = follow_concat,
-	[NPL_OP_SLICE] = follow_slice,
-	[NPL_OP_PAD] = follow_pad,
-	[NPL_OP_RESIZE] = follow_resize,
-	[NPL_OP_UPSAMPLE] = follow_resize,
-	[NPL_OP_CENTERCROPPAD] = follow_center_crop_pad,
-	[NPL_OP_EXPAND] = follow_repeat,
-	[NPL_OP_TILE] = follow_repeat,
-	[NPL_OP_AFFINEGRID] = follow_affine_grid,
-	[NPL_OP_TRILU] = follow_triangle,
-	[NPL_OP_GATHER] = follow_gather,
-	[NPL_OP_GATHERELEMENTS] = follow_gather_elements,
-	[NPL_OP_GATHERND] = follow_gather_nd,
-	[NPL_OP_COMPRESS] = follow_compress,
-	[NPL_OP_SCATTER] = follow_scatter_elements,
-	[NPL_OP_SCATTERELEMENTS] = follow_scatter_elements,
-	[NPL_OP_SCATTERND] = follow_scatter_nd,
-	[NPL_OP_ONEHOT] = follow_one_hot,
-	[NPL_OP_REVERSESEQUENCE] = follow_reverse_sequence,
-	[NPL_OP_MATMUL] = matmul,
-	[NPL_OP_QLINEARMATMUL] = qlinear_matmul,
-	[NPL_OP_MATMULINTEGER] = matmul_integer,
-	[NPL_OP_GEMM] = follow_gemm,
-	[NPL_OP_EINSUM] = follow_einsum,
-	[NPL_OP_RNN] = follow_recurrent,
-	[NPL_OP_GRU] = follow_recurrent,
-	[NPL_OP_LSTM] = follow_recurrent,
-	[NPL_OP_ROTARYEMBEDDING] = rotary,
+#define FOLLOW_RULE(op, rule) [NPL_OP_##op] = follow_##rule,
+#include "follow_rules.def"
+#undef FOLLOW_RULE
 };
 
 bool follow_has_rule(enum npl_op op)

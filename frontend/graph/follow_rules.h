@@ -82,31 +82,13 @@ static inline bool has_result(const struct rule_context *context, int k)
 	return k < context->node->n_out && context->node->out[k] >= 0;
 }
 
-/* follow_products.c: rules of operators that sum products. */
-bool follow_product(const struct rule_context *context, int ka,
-		    int kb); /* MatMul of inputs ka and kb, and its integer forms */
+/* The rules (follow_rules.def), in follow_rules.c, follow_products.c (operators that sum products) and follow_moving.c
+ * (operators that move elements). They return false where samples mix. */
+#define FOLLOW_RULE(op, rule) bool follow_##rule(const struct rule_context *context);
+#include "follow_rules.def"
+#undef FOLLOW_RULE
+/* MatMul of inputs ka and kb, in floats and in integers. */
+bool follow_product(const struct rule_context *context, int ka, int kb);
 bool follow_integer_product(const struct rule_context *context, int ka, int kb);
-bool follow_gemm(const struct rule_context *context);
-bool follow_einsum(const struct rule_context *context);
-bool follow_recurrent(const struct rule_context *context);
-
-/* follow_moving.c: rules of operators that move elements. */
-bool follow_transpose(const struct rule_context *context);
-bool follow_concat(const struct rule_context *context);
-bool follow_slice(const struct rule_context *context);
-bool follow_pad(const struct rule_context *context);
-bool follow_resize(const struct rule_context *context);
-bool follow_center_crop_pad(const struct rule_context *context);
-bool follow_repeat(const struct rule_context *context);
-bool follow_affine_grid(const struct rule_context *context);
-bool follow_triangle(const struct rule_context *context);
-bool follow_gather(const struct rule_context *context);
-bool follow_gather_elements(const struct rule_context *context);
-bool follow_gather_nd(const struct rule_context *context);
-bool follow_compress(const struct rule_context *context);
-bool follow_scatter_elements(const struct rule_context *context);
-bool follow_scatter_nd(const struct rule_context *context);
-bool follow_one_hot(const struct rule_context *context);
-bool follow_reverse_sequence(const struct rule_context *context);
 
 #endif
