@@ -3,7 +3,7 @@
  * Times of the fast engine. What the program promises: the rules of docs/tpu-isa.md, section Time, without stepping a
  * cycle, whatever order the program is in; exact fractions of a cycle however long it runs; values change no time.
  * Cases worked out by hand that both engines must pass are in tests/kit/sim/tpu_v1/worked.c, random programs in
- * tests/sim/systolic/tpu_v1/test_engines.c, those that can never end in tests/sim/systolic/tpu_v1/test_stuck.c. */
+ * tests/sim/systolic/tpu_v1/test_engines.c, those that can never end in tests/sim/systolic/tpu_v1/engine/test_stuck.c. */
 #include <stdio.h>
 
 #include "sim/systolic/tpu_v1/fast/fast.h"
