@@ -122,7 +122,7 @@ static void run_program(void *context)
 {
 	struct gemm *g = context;
 	struct tpu_outcome outcome;
-	if (tpu_run_fast(&(struct tpu_execution){.config = &g->config, .program = &g->program, .memory = g->memory},
+	if (tpu_run_fast(&(struct tpu_engine_input){.config = &g->config, .program = &g->program, .memory = g->memory},
 			 &outcome, &err))
 		stop();
 	g->cycles = outcome.cycles;

@@ -70,7 +70,7 @@ static void add(struct machine *m, int opcode, unsigned flags, uint32_t ub, int6
 static void run(void *context)
 {
 	struct machine *m = context;
-	check(tpu_run_rtl(&(struct tpu_execution){.config = &m->config, .program = &m->program, .memory = m->memory},
+	check(tpu_run_rtl(&(struct tpu_engine_input){.config = &m->config, .program = &m->program, .memory = m->memory},
 			  &m->outcome, &err));
 }
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "common.h"
-#include "core/device_inside.h"
+#include "core/device_access.h"
 #include "core/files/data_names.h"
 #include "exec_output.h"
 #include "exec_report.h"

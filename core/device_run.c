@@ -9,7 +9,7 @@
 #include "core/base/message.h"
 #include "core/base/parallel.h"
 #include "core/base/refuse.h"
-#include "device_inside.h"
+#include "device_access.h"
 
 static int check_result(const struct npl_device *device, const struct npl_layer *layer,
 			const struct npl_least_bytes *least, struct npl_result *result, struct npl_err *err)

@@ -32,8 +32,8 @@ struct cpu_blas {
 /* Loads the library with the kernel family that fits this processor, unless the user has set OPENBLAS_CORETYPE or the
  * library is already in the process. The environment is changed only while the library initialises itself; another
  * thread must not read or write it meanwhile. The library stays mapped until the process ends, because its threads do.
- * `threads` (room.h) is the number of threads that it starts and that take their buffers at once; 0: its own choice.
- * NPL_EDEVICE with the reason and the Debian package. */
+ * `threads` (openblas_threads.h) is the number of threads that it starts and that take their buffers at once; 0: its
+ * own choice. NPL_EDEVICE with the reason and the Debian package. */
 int cpu_blas_load(const char *soname, int threads, struct cpu_blas *blas, struct npl_err *err);
 void cpu_blas_unload(struct cpu_blas *blas); /* accepts a zeroed one */
 

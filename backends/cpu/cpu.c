@@ -29,7 +29,7 @@
 #include "core/param_rows.h"
 #include "npulab/driver.h"
 #include "npulab/thread.h"
-#include "room.h"
+#include "openblas_threads.h"
 #include "widened.h"
 
 #define PARAM_CONFIG struct cpu_config
@@ -96,7 +96,7 @@ static int cpu_open(const void *config, void **state, struct npl_err *err)
 	if (cpu->int8)
 		npl_int8_library(NULL);
 	cpu->wanted_threads = cpu->threads;
-	int rc = cpu_room_for_threads(cpu->wanted_threads, &cpu->threads, err);
+	int rc = cpu_threads_that_fit(cpu->wanted_threads, &cpu->threads, err);
 	if (rc) {
 		free(cpu);
 		return rc;

@@ -5,7 +5,7 @@
 #include "core/float_layer.h"
 #include "cpu.h"
 #include "layer_group.h"
-#include "room.h"
+#include "openblas_threads.h"
 #include "widened.h"
 #include <stdlib.h>
 

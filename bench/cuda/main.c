@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bench_cuda.h"
-#include "core/device_inside.h"
+#include "core/device_access.h"
 #include "npulab/version.h"
 
 struct bench_repeats bench_repeats(const struct bench_options *options)

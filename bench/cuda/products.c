@@ -7,7 +7,7 @@
 
 #include "bench_cuda.h"
 #include "core/base/half.h"
-#include "core/device_inside.h"
+#include "core/device_access.h"
 #include "core/one_layer_group.h"
 #include "direct.h"
 #include "frontend/compare/square_product.h"

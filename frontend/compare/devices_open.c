@@ -9,7 +9,7 @@
 
 #include "core/base/nearest.h"
 #include "core/base/refuse.h"
-#include "core/device_inside.h"
+#include "core/device_access.h"
 #include "core/files/data_names.h"
 #include "instance.h"
 #include "npulab/driver.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "core/base/refuse.h"
-#include "core/device_inside.h"
+#include "core/device_access.h"
 
 int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report,
 			struct npl_err *err)

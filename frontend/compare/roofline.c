@@ -10,7 +10,7 @@
 
 #include "core/base/dtype.h"
 #include "core/base/refuse.h"
-#include "core/device_inside.h"
+#include "core/device_access.h"
 #include "devices_open.h"
 #include "frontend/quantise/quantise.h"
 #include "npulab/causes.h"

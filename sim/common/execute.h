@@ -18,7 +18,8 @@ bool sim_is_rtl(const char *engine);
  * `times` is the state that open makes; the configuration and the program must outlive it. */
 struct sim_times {
 	int (*open)(void **times, const void *config, const struct sim_program *program, struct npl_err *err);
-	/* These get every event and interval, in the engine's order. */
+	/* These get every event and interval, in the engine's order, of an execution whose request is `timed`. Of
+	 * others they get none. */
 	void (*on_event)(void *times, const struct sim_event *event);
 	void (*on_cycles)(void *times, const struct sim_cycles *interval);
 	int64_t (*instruction_of)(const void *times, const struct sim_event *event); /* NULL: an event's index */

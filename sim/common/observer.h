@@ -24,7 +24,7 @@ struct sim_cycles {
 };
 
 /* How many of an instruction's values overflowed, and how many a saturation changed. */
-struct sim_faults {
+struct sim_value_counts {
 	uint64_t overflows, saturations;
 };
 
@@ -37,7 +37,7 @@ struct sim_observer {
 	 * If it returns anything but 0, the run ends with that. */
 	int (*on_retired)(void *context, int64_t instruction, struct npl_err *err);
 	/* An entry for each instruction of the program, to which the run adds; complete when the run has ended. */
-	struct sim_faults *faults;
+	struct sim_value_counts *value_counts;
 };
 
 #endif

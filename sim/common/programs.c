@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/printable.h"
-#include "core/device_inside.h"
+#include "core/device_access.h"
 #include "core/files/file.h"
 #include "core/files/path.h"
 #include "isa.h"

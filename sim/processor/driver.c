@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/base/refuse.h"
-#include "core/device_inside.h"
+#include "core/device_access.h"
 #include "core/float_layer.h"
 #include "npulab/driver.h"
 #include "processor_model.h"

@@ -7,7 +7,7 @@
  * that cannot start here is skipped; a case is told by the device, its settings and its seed. */
 #include <ctype.h>
 
-#include "core/device_inside.h"
+#include "core/device_access.h"
 #include "core/integer.h"
 #include "npulab/driver.h"
 #include "npulab/memory.h"

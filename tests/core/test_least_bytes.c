@@ -172,8 +172,10 @@ Test(books, a_machine_does_not_exceed_its_peak)
 	cr_assert_eq(npl_books_check("liar", &three, &layer, &least, &result, &err), 0, "%s", err.msg);
 	result.counter[1] = 1;
 	cr_assert_eq(npl_books_check("liar", &three, &layer, &least, &result, &err), NPL_EINTERNAL);
-	cr_assert_str_eq(err.msg, "the books of liar on layer gemm: multiply-accumulates that were done and that could "
-				  "have been sum to 31, in 10 cycles it does at most 30");
+	cr_assert_str_eq(
+		err.msg,
+		"the books of liar on layer gemm: the counters of used and idle multiply-accumulates sum to 31, "
+		"expected at most 30 in 10 cycles");
 	result.counter[1] = 0;
 	result.cycles = 9;
 	cr_assert_eq(npl_books_check("liar", &three, &layer, &least, &result, &err), NPL_EINTERNAL);

@@ -420,7 +420,7 @@ static int copy_results_to_host(struct cu_layer_group *group, struct npl_err *er
 }
 
 /* Clears the fault word and the counters of saturated values before a run. */
-static int clear_marks(const struct cu_layer_group *group, struct npl_err *err)
+static int clear_fault_and_counters(const struct cu_layer_group *group, struct npl_err *err)
 {
 	const struct cu_device *d = group->device;
 	if (cu_try(&d->driver, err, cuMemsetD8Async, set, (d->fault.address, 0, sizeof(int32_t), d->stream)))
@@ -534,7 +534,7 @@ int cu_layer_group_run(void *state, void *handle, const struct npl_layer_group_o
 	if (!rc && !group->filled)
 		rc = fill_constants(group, err);
 	if (!rc)
-		rc = clear_marks(group, err);
+		rc = clear_fault_and_counters(group, err);
 	if (!rc)
 		rc = copy_inputs_to_device(group, err);
 	if (!rc)

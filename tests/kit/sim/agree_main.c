@@ -19,7 +19,7 @@
 #include "tests/kit/sim/tpu_v1/run.h"
 #include "tests/kit/sim/tpu_v1/worked.h"
 
-static bool agree(uint64_t seed, const struct program_wish *request)
+static bool agree(uint64_t seed, const struct program_request *request)
 {
 	struct program_case c;
 	struct npl_err err = {0};
@@ -58,17 +58,18 @@ static bool diannao_stream_agrees(uint64_t seed, char *reason, size_t reason_byt
 	const bool may_skip = memory <= DIANNAO_LATE;
 	int64_t skips[DIANNAO_LEVELS] = {0};
 	return diannao_units_agree(seed,
-				   &(struct diannao_wish){.instructions = !may_skip       ? 8
-									  : seed % 16 < 8 ? 12
-											  : 1 + (int)(seed / 16 % 12),
-							  .repeats = true,
-							  .synchronised = seed % 3 == 0,
-							  .rounds = seed % 7 < 2 ? 8 : 0,
-							  .times = may_skip && seed % 5 == 0 ? 500
-								   : may_skip                ? 0
-											     : 20,
-							  .memory = memory,
-							  .this_memory = true},
+				   &(struct diannao_request){.instructions = !may_skip ? 8
+									     : seed % 16 < 8
+										     ? 12
+										     : 1 + (int)(seed / 16 % 12),
+							     .repeats = true,
+							     .synchronised = seed % 3 == 0,
+							     .rounds = seed % 7 < 2 ? 8 : 0,
+							     .times = may_skip && seed % 5 == 0 ? 500
+								      : may_skip                ? 0
+												: 20,
+							     .memory = memory,
+							     .this_memory = true},
 				   skips, reason, reason_bytes);
 }
 
@@ -82,7 +83,7 @@ static int agree_diannao(uint64_t programs, uint64_t first)
 	if (rc)
 		printf("%s\n", err.msg);
 	for (uint64_t seed = first; !rc && seed < first + programs; seed++) {
-		const struct diannao_wish request = {.instructions = seed % 32 ? 0 : 400};
+		const struct diannao_request request = {.instructions = seed % 32 ? 0 : 400};
 		struct diannao_layer_seen layer_counts;
 		char reason[512] = "";
 		const char *case_kind = "program";
@@ -124,9 +125,9 @@ int main(int argc, char **argv)
 	for (uint64_t seed = first; seed < first + programs; seed++) {
 		/* Some that cannot end, some with more columns than a fast kernel takes at a time, some with so many
 		 * rows that 16-bit products of one pass do not fit an accumulator. */
-		struct program_wish request = {.stuck_percent = seed % 8 ? 0 : 100,
-					       .columns = seed % 16 == 5 ? 100 : 0,
-					       .rows = seed % 16 == 9 ? 200 : 0};
+		struct program_request request = {.stuck_percent = seed % 8 ? 0 : 100,
+						  .columns = seed % 16 == 5 ? 100 : 0,
+						  .rows = seed % 16 == 9 ? 200 : 0};
 		if (!agree(seed, &request))
 			return 1;
 	}

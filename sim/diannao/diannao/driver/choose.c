@@ -13,14 +13,14 @@
 #include "sim/diannao/diannao/fast/run.h"
 #include "sim/diannao/diannao/generate/windows.h"
 
-struct dn_execution dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
-				    struct dn_generator *generator)
+struct dn_engine_input dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
+				       struct dn_generator *generator)
 {
-	return (struct dn_execution){.config = machine->config,
-				     .stream = dn_generator_stream(generator),
-				     .n_functions = layer->activates,
-				     .function = &layer->function,
-				     .port = machine->memory};
+	return (struct dn_engine_input){.config = machine->config,
+					.stream = dn_generator_stream(generator),
+					.n_functions = layer->activates,
+					.function = &layer->function,
+					.port = machine->memory};
 }
 
 #define SLOWER_FOR_FEWER_BYTES   1.05
@@ -61,7 +61,7 @@ static int time_slice(const struct dn_machine *machine, const struct dn_layer *s
 	struct dn_generator *generator;
 	int rc = dn_generator_open(machine->config, slice, tiles, &generator, err);
 	if (!rc) {
-		const struct dn_execution execution = dn_execution_of(machine, slice, generator);
+		const struct dn_engine_input execution = dn_execution_of(machine, slice, generator);
 		struct dn_outcome outcome = {0};
 		rc = dn_run_fast(&execution, &outcome, err);
 		*cycles = outcome.cycles;

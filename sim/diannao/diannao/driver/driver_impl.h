@@ -40,8 +40,8 @@ int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, st
 
 /* Returns what either engine needs to run a layer's program without values. For rtl with values the caller sets
  * `memory` too. */
-struct dn_execution dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
-				    struct dn_generator *generator);
+struct dn_engine_input dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
+				       struct dn_generator *generator);
 
 /* A layer with all its operands; those of LRN's factor are made. The caller closes it in any case. */
 struct dn_operands {

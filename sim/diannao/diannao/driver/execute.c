@@ -92,7 +92,7 @@ static int keep_output(const struct sim_program *program, const struct dn_memory
 
 static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
 {
-	struct dn_execution *engine_run = context;
+	struct dn_engine_input *engine_run = context;
 	struct dn_outcome outcome = {0};
 	const bool rtl = sim_is_rtl(execution->request.engine);
 	if (dn_memory_open(engine_run->config, rtl, &engine_run->port, err))
@@ -123,10 +123,10 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	const struct dn_machine *machine = state;
 	struct program_cursor cursor = {.program = program};
 	struct dn_function function[SIM_MAX_CONSTANTS];
-	struct dn_execution engine_run = {.config = machine->config,
-					  .stream = {.state = &cursor, .next = fetch_next},
-					  .n_functions = program->n_constants,
-					  .function = function};
+	struct dn_engine_input engine_run = {.config = machine->config,
+					     .stream = {.state = &cursor, .next = fetch_next},
+					     .n_functions = program->n_constants,
+					     .function = function};
 	struct dn_memory *memory = &engine_run.memory;
 	for (int i = 0; i < program->n_constants; i++)
 		memcpy(&function[i], program->constant[i].value, sizeof *function);

@@ -16,7 +16,7 @@ uint64_t dn_lrn_operand_bytes(const struct dn_layer *layer)
 }
 
 /* Runs a layer with values on the register-level engine, where they go through memory in the machine's layout. */
-static int run_with_values(struct dn_execution *execution, const struct dn_layout_map *map,
+static int run_with_values(struct dn_engine_input *execution, const struct dn_layout_map *map,
 			   const struct npl_layer *model_layer, struct dn_outcome *outcome, struct npl_err *err)
 {
 	uint8_t *bytes = calloc(map->end ? map->end : 1, 1);
@@ -32,7 +32,7 @@ static int run_with_values(struct dn_execution *execution, const struct dn_layou
 	return rc;
 }
 
-static int run_fast(const struct dn_execution *execution, const struct dn_layer *layer,
+static int run_fast(const struct dn_engine_input *execution, const struct dn_layer *layer,
 		    const struct npl_layer *model_layer, struct dn_outcome *outcome, struct npl_err *err)
 {
 	struct dn_counters values = {0};
@@ -68,7 +68,7 @@ static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, c
 	if (!rc)
 		rc = dn_generator_open(machine->config, layer, &tiles, &generator, err);
 	if (!rc) {
-		struct dn_execution execution = dn_execution_of(machine, layer, generator);
+		struct dn_engine_input execution = dn_execution_of(machine, layer, generator);
 		if (!machine->rtl)
 			rc = run_fast(&execution, layer, model_layer, outcome, err);
 		else if (model_layer->timing_only)

@@ -42,7 +42,7 @@ enum dn_event { DN_DECODED, DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STARTED, DN_ENDED
  * it is the next one to be decoded, and after the last one was decoded that last one. */
 
 /* One execution of a program that has passed the check (isa/check.h). */
-struct dn_execution {
+struct dn_engine_input {
 	const struct dn_config *config;
 	struct dn_stream stream; /* the program */
 	int n_functions;
@@ -62,6 +62,6 @@ struct dn_outcome {
 
 /* Either engine: executes the program to its end. Returns 0, NPL_ENOMEM, or NPL_EINPUT where the program takes longer
  * than DN_MAX_SECONDS. */
-typedef int dn_engine(const struct dn_execution *execution, struct dn_outcome *outcome, struct npl_err *err);
+typedef int dn_engine(const struct dn_engine_input *execution, struct dn_outcome *outcome, struct npl_err *err);
 
 #endif

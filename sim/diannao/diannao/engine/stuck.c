@@ -5,7 +5,7 @@
 
 #include <inttypes.h>
 
-int dn_fail_too_long(const struct dn_execution *execution, struct npl_err *err)
+int dn_fail_too_long(const struct dn_engine_input *execution, struct npl_err *err)
 {
 	const struct npl_memory_info *memory = npl_memory_info(execution->port);
 	return npl_fail(err, NPL_EINPUT,

@@ -168,7 +168,7 @@ static void finish(struct dn_fast *f)
 	dn_count_memory(&outcome->memory, &outcome->counters);
 }
 
-int dn_run_fast(const struct dn_execution *execution, struct dn_outcome *outcome, struct npl_err *err)
+int dn_run_fast(const struct dn_engine_input *execution, struct dn_outcome *outcome, struct npl_err *err)
 {
 	struct dn_fast *f = calloc(1, sizeof *f); /* on the heap: its 70 KB are more than a small stack has */
 	if (!f)

@@ -98,7 +98,7 @@ struct dn_fast_repeat {
 struct dn_fast_values; /* values.c */
 
 struct dn_fast {
-	const struct dn_execution *execution;
+	const struct dn_engine_input *execution;
 	struct dn_outcome *outcome;
 	const struct dn_config *config;
 	struct npl_err *err;
@@ -176,7 +176,7 @@ void dn_fast_repeat_count(const struct dn_fast *f); /* adds what was skipped to 
 void dn_fast_repeat_free(struct dn_fast *f);
 
 /* values.c: computes the values of whole instructions, in program order, and adds to the counters of values. */
-int dn_fast_values_open(const struct dn_execution *execution, struct dn_counters *counters,
+int dn_fast_values_open(const struct dn_engine_input *execution, struct dn_counters *counters,
 			struct dn_fast_values **values, struct npl_err *err);
 void dn_fast_values_close(struct dn_fast_values *values); /* accepts NULL */
 void dn_fast_values_execute(struct dn_fast_values *values, const struct dn_instruction *instruction);

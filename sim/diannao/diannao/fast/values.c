@@ -22,7 +22,7 @@ struct rows {
 };
 
 struct dn_fast_values {
-	const struct dn_execution *execution;
+	const struct dn_engine_input *execution;
 	struct dn_counters *count;
 	size_t tn;
 	int64_t sum_bits;
@@ -43,7 +43,7 @@ static bool open_rows(struct rows *rows, int64_t slots, size_t row_values)
 	return rows->value;
 }
 
-int dn_fast_values_open(const struct dn_execution *execution, struct dn_counters *counters,
+int dn_fast_values_open(const struct dn_engine_input *execution, struct dn_counters *counters,
 			struct dn_fast_values **values, struct npl_err *err)
 {
 	const struct dn_config *c = execution->config;

@@ -51,7 +51,7 @@ static int open_machine(struct dn_rtl *rtl)
 	return rc ? rc : dn_rtl_control_open(rtl);
 }
 
-int dn_run_rtl(const struct dn_execution *execution, struct dn_outcome *outcome, struct npl_err *err)
+int dn_run_rtl(const struct dn_engine_input *execution, struct dn_outcome *outcome, struct npl_err *err)
 {
 	const struct dn_config *config = execution->config;
 	const struct npl_hz machine = {config->clock_hz, 1};

@@ -38,14 +38,15 @@ int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_c
 	*attribution = (struct tpu_attribution){
 		.config = config, .generated = generated, .observer = {.on_event = on_event, .on_cycles = on_cycles}};
 	attribution->layer_share = calloc((size_t)generated->n_layers, sizeof *attribution->layer_share);
-	attribution->faults = calloc(instructions, sizeof *attribution->faults);
+	attribution->value_counts = calloc(instructions, sizeof *attribution->value_counts);
 	attribution->start_cycle = calloc(instructions, sizeof *attribution->start_cycle);
 	attribution->end_cycle = calloc(instructions, sizeof *attribution->end_cycle);
-	if (!attribution->layer_share || !attribution->faults || !attribution->start_cycle || !attribution->end_cycle) {
+	if (!attribution->layer_share || !attribution->value_counts || !attribution->start_cycle ||
+	    !attribution->end_cycle) {
 		tpu_attribution_close(attribution);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the events of %zu instructions", instructions);
 	}
-	attribution->observer.faults = attribution->faults;
+	attribution->observer.value_counts = attribution->value_counts;
 	return 0;
 }
 
@@ -54,7 +55,7 @@ void tpu_attribution_reset(struct tpu_attribution *attribution)
 	size_t instructions = (size_t)attribution->generated->program.count;
 	memset(attribution->layer_share, 0,
 	       (size_t)attribution->generated->n_layers * sizeof *attribution->layer_share);
-	memset(attribution->faults, 0, instructions * sizeof *attribution->faults);
+	memset(attribution->value_counts, 0, instructions * sizeof *attribution->value_counts);
 	attribution->n_intervals = 0;
 	attribution->out_of_memory = false;
 	attribution->observer.context = attribution;
@@ -63,7 +64,7 @@ void tpu_attribution_reset(struct tpu_attribution *attribution)
 void tpu_attribution_close(struct tpu_attribution *attribution)
 {
 	free(attribution->layer_share);
-	free(attribution->faults);
+	free(attribution->value_counts);
 	free(attribution->start_cycle);
 	free(attribution->end_cycle);
 	free(attribution->interval);
@@ -160,8 +161,8 @@ static void count_instructions(struct tpu_attribution *attribution)
 		const struct tpu_instruction *in = &tpu_code(program)[i];
 		struct tpu_share *share = share_of(attribution, i);
 		count_instruction(attribution, &registers, i, &share->counters);
-		share->overflows += attribution->faults[i].overflows;
-		share->saturations += attribution->faults[i].saturations;
+		share->overflows += attribution->value_counts[i].overflows;
+		share->saturations += attribution->value_counts[i].saturations;
 		if (in->opcode == TPU_SET_CONFIG)
 			registers.value[in->operand] = in->length;
 	}

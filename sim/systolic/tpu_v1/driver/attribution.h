@@ -23,7 +23,7 @@ struct tpu_attribution {
 	const struct tpu_generated *generated;
 	struct tpu_share *layer_share;
 	struct sim_observer observer; /* the observer for the engine; the caller sets on_retired */
-	struct sim_faults *faults;
+	struct sim_value_counts *value_counts;
 	uint64_t *start_cycle,
 		*end_cycle; /* per instruction, only for activates: the cycles at which it started and ended */
 	struct sim_cycles *interval;

@@ -96,7 +96,7 @@ static int check_given(const struct tpu_config *config, const struct npl_executi
 
 static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
 {
-	struct tpu_execution *engine_run = context;
+	struct tpu_engine_input *engine_run = context;
 	struct tpu_outcome outcome = {0};
 	engine_run->observer = observer;
 	if ((sim_is_rtl(execution->request.engine) ? tpu_run_rtl : tpu_run_fast)(engine_run, &outcome, err))
@@ -120,7 +120,7 @@ static int execute(const void *state, const char *source, const struct sim_progr
 		   struct npl_execution *execution, struct npl_err *err)
 {
 	const struct tpu_config *config = &((const struct tpu_machine *)state)->config;
-	struct tpu_execution engine_run = {.config = config, .program = program};
+	struct tpu_engine_input engine_run = {.config = config, .program = program};
 	struct tpu_memory *memory = &engine_run.memory;
 	int64_t first, end;
 	if (check_given(config, &execution->request, err))

@@ -222,11 +222,11 @@ static int run_program(struct tpu_machine *machine, struct tpu_layer_group *hand
 		       const struct npl_layer_group_observer *observer, const struct tpu_memory *memory,
 		       struct tpu_outcome *outcome, struct npl_err *err)
 {
-	const struct tpu_execution execution = {.config = handle->config,
-						.program = &handle->generated.program,
-						.memory = *memory,
-						.observer = &handle->attribution.observer,
-						.cache = &handle->cache};
+	const struct tpu_engine_input execution = {.config = handle->config,
+						   .program = &handle->generated.program,
+						   .memory = *memory,
+						   .observer = &handle->attribution.observer,
+						   .cache = &handle->cache};
 	tpu_attribution_reset(&handle->attribution);
 	handle->observer = observer;
 	handle->memory = memory;

@@ -5,7 +5,8 @@
  * `fast` (fast/run.h) finds the time of every event by its rule, and the values by native 8-bit kernels. Both give the
  * same memories, cycles, counters and events. They share this header, the instruction set, the checks of a program
  * before it runs, the tables of sigmoid and tanh and the messages for a program that can never end (stuck.h). They
- * share no value kernel, no timing and no counting. */
+ * share no value kernel, no timing and no counting, except that weight memory, which is not part of an engine, counts
+ * its own commands. */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_ENGINE_ENGINE_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_ENGINE_ENGINE_H
 
@@ -40,7 +41,7 @@ enum tpu_event {
  * outcome. An execution that does not return 0 tells only some events and intervals. */
 
 /* One execution of a program that has passed tpu_program_check (isa/check.h). */
-struct tpu_execution {
+struct tpu_engine_input {
 	const struct tpu_config *config;
 	const struct sim_program *program;
 	struct tpu_memory memory;
@@ -60,6 +61,6 @@ struct tpu_outcome {
 
 /* Either engine: executes the program to its halt. Returns 0, NPL_ENOMEM, or NPL_EINPUT where the program can never
  * end; the message then says what waits for what. */
-typedef int tpu_engine(const struct tpu_execution *execution, struct tpu_outcome *outcome, struct npl_err *err);
+typedef int tpu_engine(const struct tpu_engine_input *execution, struct tpu_outcome *outcome, struct npl_err *err);
 
 #endif

@@ -119,7 +119,7 @@ static void load(const struct tpu_fast_activation *a, const struct tpu_fast_tens
  * complete. */
 static void finish_vector(const struct tpu_fast_activation *a, struct tpu_fast_worker *w, int64_t s, int16_t *element)
 {
-	uint64_t *saturations = &w->faults.saturations;
+	uint64_t *saturations = &w->value_counts.saturations;
 	if (a->operand.kind == TPU_ADD || a->operand.kind == TPU_MULTIPLY)
 		load(a, &a->second, s, w->operand);
 	if (a->operand.kind != TPU_NO_OPERAND)
@@ -159,9 +159,9 @@ static void finish_sums(const struct tpu_fast_activation *a, struct tpu_fast_wor
 			const int32_t *overflow)
 {
 	const struct tpu_fast_machine *m = a->machine;
-	struct sim_faults *faults = &w->faults;
-	uint64_t wrapped = 0, *overflows = overflow ? &wrapped : &faults->overflows;
-	faults->overflows += overflow ? count_overflows(a, sums, overflow) : 0;
+	struct sim_value_counts *value_counts = &w->value_counts;
+	uint64_t wrapped = 0, *overflows = overflow ? &wrapped : &value_counts->overflows;
+	value_counts->overflows += overflow ? count_overflows(a, sums, overflow) : 0;
 	if (a->raw) {
 		uint8_t *plane[4];
 		for (int p = 0; p < 4; p++)
@@ -172,14 +172,14 @@ static void finish_sums(const struct tpu_fast_activation *a, struct tpu_fast_wor
 		return;
 	}
 	if (a->bytes_at_once) {
-		faults->saturations += a->steps->requantise_bytes(sums, m->bias, m->scale, &a->source_target, a->floor,
-								  a->ceiling, a->columns,
-								  tpu_fast_vector(a, &a->result, s, 0), overflows);
+		value_counts->saturations += a->steps->requantise_bytes(
+			sums, m->bias, m->scale, &a->source_target, a->floor, a->ceiling, a->columns,
+			tpu_fast_vector(a, &a->result, s, 0), overflows);
 		return;
 	}
 	int16_t *element = element_of(a, w, s);
-	faults->saturations += a->steps->requantise(sums, m->bias, m->scale, &a->source_target, a->columns, element,
-						    overflows);
+	value_counts->saturations += a->steps->requantise(sums, m->bias, m->scale, &a->source_target, a->columns,
+							  element, overflows);
 	finish_vector(a, w, s, element);
 }
 
@@ -297,12 +297,12 @@ int tpu_fast_activate(struct tpu_fast_machine *m, int64_t index, struct npl_err 
 	if (rc)
 		return rc;
 	for (int i = 0; i < m->workers; i++)
-		m->worker[i].faults = (struct sim_faults){0, 0};
+		m->worker[i].value_counts = (struct sim_value_counts){0, 0};
 	if (in->flags & TPU_ACTIVATE_FROM_BUFFER)
 		from_buffer(&a);
 	else
 		rc = from_accumulators(&a, m->last_use[index], err);
 	for (int i = 0; i < m->workers; i++)
-		tpu_fast_fault(m, index, m->worker[i].faults);
+		tpu_fast_count_values(m, index, m->worker[i].value_counts);
 	return rc;
 }

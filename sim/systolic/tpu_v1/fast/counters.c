@@ -65,7 +65,7 @@ static int64_t pooling_steps(const struct tpu_registers *r, const struct tpu_ins
 	return images * rows.out * columns.out + lag + (shrinks > 0 ? (images - 1) * shrinks : 0);
 }
 
-static uint64_t matrix_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
+static uint64_t matrix_duration(struct tpu_fast_timing *s, const struct tpu_instruction *in)
 {
 	struct tpu_counters *counters = &s->outcome->counters;
 	uint64_t entering = (uint64_t)in->length << !!(in->flags & TPU_MATRIX_INPUTS16);
@@ -80,7 +80,7 @@ static uint64_t matrix_duration(struct tpu_fast_schedule *s, const struct tpu_in
 	return entering;
 }
 
-static uint64_t activate_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
+static uint64_t activate_duration(struct tpu_fast_timing *s, const struct tpu_instruction *in)
 {
 	const struct tpu_registers *r = &s->registers;
 	struct tpu_counters *counters = &s->outcome->counters;
@@ -100,7 +100,7 @@ static uint64_t activate_duration(struct tpu_fast_schedule *s, const struct tpu_
 	return cycles;
 }
 
-static uint64_t link_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
+static uint64_t link_duration(struct tpu_fast_timing *s, const struct tpu_instruction *in)
 {
 	struct tpu_counters *counters = &s->outcome->counters;
 	uint64_t bytes = (uint64_t)in->length * s->registers.value[TPU_REG_HOST_ROW_BYTES];
@@ -116,7 +116,7 @@ static uint64_t link_duration(struct tpu_fast_schedule *s, const struct tpu_inst
 	return tpu_link_latency_cycles(s->config) + (uint64_t)cycles;
 }
 
-uint64_t tpu_fast_duration(struct tpu_fast_schedule *s, const struct tpu_instruction *in)
+uint64_t tpu_fast_duration(struct tpu_fast_timing *s, const struct tpu_instruction *in)
 {
 	const uint64_t columns = (uint64_t)s->config->columns;
 	const uint64_t tile = (uint64_t)s->config->rows * columns, table = TPU_TABLE_ROWS * columns;
@@ -171,7 +171,7 @@ static inline void attribute(struct intervals *intervals, enum tpu_cycle_class c
 
 /* Counts the non-matrix cycles [from, to), and the parts of them in which the issue stage waits or a sync takes its
  * time. *next is the first wait that can still matter, as waits come in order. */
-static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to, int64_t *next,
+static void count_waits(struct tpu_fast_timing *s, uint64_t from, uint64_t to, int64_t *next,
 			struct intervals *intervals)
 {
 	attribute(intervals, TPU_CYCLES_NON_MATRIX, from, to, -1);
@@ -192,7 +192,7 @@ static void count_waits(struct tpu_fast_schedule *s, uint64_t from, uint64_t to,
 }
 
 /* Counts how long a matrix instruction that could start at `can` waits for its tile. Returns the end of the wait. */
-static uint64_t count_tile(struct tpu_fast_schedule *s, const struct tpu_fast_job *job, uint64_t can,
+static uint64_t count_tile(struct tpu_fast_timing *s, const struct tpu_fast_job *job, uint64_t can,
 			   struct intervals *intervals)
 {
 	const struct tpu_fast_tile *tile = &s->tile[job->switch_to];
@@ -209,7 +209,7 @@ static void report_remaining_cycles(const struct intervals *intervals)
 			intervals->observer->on_cycles(intervals->observer->context, &intervals->last[i]);
 }
 
-void tpu_fast_count_stalls(struct tpu_fast_schedule *s)
+void tpu_fast_count_stalls(struct tpu_fast_timing *s)
 {
 	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
 	struct intervals intervals = {.counters = &s->outcome->counters,

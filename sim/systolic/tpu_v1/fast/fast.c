@@ -49,7 +49,7 @@ static bool precedes(const struct sim_event *a, const struct sim_event *b)
 }
 
 /* Returns the number of tiles popped. A tile whose shift would end after the program is not popped. */
-static int64_t tiles_popped(const struct tpu_fast_schedule *s)
+static int64_t tiles_popped(const struct tpu_fast_timing *s)
 {
 	int64_t popped = 0;
 	while (popped < s->tiles_popped && s->tile[popped].pop_cycle <= s->outcome->cycles)
@@ -58,7 +58,7 @@ static int64_t tiles_popped(const struct tpu_fast_schedule *s)
 }
 
 /* Tells the observer all events. */
-static void tell_events(const struct tpu_fast_schedule *s, const struct sim_observer *observer)
+static void tell_events(const struct tpu_fast_timing *s, const struct sim_observer *observer)
 {
 	const struct tpu_fast_tile *tile = s->tile;
 	struct stream streams[] = {
@@ -112,22 +112,22 @@ void tpu_fast_cache_free(struct tpu_fast_cache *cache)
 	free(cache);
 }
 
-static int run(struct tpu_fast_cache *cache, const struct tpu_execution *execution, struct tpu_outcome *outcome,
+static int run(struct tpu_fast_cache *cache, const struct tpu_engine_input *execution, struct tpu_outcome *outcome,
 	       struct npl_err *err)
 {
-	struct tpu_fast_schedule schedule;
+	struct tpu_fast_timing schedule;
 	*outcome = (struct tpu_outcome){0};
 	if (!cache->weights_open && tpu_weight_memory_open(execution->config, false, &cache->weights, err))
 		return err->code;
 	cache->weights_open = true;
-	int rc = tpu_fast_schedule(&schedule, execution, cache->weights, outcome, err);
+	int rc = tpu_fast_timing(&schedule, execution, cache->weights, outcome, err);
 	if (!rc && execution->observer && execution->observer->on_event)
 		tell_events(&schedule, execution->observer);
 	tpu_fast_schedule_close(&schedule);
 	return rc ? rc : tpu_fast_values(&cache->machine, execution, outcome, err);
 }
 
-int tpu_run_fast(const struct tpu_execution *execution, struct tpu_outcome *outcome, struct npl_err *err)
+int tpu_run_fast(const struct tpu_engine_input *execution, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	struct tpu_fast_cache *own_cache = NULL, **cache = execution->cache ? execution->cache : &own_cache;
 	if (!*cache)

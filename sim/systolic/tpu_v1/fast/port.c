@@ -8,7 +8,7 @@
 
 /* Takes the port for `bytes` from cycle `ready` on, or from the end of the transfer before if that is in a later
  * cycle. */
-static void transfer(struct tpu_fast_schedule *s, uint64_t ready, uint64_t bytes)
+static void transfer(struct tpu_fast_timing *s, uint64_t ready, uint64_t bytes)
 {
 	const uint64_t rate = (uint64_t)s->config->weight_bytes_per_second;
 	uint64_t scaled = bytes * (uint64_t)s->config->clock_hz; /* at most 2^24 * 1e10 */
@@ -30,7 +30,7 @@ static uint64_t port_free(const struct tpu_fast_port *port)
 	return port->free_cycle + (port->free_part > 0);
 }
 
-void tpu_fast_shift_tiles(struct tpu_fast_schedule *s)
+void tpu_fast_shift_tiles(struct tpu_fast_timing *s)
 {
 	for (; s->tiles_popped < s->tiles_pushed && s->tiles_popped <= s->tiles_taken; s->tiles_popped++) {
 		struct tpu_fast_tile *tile = &s->tile[s->tiles_popped];
@@ -42,7 +42,7 @@ void tpu_fast_shift_tiles(struct tpu_fast_schedule *s)
 }
 
 /* Says whether it is known when the FIFO has room for a tile. *ready: the cycle from which on it has. */
-static bool tile_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
+static bool tile_has_space(const struct tpu_fast_timing *s, uint64_t *ready)
 {
 	int64_t previous = s->tiles_begun - s->config->fifo_tiles; /* this tile must have left the FIFO */
 	if (previous >= s->tiles_popped)
@@ -52,7 +52,7 @@ static bool tile_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 	return true;
 }
 
-static bool table_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
+static bool table_has_space(const struct tpu_fast_timing *s, uint64_t *ready)
 {
 	int64_t previous = s->tables_begun - s->config->parameter_tables; /* this table must be in use, or past it */
 	if (previous >= s->tables_taken)
@@ -63,12 +63,12 @@ static bool table_has_space(const struct tpu_fast_schedule *s, uint64_t *ready)
 }
 
 /* Returns the job whose transfer is next. */
-static int64_t next_job(const struct tpu_fast_schedule *s)
+static int64_t next_job(const struct tpu_fast_timing *s)
 {
 	return s->transfers_begun ? s->jobs_begun - 1 : s->jobs_begun;
 }
 
-bool tpu_fast_next_transfer(const struct tpu_fast_schedule *s, struct tpu_fast_next *next)
+bool tpu_fast_next_transfer(const struct tpu_fast_timing *s, struct tpu_fast_next *next)
 {
 	const struct tpu_fast_unit *unit = &s->unit[TPU_WEIGHTS];
 	if (next_job(s) == unit->jobs_issued)
@@ -82,7 +82,7 @@ bool tpu_fast_next_transfer(const struct tpu_fast_schedule *s, struct tpu_fast_n
 	return next->is_table ? table_has_space(s, &next->ready) : tile_has_space(s, &next->ready);
 }
 
-int64_t tpu_fast_begin_transfer(struct tpu_fast_schedule *s, bool is_table, uint64_t begin_cycle)
+int64_t tpu_fast_begin_transfer(struct tpu_fast_timing *s, bool is_table, uint64_t begin_cycle)
 {
 	const int64_t number = next_job(s);
 	struct tpu_fast_job *job = &s->unit[TPU_WEIGHTS].job[number];
@@ -97,7 +97,7 @@ int64_t tpu_fast_begin_transfer(struct tpu_fast_schedule *s, bool is_table, uint
 	return number;
 }
 
-void tpu_fast_arrive(struct tpu_fast_schedule *s, bool is_table, int64_t job, uint64_t cycle)
+void tpu_fast_arrive(struct tpu_fast_timing *s, bool is_table, int64_t job, uint64_t cycle)
 {
 	struct tpu_fast_unit *unit = &s->unit[TPU_WEIGHTS];
 	if (is_table) {
@@ -112,7 +112,7 @@ void tpu_fast_arrive(struct tpu_fast_schedule *s, bool is_table, int64_t job, ui
 	}
 }
 
-bool tpu_fast_advance_weights(struct tpu_fast_schedule *s)
+bool tpu_fast_advance_weights(struct tpu_fast_timing *s)
 {
 	struct tpu_fast_next next;
 	bool moved = false;

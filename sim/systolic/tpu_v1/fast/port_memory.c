@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-int tpu_fast_port_open(struct tpu_fast_schedule *s, struct npl_memory *weights, struct npl_err *err)
+int tpu_fast_port_open(struct tpu_fast_timing *s, struct npl_memory *weights, struct npl_err *err)
 {
 	struct tpu_fast_port *port = &s->port;
 	port->memory = weights;
@@ -28,7 +28,7 @@ int tpu_fast_port_open(struct tpu_fast_schedule *s, struct npl_memory *weights, 
 enum { AT_ONCE = 64 };
 
 /* Takes answers of the memory. Says whether a transfer arrived. */
-static bool take_completions(struct tpu_fast_schedule *s)
+static bool take_completions(struct tpu_fast_timing *s)
 {
 	struct tpu_fast_port *port = &s->port;
 	struct npl_memory_completion completion[AT_ONCE];
@@ -55,14 +55,14 @@ static bool take_completions(struct tpu_fast_schedule *s)
 	return port->transfers_arrived > arrived_before;
 }
 
-static void advance_to(struct tpu_fast_schedule *s, uint64_t cycle)
+static void advance_to(struct tpu_fast_timing *s, uint64_t cycle)
 {
 	struct tpu_fast_port *port = &s->port;
 	npl_memory_advance(port->memory, npl_hz_ceil(cycle, &port->clock, &port->memory_clock), 0);
 }
 
 /* Feeds requests as soon as the memory takes them. */
-static void feed(struct tpu_fast_schedule *s, const struct npl_memory_request *requests, uint64_t n)
+static void feed(struct tpu_fast_timing *s, const struct npl_memory_request *requests, uint64_t n)
 {
 	struct npl_memory *memory = s->port.memory;
 	struct npl_memory_feed feed = {.requests = requests, .n = n};
@@ -75,7 +75,7 @@ static void feed(struct tpu_fast_schedule *s, const struct npl_memory_request *r
 }
 
 /* Asks for the bytes of the next transfer. Returns the cycle of the machine in which memory takes the first of them. */
-static uint64_t issue_transfer(struct tpu_fast_schedule *s, uint64_t address, uint64_t end)
+static uint64_t issue_transfer(struct tpu_fast_timing *s, uint64_t address, uint64_t end)
 {
 	struct tpu_fast_port *port = &s->port;
 	struct npl_memory_request request[AT_ONCE];
@@ -98,7 +98,7 @@ static uint64_t issue_transfer(struct tpu_fast_schedule *s, uint64_t address, ui
 	return npl_hz_floor(first, &port->memory_clock, &port->clock);
 }
 
-bool tpu_fast_ask_weights(struct tpu_fast_schedule *s)
+bool tpu_fast_ask_weights(struct tpu_fast_timing *s)
 {
 	struct tpu_fast_port *port = &s->port;
 	const uint64_t columns = (uint64_t)s->config->columns;
@@ -117,7 +117,7 @@ bool tpu_fast_ask_weights(struct tpu_fast_schedule *s)
 	return take_completions(s) || moved;
 }
 
-bool tpu_fast_await_weights(struct tpu_fast_schedule *s)
+bool tpu_fast_await_weights(struct tpu_fast_timing *s)
 {
 	struct tpu_fast_port *port = &s->port;
 	if (port->transfers_arrived == port->transfers_issued)
@@ -127,7 +127,7 @@ bool tpu_fast_await_weights(struct tpu_fast_schedule *s)
 	return true;
 }
 
-void tpu_fast_count_weight_memory(struct tpu_fast_schedule *s)
+void tpu_fast_count_weight_memory(struct tpu_fast_timing *s)
 {
 	if (s->port.memory)
 		advance_to(s, s->outcome->cycles);

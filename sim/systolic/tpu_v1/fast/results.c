@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stores results of the activation unit and notes faults of an instruction, for all parts of the fast engine. */
+ * Stores results of the activation unit and counts overflows and saturations of an instruction, for all parts of the
+ * fast engine. */
 #include "activate.h"
 #include "fast.h"
 #include <stdlib.h>
@@ -11,12 +12,12 @@ void tpu_fast_store(const struct tpu_fast_activation *a, int64_t k, const int16_
 			a->result.type == TPU_I16 ? tpu_fast_vector(a, &a->result, k, 1) : NULL);
 }
 
-void tpu_fast_fault(struct tpu_fast_machine *m, int64_t instruction, struct sim_faults faults)
+void tpu_fast_count_values(struct tpu_fast_machine *m, int64_t instruction, struct sim_value_counts value_counts)
 {
-	m->outcome->overflows += faults.overflows;
-	m->outcome->saturations += faults.saturations;
-	if (!m->faults)
+	m->outcome->overflows += value_counts.overflows;
+	m->outcome->saturations += value_counts.saturations;
+	if (!m->value_counts)
 		return;
-	m->faults[instruction].overflows += faults.overflows;
-	m->faults[instruction].saturations += faults.saturations;
+	m->value_counts[instruction].overflows += value_counts.overflows;
+	m->value_counts[instruction].saturations += value_counts.saturations;
 }

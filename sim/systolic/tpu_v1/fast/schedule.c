@@ -36,7 +36,7 @@ static void *array(int64_t count, size_t size)
 
 /* Makes room for the schedule. At most as many tiles come as are switched to, one more for the shadow plane, and a full
  * FIFO. Returns 0 or NPL_ENOMEM. */
-static int open_schedule(struct tpu_fast_schedule *s, struct npl_err *err)
+static int open_schedule(struct tpu_fast_timing *s, struct npl_err *err)
 {
 	const struct sizes sizes = sizes_of(s->program);
 	bool ok = true;
@@ -55,7 +55,7 @@ static int open_schedule(struct tpu_fast_schedule *s, struct npl_err *err)
 	return rc ? rc : tpu_fast_ranges_open(&s->readers, s->config->accumulator_rows, err);
 }
 
-void tpu_fast_schedule_close(struct tpu_fast_schedule *s)
+void tpu_fast_schedule_close(struct tpu_fast_timing *s)
 {
 	for (int u = 0; u < TPU_UNITS; u++)
 		free(s->unit[u].job);
@@ -69,7 +69,7 @@ void tpu_fast_schedule_close(struct tpu_fast_schedule *s)
 }
 
 /* Notes which job on the same accumulators a matrix or activate instruction waits for. */
-static void note_accumulators(struct tpu_fast_schedule *s, const struct tpu_instruction *in, struct tpu_fast_job *job)
+static void note_accumulators(struct tpu_fast_timing *s, const struct tpu_instruction *in, struct tpu_fast_job *job)
 {
 	bool matrix = tpu_unit_of(in->opcode) == TPU_MATRIX;
 	job->waits_for_job = -1;
@@ -81,8 +81,7 @@ static void note_accumulators(struct tpu_fast_schedule *s, const struct tpu_inst
 }
 
 /* Puts an instruction that issues at `cycle` into its unit's queue. */
-static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *in, enum tpu_unit unit_id,
-		    uint64_t cycle)
+static void enqueue(struct tpu_fast_timing *s, const struct tpu_instruction *in, enum tpu_unit unit_id, uint64_t cycle)
 {
 	struct tpu_fast_unit *unit = &s->unit[unit_id];
 	struct tpu_fast_job *job = &unit->job[unit->jobs_issued];
@@ -103,7 +102,7 @@ static void enqueue(struct tpu_fast_schedule *s, const struct tpu_instruction *i
 }
 
 /* Says whether it is known when the queue has room. *from: the cycle from which on it has. */
-static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit unit_id, uint64_t *from)
+static bool queue_has_space(const struct tpu_fast_timing *s, enum tpu_unit unit_id, uint64_t *from)
 {
 	const struct tpu_fast_unit *unit = &s->unit[unit_id];
 	/* the instruction that must have left the queue */
@@ -117,7 +116,7 @@ static bool queue_has_space(const struct tpu_fast_schedule *s, enum tpu_unit uni
 
 /* Says whether it is known when these units have nothing left to do. *from: the cycle from which on this is so; *wait:
  * what is waited for meanwhile. */
-static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64_t *from, struct tpu_fast_wait *wait)
+static bool units_done(const struct tpu_fast_timing *s, unsigned units, uint64_t *from, struct tpu_fast_wait *wait)
 {
 	uint64_t *const until[TPU_UNITS] = {[TPU_HOST_IN] = &wait->input_end,
 					    [TPU_HOST_OUT] = &wait->output_end,
@@ -142,7 +141,7 @@ static bool units_done(const struct tpu_fast_schedule *s, unsigned units, uint64
 }
 
 /* Issues the next instruction if its cycle is known. Says whether it was. */
-static bool issue_one(struct tpu_fast_schedule *s)
+static bool issue_one(struct tpu_fast_timing *s)
 {
 	const struct tpu_instruction *in = &tpu_code(s->program)[s->next];
 	const enum tpu_unit unit = tpu_unit_of(in->opcode);
@@ -171,15 +170,15 @@ static bool issue_one(struct tpu_fast_schedule *s)
 	return true;
 }
 
-int tpu_fast_schedule(struct tpu_fast_schedule *s, const struct tpu_execution *execution, struct npl_memory *weights,
-		      struct tpu_outcome *outcome, struct npl_err *err)
+int tpu_fast_timing(struct tpu_fast_timing *s, const struct tpu_engine_input *execution, struct npl_memory *weights,
+		    struct tpu_outcome *outcome, struct npl_err *err)
 {
 	const struct tpu_config *config = execution->config;
-	*s = (struct tpu_fast_schedule){.config = config,
-					.program = execution->program,
-					.outcome = outcome,
-					.observer = execution->observer,
-					.registers = tpu_reset_registers(config->rows, config->columns)};
+	*s = (struct tpu_fast_timing){.config = config,
+				      .program = execution->program,
+				      .outcome = outcome,
+				      .observer = execution->observer,
+				      .registers = tpu_reset_registers(config->rows, config->columns)};
 	int rc = open_schedule(s, err);
 	if (!rc)
 		rc = tpu_fast_port_open(s, weights, err);

@@ -5,12 +5,12 @@
 #include "sim/systolic/tpu_v1/engine/stuck.h"
 #include "fast.h"
 
-static bool is_blocked(const struct tpu_fast_schedule *s, enum tpu_unit unit)
+static bool is_blocked(const struct tpu_fast_timing *s, enum tpu_unit unit)
 {
 	return s->unit[unit].jobs_resolved < s->unit[unit].jobs_issued;
 }
 
-static const struct tpu_instruction *instruction_of(const struct tpu_fast_schedule *s, const struct tpu_fast_job *job)
+static const struct tpu_instruction *instruction_of(const struct tpu_fast_timing *s, const struct tpu_fast_job *job)
 {
 	return &tpu_code(s->program)[job->index];
 }
@@ -22,7 +22,7 @@ static bool uses_accumulators(const struct tpu_instruction *in)
 
 /* Returns the first of the other unit's instructions that uses accumulators of this job and is not resolved.
  * job->waits_for_job is the last of these instructions. */
-static int64_t first_with_its_accumulators(const struct tpu_fast_schedule *s, const struct tpu_fast_job *job,
+static int64_t first_with_its_accumulators(const struct tpu_fast_timing *s, const struct tpu_fast_job *job,
 					   const struct tpu_fast_unit *other)
 {
 	const struct tpu_instruction *in = instruction_of(s, job);
@@ -35,7 +35,7 @@ static int64_t first_with_its_accumulators(const struct tpu_fast_schedule *s, co
 	return -1;
 }
 
-static struct tpu_waiting unit_waits(const struct tpu_fast_schedule *s, enum tpu_unit unit_id)
+static struct tpu_waiting unit_waits(const struct tpu_fast_timing *s, enum tpu_unit unit_id)
 {
 	const struct tpu_fast_unit *unit = &s->unit[unit_id];
 	if (!is_blocked(s, unit_id))
@@ -55,7 +55,7 @@ static struct tpu_waiting unit_waits(const struct tpu_fast_schedule *s, enum tpu
 	return waiting;
 }
 
-static struct tpu_waiting issue_waits(const struct tpu_fast_schedule *s)
+static struct tpu_waiting issue_waits(const struct tpu_fast_timing *s)
 {
 	const struct tpu_instruction *in = &tpu_code(s->program)[s->next];
 	const unsigned units = in->opcode == TPU_SYNC ? in->flags : (1u << TPU_UNITS) - 1;
@@ -70,7 +70,7 @@ static struct tpu_waiting issue_waits(const struct tpu_fast_schedule *s)
 	return waiting;
 }
 
-int tpu_fast_stuck(const struct tpu_fast_schedule *s, struct npl_err *err)
+int tpu_fast_stuck(const struct tpu_fast_timing *s, struct npl_err *err)
 {
 	const struct tpu_waiting all[] = {unit_waits(s, TPU_WEIGHTS), unit_waits(s, TPU_MATRIX),
 					  unit_waits(s, TPU_ACTIVATION), issue_waits(s)};

@@ -19,7 +19,7 @@ static bool resolve_link(const struct tpu_fast_unit *unit, struct tpu_fast_job *
 	return true;
 }
 
-static bool resolve_matrix(struct tpu_fast_schedule *s, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
+static bool resolve_matrix(struct tpu_fast_timing *s, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
 {
 	const struct tpu_config *config = s->config;
 	const struct tpu_fast_unit *activation = &s->unit[TPU_ACTIVATION];
@@ -45,7 +45,7 @@ static bool resolve_matrix(struct tpu_fast_schedule *s, const struct tpu_fast_un
 	return true;
 }
 
-static bool resolve_activate(struct tpu_fast_schedule *s, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
+static bool resolve_activate(struct tpu_fast_timing *s, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
 {
 	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
 	uint64_t start = npl_max_u64(job->issue_cycle + 1, previous_job(unit).end);
@@ -64,7 +64,7 @@ static bool resolve_activate(struct tpu_fast_schedule *s, const struct tpu_fast_
 	return true;
 }
 
-static bool resolve(struct tpu_fast_schedule *s, enum tpu_unit unit_id)
+static bool resolve(struct tpu_fast_timing *s, enum tpu_unit unit_id)
 {
 	struct tpu_fast_unit *unit = &s->unit[unit_id];
 	struct tpu_fast_job *job = &unit->job[unit->jobs_resolved];
@@ -75,7 +75,7 @@ static bool resolve(struct tpu_fast_schedule *s, enum tpu_unit unit_id)
 	return resolve_link(unit, job);
 }
 
-bool tpu_fast_advance(struct tpu_fast_schedule *s, enum tpu_unit unit_id)
+bool tpu_fast_advance(struct tpu_fast_timing *s, enum tpu_unit unit_id)
 {
 	struct tpu_fast_unit *unit = &s->unit[unit_id];
 	int64_t resolved = unit->jobs_resolved;

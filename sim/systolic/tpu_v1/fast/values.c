@@ -277,7 +277,7 @@ static int run_program(struct tpu_fast_machine *m, const struct sim_program *pro
 	return rc;
 }
 
-int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_execution *execution,
+int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_engine_input *execution,
 		    struct tpu_outcome *outcome, struct npl_err *err)
 {
 	const struct sim_program *program = execution->program;
@@ -291,7 +291,7 @@ int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_execution
 	m->program = program;
 	m->memory = &execution->memory;
 	m->outcome = outcome;
-	m->faults = observer ? observer->faults : NULL;
+	m->value_counts = observer ? observer->value_counts : NULL;
 	int rc = open_run(m, err);
 	rc = rc ? rc : run_program(m, program, observer, err);
 	close_run(m);

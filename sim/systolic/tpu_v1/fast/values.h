@@ -111,8 +111,8 @@ struct tpu_fast_worker {
 	uint8_t *staged;         /* (TPU_FAST_BLOCK, staged_pitch) */
 	uint8_t *padding_vector; /* a vector of zero points, for taps outside the image */
 	int32_t *row_start;
-	int16_t *element, *operand; /* vectors in the activation unit: the columns rounded up to 64 */
-	struct sim_faults faults;   /* the faults of the present activate */
+	int16_t *element, *operand;           /* vectors in the activation unit: the columns rounded up to 64 */
+	struct sim_value_counts value_counts; /* of the present activate */
 };
 
 /* The state of an execution, and what the next one can use again. */
@@ -121,7 +121,7 @@ struct tpu_fast_machine {
 	const struct sim_program *program;
 	const struct tpu_memory *memory;
 	struct tpu_outcome *outcome;
-	struct sim_faults *faults; /* for each instruction; NULL: not asked for */
+	struct sim_value_counts *value_counts; /* for each instruction; NULL: not asked for */
 	struct tpu_registers registers;
 	int64_t width; /* bytes of a row of the buffer */
 	size_t buffer_bytes;
@@ -154,11 +154,11 @@ struct tpu_fast_machine {
 
 /* Computes the values of a checked program and adds to the outcome's overflows and saturations. *cached is what the
  * execution before has left, or NULL. Returns 0 or NPL_ENOMEM. */
-int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_execution *execution,
+int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_engine_input *execution,
 		    struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */
 /* Notes overflows and saturations of an instruction. */
-void tpu_fast_fault(struct tpu_fast_machine *machine, int64_t instruction, struct sim_faults faults);
+void tpu_fast_count_values(struct tpu_fast_machine *machine, int64_t instruction, struct sim_value_counts value_counts);
 
 /* Functions of pending.c. */
 int tpu_fast_matrix(struct tpu_fast_machine *machine, int64_t index, struct npl_err *err);

@@ -177,7 +177,7 @@ static void pool_block(struct tpu_gen *gen, struct tpu_gen_group *group, const s
 		pad[2], low[2];
 	for (int d = 0; d < NPL_SPATIAL; d++) {
 		int64_t end;
-		tpu_gen_covered(gen, group, TPU_GEN_SOURCE, d, start[d], out[d], &low[d], &end);
+		tpu_gen_input_range(gen, group, TPU_GEN_SOURCE, d, start[d], out[d], &low[d], &end);
 		in[d] = end - low[d];
 		pad[d] = node->window.pad_begin[d] + low[d] - start[d] * node->window.stride[d];
 	}

@@ -272,7 +272,7 @@ static void issue_requests(struct tpu_gen *gen, int64_t *next, int64_t end)
 	}
 }
 
-int64_t tpu_gen_items(const struct tpu_gen *gen)
+int64_t tpu_gen_n_instructions(const struct tpu_gen *gen)
 {
 	return gen->emit->n_items;
 }
@@ -293,6 +293,6 @@ int tpu_gen_emit_finish(struct tpu_gen *gen)
 		item->index = gen->generated->program.count - 1;
 	}
 	for (int g = 0; g < gen->n_groups; g++)
-		gen->group[g].last_item = emit->item[gen->group[g].last_item].index;
+		gen->group[g].last_instruction = emit->item[gen->group[g].last_instruction].index;
 	return emit->rc;
 }

@@ -126,7 +126,7 @@ static void emit_span(struct tpu_gen *gen, int first, int last)
 			tpu_gen_layer(gen, layer_of(gen, group));
 			stage_at(gen, g, &part, true);
 			emit_group(gen, group, parts > 1 ? part.images : gen->value[group->out].image.images);
-			group->last_item = tpu_gen_items(gen) - 1;
+			group->last_instruction = tpu_gen_n_instructions(gen) - 1;
 			stage_at(gen, g, &part, false);
 		}
 		gen->part_image += part.images;

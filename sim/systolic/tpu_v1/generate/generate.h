@@ -9,7 +9,7 @@
  *     struct tpu_memory memory = {.buffer = ..., .weights = g.weights, .weight_bytes = g.weight_bytes, .host = ...,
  *                                 .host_bytes = g.host_bytes};
  *     tpu_load_tensor(&g, &config, x, x, &memory, &err);          each of g.location that is given
- *     struct tpu_execution execution = {.config = &config, .program = &g.program, .memory = memory};
+ *     struct tpu_engine_input execution = {.config = &config, .program = &g.program, .memory = memory};
  *     tpu_run_fast(&execution, &outcome, &err);
  *     tpu_read_tensor(&g, &config, y, y, &memory, &err);          each output of the group
  *     tpu_generated_free(&g);

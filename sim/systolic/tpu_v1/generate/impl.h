@@ -127,7 +127,7 @@ struct tpu_gen_group {
 	bool wide_inputs, wide_weights; /* 16 bits */
 	int64_t parts;                  /* the number of parts in which the groups of its span do the batch */
 	int span_first, span_last;
-	int64_t last_item; /* the last instruction, counted as emit.c adds them; in the end its index in the program */
+	int64_t last_instruction; /* counted as emit.c adds them; in the end its index in the program */
 	/* For a group that reads or writes streamed stores: what it does at once, and the allocations through which
 	 * these stores pass. */
 	int n_stages, n_sets; /* with two sets of allocations transfers overlap with work */
@@ -237,8 +237,8 @@ int64_t tpu_gen_first_fit(const struct tpu_gen *gen, const struct tpu_gen_alloca
 /* tiles.c makes the blocks of N and tiles of K of a group whose extents are known. */
 int tpu_gen_tiles(struct tpu_gen *gen, struct tpu_gen_group *group);
 /* Returns how many weights of the layer the tile holds. */
-int64_t tpu_gen_useful(const struct tpu_gen *gen, const struct tpu_gen_group *group,
-		       const struct tpu_gen_n_block *block, const struct tpu_gen_k_tile *tile);
+int64_t tpu_gen_tile_weights(const struct tpu_gen *gen, const struct tpu_gen_group *group,
+			     const struct tpu_gen_n_block *block, const struct tpu_gen_k_tile *tile);
 
 /* The function of weights.c. */
 int tpu_gen_weights(struct tpu_gen *gen);
@@ -263,7 +263,7 @@ bool tpu_gen_need(struct tpu_gen *gen, bool table, int64_t row, int64_t count);
 void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t operand,
 		 int64_t length);
 /* Returns the number of instructions added so far. */
-int64_t tpu_gen_items(const struct tpu_gen *gen);
+int64_t tpu_gen_n_instructions(const struct tpu_gen *gen);
 /* Ends the program. Returns 0 or the first error. */
 int tpu_gen_emit_finish(struct tpu_gen *gen);
 
@@ -302,8 +302,8 @@ int tpu_gen_stream(struct tpu_gen *gen);
 void tpu_gen_strips(struct tpu_gen *gen, struct tpu_gen_group *group);
 /* Sets *low and *end so that output positions first to first + count - 1 of a group read input positions *low to *end -
  * 1 along dimension d; that is at least one position. */
-void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *group, enum tpu_gen_role role, int d,
-		     int64_t first, int64_t count, int64_t *low, int64_t *end);
+void tpu_gen_input_range(const struct tpu_gen *gen, const struct tpu_gen_group *group, enum tpu_gen_role role, int d,
+			 int64_t first, int64_t count, int64_t *low, int64_t *end);
 /* Returns the image that the tiles of a group are cut from. */
 const struct npl_image *tpu_gen_tiled_image(const struct tpu_gen *gen, const struct tpu_gen_group *group);
 /* Brings a block of a streamed store into the buffer, for the strip that the set of allocations in use holds. */

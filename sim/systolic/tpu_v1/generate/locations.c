@@ -82,8 +82,8 @@ static int64_t instruction_completing(const struct tpu_gen *gen, const struct tp
 		const struct tpu_gen_store *store = &gen->store[value->piece[p].store];
 		if (store->maker < 0 || !remains_until(gen, store, last))
 			return -1;
-		complete_after = gen->group[store->maker].last_item > complete_after
-					 ? gen->group[store->maker].last_item
+		complete_after = gen->group[store->maker].last_instruction > complete_after
+					 ? gen->group[store->maker].last_instruction
 					 : complete_after;
 	}
 	return complete_after;

@@ -164,7 +164,7 @@ static void passes(struct tpu_gen *gen, struct tpu_gen_group *group, const struc
 		unsigned flags = formats(gen, group);
 		bool last = t == tiles - 1;
 		tpu_gen_set(gen, TPU_REG_USEFUL_CELLS,
-			    gen->node[group->matrix].copy ? 0 : tpu_gen_useful(gen, group, block, tile));
+			    gen->node[group->matrix].copy ? 0 : tpu_gen_tile_weights(gen, group, block, tile));
 		if (t % planes)
 			flags = (flags & ~(unsigned)TPU_MATRIX_UNSIGNED_WEIGHTS) | TPU_MATRIX_HIGH_WEIGHTS;
 		if (t)

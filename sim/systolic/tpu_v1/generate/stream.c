@@ -51,8 +51,8 @@ static bool fit_stage(struct tpu_gen *gen, struct tpu_gen_group *group, struct t
 		int64_t low, end, positions = tpu_gen_tiled_image(gen, group)->size[d];
 		strip.size[d] = 0;
 		for (int64_t index = 0; index < positions; index += group->at_once[d + 1]) {
-			tpu_gen_covered(gen, group, stage->role, d, index,
-					npl_min_i64(group->at_once[d + 1], positions - index), &low, &end);
+			tpu_gen_input_range(gen, group, stage->role, d, index,
+					    npl_min_i64(group->at_once[d + 1], positions - index), &low, &end);
 			strip.size[d] = end - low > strip.size[d] ? end - low : strip.size[d];
 		}
 	}

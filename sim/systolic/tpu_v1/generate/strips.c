@@ -12,8 +12,8 @@ const struct npl_image *tpu_gen_tiled_image(const struct tpu_gen *gen, const str
 	return &gen->value[group->matrix >= 0 ? gen->node[group->matrix].out : group->out].image;
 }
 
-void tpu_gen_covered(const struct tpu_gen *gen, const struct tpu_gen_group *group, enum tpu_gen_role role, int d,
-		     int64_t first, int64_t count, int64_t *low, int64_t *end)
+void tpu_gen_input_range(const struct tpu_gen *gen, const struct tpu_gen_group *group, enum tpu_gen_role role, int d,
+			 int64_t first, int64_t count, int64_t *low, int64_t *end)
 {
 	bool slides = group->matrix >= 0 ? role == TPU_GEN_SOURCE : group->pool >= 0 && role != TPU_GEN_OUT;
 	*low = first;
@@ -53,7 +53,7 @@ static void set_allocations(struct tpu_gen *gen, struct tpu_gen_group *group, co
 		struct tpu_gen_allocation *allocation = &gen->allocation[stage->allocation[group->set]];
 		int64_t low[2], end[2];
 		for (int d = 0; d < NPL_SPATIAL; d++)
-			tpu_gen_covered(gen, group, stage->role, d, first[d], count[d], &low[d], &end[d]);
+			tpu_gen_input_range(gen, group, stage->role, d, first[d], count[d], &low[d], &end[d]);
 		allocation->first_image = out_tile->image;
 		allocation->images = out_tile->images;
 		allocation->first_row = low[0];

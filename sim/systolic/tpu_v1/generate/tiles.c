@@ -165,8 +165,8 @@ int tpu_gen_tiles(struct tpu_gen *gen, struct tpu_gen_group *group)
 	return 0;
 }
 
-int64_t tpu_gen_useful(const struct tpu_gen *gen, const struct tpu_gen_group *group,
-		       const struct tpu_gen_n_block *block, const struct tpu_gen_k_tile *tile)
+int64_t tpu_gen_tile_weights(const struct tpu_gen *gen, const struct tpu_gen_group *group,
+			     const struct tpu_gen_n_block *block, const struct tpu_gen_k_tile *tile)
 {
 	struct shape s = shape_of(gen, group);
 	int64_t cells = 0, end = block->first + block->channels;

@@ -95,11 +95,11 @@ void tpu_rtl_end_intervals(struct tpu_rtl_context *context)
 			end_interval(context, &context->interval[i]);
 }
 
-void tpu_rtl_fault(struct tpu_rtl_context *context, int64_t instruction, struct sim_faults faults)
+void tpu_rtl_count_values(struct tpu_rtl_context *context, int64_t instruction, struct sim_value_counts value_counts)
 {
-	if (!context->observer || !context->observer->faults)
+	if (!context->observer || !context->observer->value_counts)
 		return;
-	struct sim_faults *sum = &context->observer->faults[instruction];
-	sum->overflows += faults.overflows;
-	sum->saturations += faults.saturations;
+	struct sim_value_counts *sum = &context->observer->value_counts[instruction];
+	sum->overflows += value_counts.overflows;
+	sum->saturations += value_counts.saturations;
 }

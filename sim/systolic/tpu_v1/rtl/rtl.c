@@ -93,7 +93,7 @@ static void close_machine(struct tpu_rtl *rtl)
 	tpu_rtl_activate_close(&rtl->activate);
 }
 
-int tpu_run_rtl(const struct tpu_execution *execution, struct tpu_outcome *outcome, struct npl_err *err)
+int tpu_run_rtl(const struct tpu_engine_input *execution, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	*outcome = (struct tpu_outcome){0};
 	struct tpu_rtl rtl = {.context = {.config = execution->config,

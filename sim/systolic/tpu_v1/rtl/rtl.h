@@ -90,7 +90,7 @@ void tpu_rtl_retired(struct tpu_rtl_context *context, int64_t instruction);
 void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class cycle_class, int64_t instruction);
 /* Ends all intervals at the end of the execution. */
 void tpu_rtl_end_intervals(struct tpu_rtl_context *context);
-void tpu_rtl_fault(struct tpu_rtl_context *context, int64_t instruction, struct sim_faults faults);
+void tpu_rtl_count_values(struct tpu_rtl_context *context, int64_t instruction, struct sim_value_counts value_counts);
 
 /* Tensors in the unified buffer (tensor.c). */
 

@@ -58,20 +58,21 @@ static int32_t quantise(float x, struct format to, uint64_t *saturations)
 /* Adds the bias to the accumulators. An overflow counts if the sum of all products and the bias does not fit, whatever
  * happened on the way. */
 static void add_bias(struct tpu_rtl_activate *activate, const struct tpu_rtl_wires *wires, int64_t count,
-		     struct sim_faults *faults)
+		     struct sim_value_counts *value_counts)
 {
 	for (int64_t j = 0; j < count; j++) {
 		activate->value[j] = (int32_t)((uint32_t)wires->accumulators[j] + (uint32_t)activate->bias[j]);
-		faults->overflows += activate->value[j] != wires->exact_sums[j] + activate->bias[j];
+		value_counts->overflows += activate->value[j] != wires->exact_sums[j] + activate->bias[j];
 	}
 }
 
-static void requantise(struct tpu_rtl_activate *activate, int64_t count, struct sim_faults *faults)
+static void requantise(struct tpu_rtl_activate *activate, int64_t count, struct sim_value_counts *value_counts)
 {
 	bool last = tpu_operand_of(activate->current.instruction.flags) == TPU_NO_OPERAND;
 	struct format to = format_of(&activate->current, TPU_REG_SOURCE_TYPE, TPU_REG_SOURCE_ZERO_POINT, last);
 	for (int64_t j = 0; j < count; j++)
-		activate->value[j] = quantise((float)activate->value[j] * activate->scale[j], to, &faults->saturations);
+		activate->value[j] = quantise((float)activate->value[j] * activate->scale[j], to,
+					      &value_counts->saturations);
 }
 
 static void read_tensor(const struct tpu_rtl_context *context, const struct tpu_rtl_issued *now, enum tpu_register base,
@@ -102,7 +103,7 @@ static bool by_table(enum tpu_function function)
 }
 
 static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int64_t count,
-			  const struct tpu_rtl_context *context, struct sim_faults *faults)
+			  const struct tpu_rtl_context *context, struct sim_value_counts *value_counts)
 {
 	const struct tpu_rtl_issued *now = &activate->current;
 	enum tpu_operand operand = tpu_operand_of(now->instruction.flags);
@@ -123,7 +124,7 @@ static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int
 			scaled += (float)o * operand_scale;
 		else if (operand == TPU_MULTIPLY)
 			scaled = (float)((int64_t)q * o) * source_scale;
-		activate->value[j] = quantise(scaled, to, &faults->saturations);
+		activate->value[j] = quantise(scaled, to, &value_counts->saturations);
 	}
 }
 
@@ -136,7 +137,7 @@ static int32_t interpolate(const struct tpu_function_table *table, int32_t q)
 	return quotient - (sum % 256 < 0);
 }
 
-static void apply_function(struct tpu_rtl_activate *activate, int64_t count, struct sim_faults *faults)
+static void apply_function(struct tpu_rtl_activate *activate, int64_t count, struct sim_value_counts *value_counts)
 {
 	const struct tpu_rtl_issued *now = &activate->current;
 	enum tpu_function function = tpu_function_of(now->instruction.flags);
@@ -149,7 +150,7 @@ static void apply_function(struct tpu_rtl_activate *activate, int64_t count, str
 	for (int64_t j = 0; j < count; j++) {
 		int32_t q = activate->value[j];
 		if (by_table(function)) {
-			q = quantise((float)interpolate(table, q) * scale, to, &faults->saturations);
+			q = quantise((float)interpolate(table, q) * scale, to, &value_counts->saturations);
 		} else {
 			q = q > to.zero_point ? q : to.zero_point;
 			q = q < upper_limit ? q : upper_limit;
@@ -164,18 +165,18 @@ void tpu_rtl_values(struct tpu_rtl_activate *activate, const struct tpu_rtl_wire
 	const struct tpu_rtl_issued *now = &activate->current;
 	int64_t count = tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS);
 	bool from_buffer = now->instruction.flags & TPU_ACTIVATE_FROM_BUFFER;
-	struct sim_faults faults = {0, 0};
+	struct sim_value_counts value_counts = {0, 0};
 	if (from_buffer)
 		read_tensor(context, now, TPU_REG_SOURCE, vector, count, activate->value);
 	else
-		add_bias(activate, wires, count, &faults);
+		add_bias(activate, wires, count, &value_counts);
 	if (tpu_rtl_register(now, TPU_REG_RESULT_TYPE) != TPU_I32) {
 		if (!from_buffer)
-			requantise(activate, count, &faults);
-		apply_operand(activate, vector, count, context, &faults);
-		apply_function(activate, count, &faults);
+			requantise(activate, count, &value_counts);
+		apply_operand(activate, vector, count, context, &value_counts);
+		apply_function(activate, count, &value_counts);
 	}
-	context->outcome->overflows += faults.overflows;
-	context->outcome->saturations += faults.saturations;
-	tpu_rtl_fault(context, now->index, faults);
+	context->outcome->overflows += value_counts.overflows;
+	context->outcome->saturations += value_counts.saturations;
+	tpu_rtl_count_values(context, now->index, value_counts);
 }

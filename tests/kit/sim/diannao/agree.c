@@ -55,9 +55,9 @@ static void executed_free(struct executed *o)
 	free(o->bytes);
 }
 
-struct dn_execution diannao_execution(const struct diannao_case *c, struct npl_memory *memory)
+struct dn_engine_input diannao_execution(const struct diannao_case *c, struct npl_memory *memory)
 {
-	return (struct dn_execution){
+	return (struct dn_engine_input){
 		.config = &c->config, .n_functions = c->program.n_constants, .function = c->function, .port = memory};
 }
 
@@ -79,7 +79,7 @@ static bool run_all(struct executed *o, const struct diannao_case *c, struct npl
 	}
 	memset(o->events.cycle, 0xff, events);
 	memcpy(o->bytes, c->bytes, c->size);
-	struct dn_execution execution = diannao_execution(c, memory);
+	struct dn_engine_input execution = diannao_execution(c, memory);
 	execution.stream = diannao_source(&stream, c, false);
 	execution.memory = (struct dn_memory){o->bytes, c->size};
 	execution.observer = &observer;
@@ -101,7 +101,7 @@ static bool run_times(struct executed *o, const struct diannao_case *c, struct n
 		      bool units, struct diannao_stream *stream, char *reason, size_t reason_bytes)
 {
 	struct npl_err err = {0};
-	struct dn_execution execution = diannao_execution(c, memory);
+	struct dn_engine_input execution = diannao_execution(c, memory);
 	execution.stream = diannao_source(stream, c, units);
 	*o = (struct executed){0};
 	if (!engine(&execution, &o->outcome, &err))
@@ -204,7 +204,7 @@ static bool same_values(const struct diannao_case *c, const struct executed *a, 
 
 /* ---- Cases ---- */
 
-static bool passes(const struct diannao_case *c, const struct diannao_wish *wish, struct npl_err *err)
+static bool passes(const struct diannao_case *c, const struct diannao_request *wish, struct npl_err *err)
 {
 	struct dn_check checker = {.config = &c->config,
 				   .n_functions = c->program.n_constants,
@@ -225,8 +225,8 @@ static bool passes(const struct diannao_case *c, const struct diannao_wish *wish
 	return ok;
 }
 
-bool diannao_checked(struct diannao_case *c, uint64_t seed, const struct diannao_wish *wish, struct npl_memory **memory,
-		     char *reason, size_t reason_bytes)
+bool diannao_checked(struct diannao_case *c, uint64_t seed, const struct diannao_request *wish,
+		     struct npl_memory **memory, char *reason, size_t reason_bytes)
 {
 	struct npl_err err = {0};
 	if (!diannao_case_make(c, seed, wish)) {
@@ -251,7 +251,7 @@ static bool agrees_without_values(const struct diannao_case *c, struct npl_memor
 	       diannao_same_counts(&all.outcome, &timed.outcome, reason, reason_bytes);
 }
 
-bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *reason, size_t reason_bytes)
+bool diannao_agrees(uint64_t seed, const struct diannao_request *wish, char *reason, size_t reason_bytes)
 {
 	struct diannao_case c;
 	struct npl_memory *memory;
@@ -285,7 +285,7 @@ bool diannao_agrees(uint64_t seed, const struct diannao_wish *wish, char *reason
 	return ok;
 }
 
-bool diannao_units_agree(uint64_t seed, const struct diannao_wish *wish, int64_t skips[DIANNAO_LEVELS], char *reason,
+bool diannao_units_agree(uint64_t seed, const struct diannao_request *wish, int64_t skips[DIANNAO_LEVELS], char *reason,
 			 size_t reason_bytes)
 {
 	struct diannao_case c;

@@ -72,7 +72,7 @@ static void make_config(struct maker *m)
 	c->nbout_rows = c->nbout_sum_rows + draw(m, 1, one_in(m, 3) ? 32 : 4);
 }
 
-static void make_memory(struct maker *m, const struct diannao_wish *wish)
+static void make_memory(struct maker *m, const struct diannao_request *wish)
 {
 	static const char *const presets[] = {"ddr3-1600", "ddr3-2133", "ddr4-3200", "hbm", "gddr5"};
 	struct diannao_case *c = m->c;
@@ -482,7 +482,7 @@ static void make_body(struct maker *m, int64_t instructions, int64_t times, bool
 	m->kept = DN_NFU2_NOP;
 }
 
-static void make_program(struct maker *m, const struct diannao_wish *wish)
+static void make_program(struct maker *m, const struct diannao_request *wish)
 {
 	struct diannao_case *c = m->c;
 	const int64_t n = wish->instructions ? wish->instructions : draw(m, 1, 60);
@@ -507,7 +507,7 @@ static void make_program(struct maker *m, const struct diannao_wish *wish)
 		dn_code(&c->program)[c->program.count - 1].cp = DN_CP_END;
 }
 
-bool diannao_case_make(struct diannao_case *c, uint64_t seed, const struct diannao_wish *wish)
+bool diannao_case_make(struct diannao_case *c, uint64_t seed, const struct diannao_request *wish)
 {
 	struct maker m = {.c = c, .rng = seed * 0x9e3779b97f4a7c15ull};
 	*c = (struct diannao_case){.seed = seed};

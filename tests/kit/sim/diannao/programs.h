@@ -22,7 +22,7 @@ enum diannao_memory {
 	DIANNAO_MEMORIES
 };
 
-struct diannao_wish {      /* zeroed: whatever the seed makes of it */
+struct diannao_request {   /* zeroed: whatever the seed makes of it */
 	int instructions;  /* about so many; 0: 1 to 60 */
 	bool repeats;      /* parts are repeated */
 	int64_t times;     /* so often, about; 0: 2 to 60 */
@@ -57,7 +57,7 @@ struct diannao_case {
 };
 
 /* False: out of memory. */
-bool diannao_case_make(struct diannao_case *c, uint64_t seed, const struct diannao_wish *wish);
+bool diannao_case_make(struct diannao_case *c, uint64_t seed, const struct diannao_request *wish);
 void diannao_case_free(struct diannao_case *c);
 /* NULL: it cannot be opened, err says why. */
 struct npl_memory *diannao_case_memory(const struct diannao_case *c, struct npl_err *err);

@@ -158,7 +158,7 @@ static bool run_layer(const struct diannao_unit_case *c, struct npl_memory *memo
 	if (dn_generator_open(&c->config, &c->layer, &c->tiles, &counted.generator, err))
 		return false;
 	counted.stream = dn_generator_stream(counted.generator);
-	const struct dn_execution execution = {
+	const struct dn_engine_input execution = {
 		.config = &c->config,
 		.stream = {&counted, next, units ? count_repeats : NULL, units ? skip : NULL},
 		.n_functions = c->layer.activates,
@@ -176,7 +176,8 @@ static struct npl_memory *memory_of(const struct dn_config *config, uint64_t see
 	static const enum diannao_memory kinds[] = {DIANNAO_WHOLE, DIANNAO_WHOLE, DIANNAO_FIXED,
 						    DIANNAO_IDEAL, DIANNAO_LATE,  DIANNAO_DRAM};
 	struct diannao_case c;
-	const struct diannao_wish wish = {.memory = kinds[seed % (sizeof kinds / sizeof *kinds)], .this_memory = true};
+	const struct diannao_request wish = {.memory = kinds[seed % (sizeof kinds / sizeof *kinds)],
+					     .this_memory = true};
 	struct npl_memory *memory = NULL;
 	if (!diannao_case_make(&c, seed, &wish)) {
 		npl_no_memory(err);

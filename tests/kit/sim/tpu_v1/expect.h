@@ -16,12 +16,13 @@ static inline void test_expect_faults(const struct test_machine *m, const struct
 	cr_assert_eq(m->outcome.saturations, (uint64_t)p->saturations, "%s: %llu saturations, expected %lld", label,
 		     (unsigned long long)m->outcome.saturations, (long long)p->saturations);
 	for (int64_t i = 0; i < m->program.count; i++)
-		cr_assert(m->faults[i].overflows == p->faults[i].overflows &&
-				  m->faults[i].saturations == p->faults[i].saturations,
+		cr_assert(m->value_counts[i].overflows == p->value_counts[i].overflows &&
+				  m->value_counts[i].saturations == p->value_counts[i].saturations,
 			  "%s: instruction %lld has %llu overflows and %llu saturations, expected %llu and %llu", label,
-			  (long long)i, (unsigned long long)m->faults[i].overflows,
-			  (unsigned long long)m->faults[i].saturations, (unsigned long long)p->faults[i].overflows,
-			  (unsigned long long)p->faults[i].saturations);
+			  (long long)i, (unsigned long long)m->value_counts[i].overflows,
+			  (unsigned long long)m->value_counts[i].saturations,
+			  (unsigned long long)p->value_counts[i].overflows,
+			  (unsigned long long)p->value_counts[i].saturations);
 }
 
 static inline void test_expect(const struct test_machine *m, const char *label)

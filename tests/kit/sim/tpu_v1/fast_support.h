@@ -15,11 +15,11 @@ static inline int fast_run_with(struct test_machine *m, struct tpu_fast_cache **
 	memcpy(m->given_buffer, m->memory.buffer, buffer);
 	memcpy(m->given_host, m->memory.host, m->memory.host_bytes);
 	cr_assert_eq(tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err), 0, "%s", m->err.msg);
-	return tpu_run_fast(&(struct tpu_execution){.config = &m->config,
-						    .program = &m->program,
-						    .memory = m->memory,
-						    .observer = &observer,
-						    .cache = cache},
+	return tpu_run_fast(&(struct tpu_engine_input){.config = &m->config,
+						       .program = &m->program,
+						       .memory = m->memory,
+						       .observer = &observer,
+						       .cache = cache},
 			    &m->outcome, &m->err);
 }
 

@@ -26,7 +26,7 @@ struct interpreter {
 	int64_t tiles_used, tables_used;
 	int64_t early; /* switches to a tile or table that only a later instruction asks for */
 	int64_t overflows, saturations;
-	struct sim_faults *faults; /* of each instruction */
+	struct sim_value_counts *value_counts; /* of each instruction */
 	/* counters that do not depend on time, as struct tpu_counters */
 	uint64_t array_active, useful_macs, weight_bytes, host_bytes_in, host_bytes_out;
 	int64_t *input, *weight; /* (rows), (rows, columns) as numbers */
@@ -383,10 +383,10 @@ static inline void interpreter_open(struct interpreter *p, const struct tpu_conf
 	p->accumulator = calloc((size_t)config->accumulator_rows * columns, sizeof *p->accumulator);
 	p->tile = calloc(maximum, sizeof *p->tile);
 	p->table = calloc(maximum, sizeof *p->table);
-	p->faults = calloc((size_t)program->count + 1, sizeof *p->faults);
+	p->value_counts = calloc((size_t)program->count + 1, sizeof *p->value_counts);
 	p->input = calloc(rows, sizeof *p->input);
 	p->weight = calloc(rows * columns, sizeof *p->weight);
-	cr_assert(p->accumulator && p->tile && p->table && p->faults && p->input && p->weight);
+	cr_assert(p->accumulator && p->tile && p->table && p->value_counts && p->input && p->weight);
 	interpreter_find_weights(p);
 }
 
@@ -395,7 +395,7 @@ static inline void interpreter_close(struct interpreter *p)
 	free(p->accumulator);
 	free(p->tile);
 	free(p->table);
-	free(p->faults);
+	free(p->value_counts);
 	free(p->input);
 	free(p->weight);
 }
@@ -426,8 +426,8 @@ static inline void interpreter_run(struct interpreter *p)
 		default:
 			break;
 		}
-		p->faults[i] = (struct sim_faults){(uint64_t)(p->overflows - overflows),
-						   (uint64_t)(p->saturations - saturations)};
+		p->value_counts[i] = (struct sim_value_counts){(uint64_t)(p->overflows - overflows),
+							       (uint64_t)(p->saturations - saturations)};
 	}
 }
 

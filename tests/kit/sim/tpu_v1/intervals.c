@@ -128,10 +128,10 @@ bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STRE
 	return false;
 }
 
-bool program_faults_add_up(const struct sim_faults *faults, const struct sim_program *program,
+bool program_faults_add_up(const struct sim_value_counts *faults, const struct sim_program *program,
 			   const struct tpu_outcome *outcome, char *reason, size_t reason_bytes)
 {
-	struct sim_faults sum = {0, 0};
+	struct sim_value_counts sum = {0, 0};
 	for (int64_t i = 0; i < program->count; i++) {
 		enum tpu_unit unit = tpu_unit_of(tpu_code(program)[i].opcode);
 		sum.overflows += faults[i].overflows;
@@ -169,7 +169,7 @@ void program_intervals_text(const struct program_intervals stream[PROGRAM_STREAM
 		}
 }
 
-void program_faults_text(const struct sim_faults *faults, int64_t count, char *text, size_t n)
+void program_faults_text(const struct sim_value_counts *faults, int64_t count, char *text, size_t n)
 {
 	size_t length = 0;
 	text[0] = '\0';

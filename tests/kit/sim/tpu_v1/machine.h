@@ -27,7 +27,7 @@ struct test_machine {
 	int64_t retired[TEST_EVENTS];
 	int n_retired;
 	struct tpu_outcome outcome;
-	struct sim_faults *faults; /* of each instruction, of the last run */
+	struct sim_value_counts *value_counts; /* of each instruction, of the last run */
 	struct npl_err err;
 };
 
@@ -76,7 +76,7 @@ static inline void test_close(struct test_machine *m)
 	free(m->memory.host);
 	free(m->given_buffer);
 	free(m->given_host);
-	free(m->faults);
+	free(m->value_counts);
 	free(m);
 }
 
@@ -154,11 +154,11 @@ static inline int test_retire(void *context, int64_t instruction, struct npl_err
 static inline struct sim_observer test_observer(struct test_machine *m)
 {
 	m->events = m->n_retired = 0;
-	free(m->faults);
-	m->faults = calloc((size_t)m->program.count + 1, sizeof *m->faults);
-	cr_assert(m->faults);
+	free(m->value_counts);
+	m->value_counts = calloc((size_t)m->program.count + 1, sizeof *m->value_counts);
+	cr_assert(m->value_counts);
 	return (struct sim_observer){
-		.on_event = test_see, .on_retired = test_retire, .context = m, .faults = m->faults};
+		.on_event = test_see, .on_retired = test_retire, .context = m, .value_counts = m->value_counts};
 }
 
 /* The program must pass the check; then what the engine says. */
@@ -170,7 +170,7 @@ static inline int test_run(struct test_machine *m)
 	memcpy(m->given_host, m->memory.host, m->memory.host_bytes);
 	cr_assert_eq(tpu_program_check(&m->config, &m->program, &m->memory, "test", &m->err), 0, "%s", m->err.msg);
 	return tpu_run_rtl(
-		&(struct tpu_execution){
+		&(struct tpu_engine_input){
 			.config = &m->config, .program = &m->program, .memory = m->memory, .observer = &observer},
 		&m->outcome, &m->err);
 }

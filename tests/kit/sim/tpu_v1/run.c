@@ -189,8 +189,8 @@ static bool open_run(struct program_run *run, const struct program_case *c, bool
 	run->retired = calloc(count, sizeof *run->retired);
 	run->retired_hash = calloc(count, sizeof *run->retired_hash);
 	run->result = calloc(count, sizeof *run->result);
-	run->faults = calloc(count, sizeof *run->faults);
-	bool ok = run->retired && run->retired_hash && run->result && run->faults &&
+	run->value_counts = calloc(count, sizeof *run->value_counts);
+	bool ok = run->retired && run->retired_hash && run->result && run->value_counts &&
 		  (timing_only || (run->buffer && run->host));
 	for (int kind = 0; kind < TPU_EVENTS && ok; kind++) {
 		struct program_events *events = &run->events[kind];
@@ -214,8 +214,8 @@ bool program_run(struct program_run *run, tpu_engine *engine, const struct progr
 				    .host = run->host,
 				    .host_bytes = c->host_bytes,
 				    .timing_only = timing_only};
-	struct sim_observer observer = {run, on_event, on_cycles, on_retired, run->faults};
-	const struct tpu_execution execution = {
+	struct sim_observer observer = {run, on_event, on_cycles, on_retired, run->value_counts};
+	const struct tpu_engine_input execution = {
 		.config = &c->config, .program = &c->program, .memory = memory, .observer = &observer};
 	run->rc = engine(&execution, &run->outcome, &run->err);
 	return run->rc != NPL_ENOMEM;
@@ -228,7 +228,7 @@ void program_run_free(struct program_run *run)
 	free(run->retired);
 	free(run->retired_hash);
 	free(run->result);
-	free(run->faults);
+	free(run->value_counts);
 	program_intervals_free(run->intervals);
 	for (int kind = 0; kind < TPU_EVENTS; kind++)
 		free(run->events[kind].cycle);
@@ -320,7 +320,7 @@ static bool same_retirement(const struct program_run *a, const struct program_ru
 static bool same_faults(const struct program_run *a, const struct program_run *b, char *reason, size_t reason_bytes)
 {
 	for (int64_t i = 0; i < a->c->program.count; i++) {
-		const struct sim_faults *x = a->faults + i, *y = b->faults + i;
+		const struct sim_value_counts *x = a->value_counts + i, *y = b->value_counts + i;
 		if (x->overflows == y->overflows && x->saturations == y->saturations)
 			continue;
 		snprintf(reason, reason_bytes,
@@ -336,7 +336,7 @@ static bool adds_up(const struct program_run *run, char *reason, size_t reason_b
 {
 	const struct sim_program *program = &run->c->program;
 	return program_intervals_add_up(run->intervals, program, &run->outcome, reason, reason_bytes) &&
-	       program_faults_add_up(run->faults, program, &run->outcome, reason, reason_bytes);
+	       program_faults_add_up(run->value_counts, program, &run->outcome, reason, reason_bytes);
 }
 
 bool program_same(const struct program_run *a, const struct program_run *b, bool times_only, char *reason,

@@ -39,8 +39,8 @@ struct program_run {
 	int *retired;           /* by instruction: how often */
 	uint64_t *retired_hash; /* what it had written by then */
 	struct program_intervals intervals[PROGRAM_STREAMS];
-	struct sim_faults *faults; /* by instruction */
-	char wrong[160];           /* an event that cannot be; empty: none */
+	struct sim_value_counts *value_counts; /* by instruction */
+	char wrong[160];                       /* an event that cannot be; empty: none */
 	/* while it runs */
 	struct sim_event last; /* event, if there was any */
 	bool any;

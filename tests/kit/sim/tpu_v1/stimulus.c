@@ -89,7 +89,8 @@ static int64_t draw_side(uint64_t *rng)
 }
 
 /* Weight memory holds tiles, then tables; the buffer is a few layers' worth. */
-static void draw_machine(struct builder *b, struct tpu_config *config, uint64_t *rng, const struct program_wish *wish)
+static void draw_machine(struct builder *b, struct tpu_config *config, uint64_t *rng,
+			 const struct program_request *wish)
 {
 	static const int64_t accumulators[] = {2, 4, 5, 9, 16, 33, 64, 100, 100, 256, 1000, 4096};
 	*config = (struct tpu_config){.rows = wish->rows ? wish->rows : draw_side(rng),
@@ -313,7 +314,7 @@ static int get_stuck(struct builder *b, struct npl_err *err)
 	}
 }
 
-int program_case_make(struct program_case *c, uint64_t seed, const struct program_wish *wish, struct npl_err *err)
+int program_case_make(struct program_case *c, uint64_t seed, const struct program_request *wish, struct npl_err *err)
 {
 	struct builder b = {0};
 	struct tpu_config config;

@@ -17,14 +17,14 @@ struct program_case {
 	int64_t stuck_at; /* the instruction at which issue waits for ever; -1: the program ends */
 };
 
-struct program_wish {
+struct program_request {
 	int64_t rows, columns; /* of the array; 0: random, 3 x 5 to 32 x 32 and sometimes a single row or column */
 	int actions;           /* about so many layers or single instructions; 0: random */
 	int stuck_percent;     /* of the programs are made so that they cannot end */
 };
 
 /* 0, NPL_ENOMEM. Unless it returns 0 there is nothing to free. */
-int program_case_make(struct program_case *c, uint64_t seed, const struct program_wish *wish, struct npl_err *err);
+int program_case_make(struct program_case *c, uint64_t seed, const struct program_request *wish, struct npl_err *err);
 void program_case_free(struct program_case *c);
 
 /* The same machine with all that decides about time drawn anew. */

@@ -24,7 +24,7 @@ struct worked {
 	struct expected event[8]; /* to the first of which nothing is said */
 	uint64_t cycles;
 	uint64_t array_active, weight_stall, weight_shift, input_stall, raw_stall, output_stall, sync_pause;
-	const char *intervals, *faults; /* in the words of intervals.h; faults NULL: none */
+	const char *intervals, *value_counts; /* in the words of intervals.h; faults NULL: none */
 	/* what is not as in the machine above; 0: it is */
 	int64_t fifo_tiles, tables, queue, weight_rate, registers, activate_cycles, activate_latency_cycles, issue,
 		sync;
@@ -153,7 +153,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_ACTIVATE_ENDED, 3, 25}},
 	 .cycles = 26,
 	 .intervals = "idle 0-3, stall 3-4 i2, shift 4-7 i2, active 7-10 i2, idle 10-26, raw 10-25",
-	 .faults = "i3 3 saturated",
+	 .value_counts = "i3 3 saturated",
 	 .array_active = 3,
 	 .weight_stall = 1,
 	 .weight_shift = 3,
@@ -345,7 +345,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_ACTIVATE_ENDED, 2, 19}},
 	 .cycles = 20,
 	 .intervals = "idle 0-20, raw 3-19",
-	 .faults = "i1 5 saturated",
+	 .value_counts = "i1 5 saturated",
 	 /* halt is looked at in 3: [3, 19) */
 	 .raw_stall = 16,
 	 .tables = 1},
@@ -419,7 +419,7 @@ static const struct worked cases[WORKED_CASES] = {
 		   {TPU_ACTIVATE_ENDED, 7, 19}},
 	 .cycles = 20,
 	 .intervals = "idle 0-4, shift 4-7 i3, active 7-9 i3, active 9-11 i4, active 11-13 i5, idle 13-20, raw 13-19",
-	 .faults = "i6 3 saturated, i7 1 saturated",
+	 .value_counts = "i6 3 saturated, i7 1 saturated",
 	 .array_active = 6,
 	 .weight_shift = 3,
 	 .raw_stall = 6,
@@ -506,8 +506,8 @@ static bool as_expected(const struct worked *w, const struct program_run *run, c
 	program_intervals_text(run->intervals, message, sizeof message);
 	if (text_differs("intervals", message, w->intervals, reason, reason_bytes))
 		return false;
-	program_faults_text(run->faults, run->c->program.count, message, sizeof message);
-	if (text_differs("faults", message, w->faults ? w->faults : "", reason, reason_bytes))
+	program_faults_text(run->value_counts, run->c->program.count, message, sizeof message);
+	if (text_differs("faults", message, w->value_counts ? w->value_counts : "", reason, reason_bytes))
 		return false;
 	return !(differs("cycles", 0, run->outcome.cycles, w->cycles, reason, reason_bytes) ||
 		 differs("sum of the four counters", 0, all, w->cycles, reason, reason_bytes) ||

@@ -14,7 +14,7 @@
 #include "tests/kit/sim/diannao/agree.h"
 #include "tests/kit/sim/diannao/units.h"
 
-static void expect_agreements(uint64_t first, uint64_t last, const struct diannao_wish *wish)
+static void expect_agreements(uint64_t first, uint64_t last, const struct diannao_request *wish)
 {
 	for (uint64_t seed = first; seed <= last; seed++) {
 		char reason[300] = "";
@@ -27,16 +27,16 @@ Test(diannao_engines, agree_on_any_memory)
 {
 	for (enum diannao_memory memory = 0; memory < DIANNAO_MEMORIES; memory++)
 		expect_agreements(1 + 1000 * memory, 600 + 1000 * memory,
-				  &(struct diannao_wish){.memory = memory, .this_memory = true});
+				  &(struct diannao_request){.memory = memory, .this_memory = true});
 }
 
 Test(diannao_engines, agree_on_long_programs)
 {
-	expect_agreements(20001, 20100, &(struct diannao_wish){.instructions = 400});
+	expect_agreements(20001, 20100, &(struct diannao_request){.instructions = 400});
 }
 
 /* A source's units are counted when their state repeats, and all comes to what it does without. */
-static void expect_units_to_cost_what_they_cost(uint64_t first, uint64_t last, const struct diannao_wish *wish,
+static void expect_units_to_cost_what_they_cost(uint64_t first, uint64_t last, const struct diannao_request *wish,
 						int64_t skips[DIANNAO_LEVELS])
 {
 	for (uint64_t seed = first; seed <= last; seed++) {
@@ -51,7 +51,7 @@ Test(diannao_engines, skipped_units_cost_the_same_as_executed_ones)
 {
 	static const enum diannao_memory memories[] = {DIANNAO_IDEAL, DIANNAO_FIXED, DIANNAO_WHOLE, DIANNAO_LATE};
 	for (size_t i = 0; i < sizeof memories / sizeof *memories; i += TEST_SANITIZED ? 3 : 1) {
-		struct diannao_wish wish = {
+		struct diannao_request wish = {
 			.instructions = 12, .repeats = true, .memory = memories[i], .this_memory = true};
 		int64_t skips[DIANNAO_LEVELS] = {0}, long_skips[DIANNAO_LEVELS] = {0};
 		expect_units_to_cost_what_they_cost(30001, 30150, &wish, skips);
@@ -67,7 +67,7 @@ Test(diannao_engines, skipped_nested_units_cost_the_same_as_executed_ones)
 {
 	static const enum diannao_memory memories[] = {DIANNAO_IDEAL, DIANNAO_FIXED, DIANNAO_WHOLE, DIANNAO_LATE};
 	for (size_t i = 0; i < sizeof memories / sizeof *memories; i += TEST_SANITIZED ? 3 : 1) {
-		struct diannao_wish wish = {
+		struct diannao_request wish = {
 			.instructions = 6, .repeats = true, .rounds = 10, .memory = memories[i], .this_memory = true};
 		int64_t skips[DIANNAO_LEVELS] = {0}, long_skips[DIANNAO_LEVELS] = {0};
 		expect_units_to_cost_what_they_cost(70001, 70060, &wish, skips);
@@ -86,7 +86,7 @@ Test(diannao_engines, units_are_executed_where_addresses_matter)
 {
 	static const enum diannao_memory memories[] = {DIANNAO_ACCESSES, DIANNAO_OTHER_CLOCK, DIANNAO_DRAM};
 	for (size_t i = 0; i < sizeof memories / sizeof *memories; i++) {
-		const struct diannao_wish wish = {
+		const struct diannao_request wish = {
 			.instructions = 8, .repeats = true, .times = 20, .memory = memories[i], .this_memory = true};
 		int64_t skips[DIANNAO_LEVELS] = {0};
 		expect_units_to_cost_what_they_cost(50001, 50020, &wish, skips);
@@ -151,11 +151,11 @@ Test(diannao_engines, skipped_units_of_layers_cost_the_same_as_executed_ones)
 /* Programs of 10^15 units end at once, or are refused where the clock cannot count their cycles. */
 Test(diannao_engines, huge_counts_of_units_end_in_time)
 {
-	const struct diannao_wish wish = {.instructions = 12,
-					  .repeats = true,
-					  .synchronised = true,
-					  .memory = DIANNAO_WHOLE,
-					  .this_memory = true};
+	const struct diannao_request wish = {.instructions = 12,
+					     .repeats = true,
+					     .synchronised = true,
+					     .memory = DIANNAO_WHOLE,
+					     .this_memory = true};
 	int long_ones = 0, too_long = 0;
 	for (uint64_t seed = 60001; seed <= 60060; seed++) {
 		struct diannao_case c;
@@ -167,7 +167,7 @@ Test(diannao_engines, huge_counts_of_units_end_in_time)
 			  (unsigned long long)seed, reason);
 		for (int i = 0; i < c.parts; i++)
 			c.part[i].times = c.part[i].times > 1 ? 1000000000000000 : 1;
-		struct dn_execution execution = diannao_execution(&c, memory);
+		struct dn_engine_input execution = diannao_execution(&c, memory);
 		struct dn_outcome outcome;
 		execution.stream = diannao_source(&stream, &c, true);
 		if (dn_run_fast(&execution, &outcome, &err)) {

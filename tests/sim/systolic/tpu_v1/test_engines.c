@@ -18,7 +18,7 @@
 #include "tests/kit/sim/tpu_v1/worked.h"
 #include "tests/kit/support.h"
 
-static void make(struct program_case *c, uint64_t seed, const struct program_wish *wish)
+static void make(struct program_case *c, uint64_t seed, const struct program_request *wish)
 {
 	struct npl_err err = {0};
 	cr_assert_eq(program_case_make(c, seed, wish, &err), 0, "seed %llu: %s", (unsigned long long)seed, err.msg);
@@ -39,7 +39,7 @@ static void expect_agreement(struct program_case *c)
 	cr_assert_fail("seed %llu: %s", (unsigned long long)c->seed, reason);
 }
 
-static void expect_agreements(uint64_t first, uint64_t last, const struct program_wish *wish)
+static void expect_agreements(uint64_t first, uint64_t last, const struct program_request *wish)
 {
 	for (uint64_t seed = first; seed <= last; seed++) {
 		struct program_case c;
@@ -63,17 +63,17 @@ Test(tpu_engines, cycles_worked_out_by_hand)
 
 Test(tpu_engines, agree_on_small_arrays)
 {
-	expect_agreements(1, 2000, &(struct program_wish){0});
+	expect_agreements(1, 2000, &(struct program_request){0});
 }
 
 Test(tpu_engines, agree_on_long_programs)
 {
-	expect_agreements(10001, 10100, &(struct program_wish){.actions = 300});
+	expect_agreements(10001, 10100, &(struct program_request){.actions = 300});
 }
 
 Test(tpu_engines, agree_on_256x256)
 {
-	expect_agreements(20001, 20040, &(struct program_wish){.rows = 256, .columns = 256, .actions = 40});
+	expect_agreements(20001, 20040, &(struct program_request){.rows = 256, .columns = 256, .actions = 40});
 }
 
 /* Also 16-byte lanes' worth more and less, and a side that is much longer than the other. */
@@ -83,7 +83,7 @@ Test(tpu_engines, agree_on_odd_arrays)
 					   {64, 3}, {3, 64}, {33, 48}, {128, 5}, {100, 128}, {200, 9}};
 	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
 		expect_agreements(30001 + 100 * i, 30020 + 100 * i,
-				  &(struct program_wish){.rows = sizes[i][0], .columns = sizes[i][1]});
+				  &(struct program_request){.rows = sizes[i][0], .columns = sizes[i][1]});
 }
 
 /* sync_pause is at most what all syncs take together, 0 where they take nothing; all parts of non_matrix are at most
@@ -96,7 +96,7 @@ Test(tpu_engines, syncs_take_their_time_and_no_more)
 		struct program_case c;
 		struct program_run run;
 		uint64_t syncs = 0;
-		make(&c, seed, &(struct program_wish){0});
+		make(&c, seed, &(struct program_request){0});
 		c.config.sync_cycles = (int64_t)takes[seed % 3];
 		for (int64_t i = 0; i < c.program.count; i++)
 			syncs += tpu_code(&c.program)[i].opcode == TPU_SYNC;
@@ -130,7 +130,7 @@ static void count_reasons(const struct program_case *c, int count[REASONS])
 
 Test(tpu_engines, agree_about_programs_that_never_end)
 {
-	struct program_wish wish = {.stuck_percent = 100};
+	struct program_request wish = {.stuck_percent = 100};
 	int stuck = 0, count[REASONS] = {0};
 	for (uint64_t seed = 40001; seed <= 41500; seed++) {
 		struct program_case c;
@@ -165,7 +165,7 @@ Test(tpu_engines, values_do_not_depend_on_time)
 	for (uint64_t seed = 50001; seed <= 50200; seed++) {
 		struct program_case c, other;
 		struct program_run a = {0}, b = {0};
-		make(&c, seed, &(struct program_wish){0});
+		make(&c, seed, &(struct program_request){0});
 		other = c;
 		other.config = program_other_times(&c.config, seed * 77);
 		cr_assert(program_run(&a, tpu_run_fast, &c, false) && program_run(&b, tpu_run_rtl, &other, false));
@@ -184,7 +184,7 @@ Test(tpu_engines, values_are_those_of_the_instructions_one_by_one)
 		struct program_run run = {0};
 		struct interpreter p;
 		char subject[40];
-		make(&c, seed, &(struct program_wish){0});
+		make(&c, seed, &(struct program_request){0});
 		snprintf(subject, sizeof subject, "seed %llu", (unsigned long long)seed);
 		cr_assert(program_run(&run, tpu_run_fast, &c, false) && !run.rc, "%s: %s", subject, run.err.msg);
 		const struct tpu_memory memory = program_memory(&c);
@@ -192,8 +192,8 @@ Test(tpu_engines, values_are_those_of_the_instructions_one_by_one)
 		interpreter_run(&p);
 		cr_assert_arr_eq(run.buffer, c.buffer, c.buffer_bytes, "%s: unified buffer", subject);
 		cr_assert_arr_eq(run.host, c.host, c.host_bytes, "%s: host memory", subject);
-		cr_assert(!memcmp(run.faults, p.faults, (size_t)c.program.count * sizeof *p.faults), "%s: faults",
-			  subject);
+		cr_assert(!memcmp(run.value_counts, p.value_counts, (size_t)c.program.count * sizeof *p.value_counts),
+			  "%s: faults", subject);
 		interpreter_expect_counters(&p, &run.outcome.counters, subject);
 		interpreter_close(&p);
 		program_run_free(&run);
@@ -209,7 +209,7 @@ Test(tpu_engines, a_sync_that_the_check_can_do_without_changes_nothing)
 		struct program_case c;
 		struct program_run a = {0}, b = {0};
 		struct npl_err err;
-		make(&c, seed, &(struct program_wish){0});
+		make(&c, seed, &(struct program_request){0});
 		uint64_t rng = seed;
 		int64_t at = test_range(&rng, 0, c.program.count - 1), tries = c.program.count;
 		while (tpu_code(&c.program)[at].opcode != TPU_SYNC && --tries > 0)
@@ -248,7 +248,7 @@ Test(tpu_engines, an_observer_ends_the_run)
 {
 	for (uint64_t seed = 70001; seed <= 70020; seed++) {
 		struct program_case c;
-		make(&c, seed, &(struct program_wish){0});
+		make(&c, seed, &(struct program_request){0});
 		struct tpu_memory memory = program_memory(&c);
 		struct stop stop = {0};
 		while (tpu_unit_of(tpu_code(&c.program)[stop.at].opcode) == TPU_UNITS && stop.at + 1 < c.program.count)
@@ -259,17 +259,19 @@ Test(tpu_engines, an_observer_ends_the_run)
 			struct tpu_outcome outcome = {0};
 			struct npl_err err = {0};
 			stop.called = 0;
-			int rc = (engine ? tpu_run_fast : tpu_run_rtl)(&(struct tpu_execution){.config = &c.config,
-											       .program = &c.program,
-											       .memory = memory,
-											       .observer = &observer},
-								       &outcome, &err);
+			int rc = (engine ? tpu_run_fast
+					 : tpu_run_rtl)(&(struct tpu_engine_input){.config = &c.config,
+										   .program = &c.program,
+										   .memory = memory,
+										   .observer = &observer},
+							&outcome, &err);
 			cr_assert(rc == NPL_EOUTPUT && !strcmp(err.msg, "stopped"), "seed %llu: %d, %s",
 				  (unsigned long long)seed, rc, err.msg);
 			cr_assert_geq(stop.called, 1);
-			rc = (engine ? tpu_run_fast : tpu_run_rtl)(
-				&(struct tpu_execution){.config = &c.config, .program = &c.program, .memory = memory},
-				&outcome, &err);
+			rc = (engine ? tpu_run_fast : tpu_run_rtl)(&(struct tpu_engine_input){.config = &c.config,
+											      .program = &c.program,
+											      .memory = memory},
+								   &outcome, &err);
 			cr_assert_eq(rc, 0, "seed %llu, nobody observes: %s", (unsigned long long)seed, err.msg);
 		}
 		program_case_free(&c);
@@ -287,7 +289,7 @@ Test(tpu_engines, an_observer_of_one_thing)
 	uint64_t overflows = 0;
 	for (uint64_t seed = 80001; seed <= 80100; seed++) {
 		struct program_case c;
-		make(&c, seed, &(struct program_wish){0});
+		make(&c, seed, &(struct program_request){0});
 		for (int engine = 0; engine < 2; engine++) {
 			tpu_engine *run = engine ? tpu_run_fast : tpu_run_rtl;
 			struct program_run all = {0}, one = {.c = &c};
@@ -295,26 +297,27 @@ Test(tpu_engines, an_observer_of_one_thing)
 			struct npl_err err = {0};
 			char reason[300] = "";
 			const struct sim_observer intervals = {.on_cycles = keep, .context = one.intervals};
-			one.faults = calloc((size_t)c.program.count, sizeof *one.faults);
-			const struct sim_observer faults = {.faults = one.faults};
-			cr_assert(one.faults && program_run(&all, run, &c, false));
+			one.value_counts = calloc((size_t)c.program.count, sizeof *one.value_counts);
+			const struct sim_observer faults = {.value_counts = one.value_counts};
+			cr_assert(one.value_counts && program_run(&all, run, &c, false));
 			const struct tpu_memory none = {.host_bytes = c.host_bytes, .timing_only = true};
 			const struct tpu_memory memory = program_memory(&c);
-			cr_assert_eq(run(&(struct tpu_execution){.config = &c.config,
-								 .program = &c.program,
-								 .memory = none,
-								 .observer = &intervals},
+			cr_assert_eq(run(&(struct tpu_engine_input){.config = &c.config,
+								    .program = &c.program,
+								    .memory = none,
+								    .observer = &intervals},
 					 &outcome, &err),
 				     0, "%s", err.msg);
-			cr_assert_eq(run(&(struct tpu_execution){.config = &c.config,
-								 .program = &c.program,
-								 .memory = memory,
-								 .observer = &faults},
+			cr_assert_eq(run(&(struct tpu_engine_input){.config = &c.config,
+								    .program = &c.program,
+								    .memory = memory,
+								    .observer = &faults},
 					 &outcome, &err),
 				     0, "%s", err.msg);
 			cr_assert(program_intervals_same(all.intervals, one.intervals, reason, sizeof reason),
 				  "seed %llu: %s", (unsigned long long)seed, reason);
-			cr_assert(!memcmp(all.faults, one.faults, (size_t)c.program.count * sizeof *one.faults),
+			cr_assert(!memcmp(all.value_counts, one.value_counts,
+					  (size_t)c.program.count * sizeof *one.value_counts),
 				  "seed %llu: other faults", (unsigned long long)seed);
 			overflows += outcome.overflows;
 			program_run_free(&all);
@@ -403,7 +406,7 @@ Test(tpu_engines, random_programs_cover_every_event)
 	struct mix mix = {0};
 	for (uint64_t seed = 1; seed <= 500; seed++) {
 		struct program_case c;
-		make(&c, seed, &(struct program_wish){0});
+		make(&c, seed, &(struct program_request){0});
 		count_program(&mix, &c);
 		program_case_free(&c);
 	}

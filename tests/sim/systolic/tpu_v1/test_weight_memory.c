@@ -115,8 +115,9 @@ Test(tpu_weight_memory, a_tile_is_more_accesses_than_the_memory_holds)
 	EXPECT_COUNT(m, dram_reads, 150000);
 	const uint64_t cycles = m->outcome.cycles;
 	cr_assert_eq(
-		tpu_run_fast(&(struct tpu_execution){.config = &m->config, .program = &m->program, .memory = m->memory},
-			     &m->outcome, &m->err),
+		tpu_run_fast(
+			&(struct tpu_engine_input){.config = &m->config, .program = &m->program, .memory = m->memory},
+			&m->outcome, &m->err),
 		0, "%s", m->err.msg);
 	cr_assert_eq(m->outcome.cycles, cycles);
 	test_close(m);
@@ -140,8 +141,9 @@ Test(tpu_weight_memory, streams_tiles_at_94_percent_of_peak)
 		test_multiply(m, TPU_MATRIX_SWITCH, 0, 0, 1);
 	test_halt(m);
 	cr_assert_eq(
-		tpu_run_fast(&(struct tpu_execution){.config = &m->config, .program = &m->program, .memory = m->memory},
-			     &m->outcome, &m->err),
+		tpu_run_fast(
+			&(struct tpu_engine_input){.config = &m->config, .program = &m->program, .memory = m->memory},
+			&m->outcome, &m->err),
 		0, "%s", m->err.msg);
 	double per_second = TILES * 65536.0 / ((double)m->outcome.cycles / 700e6);
 	cr_assert_geq(per_second, 0.94 * 34133333333.0);

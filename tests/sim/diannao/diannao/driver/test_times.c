@@ -44,12 +44,12 @@ Test(diannao_times, classes_sum_to_cycles_and_counters)
 		struct npl_err err = {0};
 		uint64_t sum[DN_TIME_CLASSES] = {0};
 		char reason[300] = "";
-		cr_assert(diannao_checked(&c, seed, &(struct diannao_wish){0}, &memory, reason, sizeof reason), "%s",
+		cr_assert(diannao_checked(&c, seed, &(struct diannao_request){0}, &memory, reason, sizeof reason), "%s",
 			  reason);
 		cr_assert_eq(dn_times.open(&times, &c.config, &c.program, &err), 0);
 		const struct sim_observer observer = {
 			.context = times, .on_event = dn_times.on_event, .on_cycles = dn_times.on_cycles};
-		struct dn_execution execution = diannao_execution(&c, memory);
+		struct dn_engine_input execution = diannao_execution(&c, memory);
 		execution.stream = diannao_source(&stream, &c, false);
 		execution.observer = &observer;
 		cr_assert_eq(dn_run_fast(&execution, &outcome, &err), 0, "%s", err.msg);

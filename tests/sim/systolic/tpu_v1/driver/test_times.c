@@ -20,10 +20,10 @@ static struct npl_instruction_time *times_of(const struct program_case *c, tpu_e
 	cr_assert_eq(tpu_times.open(&times, &c->config, &c->program, &err), 0);
 	const struct sim_observer observer = {
 		.on_event = tpu_times.on_event, .on_cycles = tpu_times.on_cycles, .context = times};
-	cr_assert_eq(run(&(struct tpu_execution){.config = &c->config,
-						 .program = &c->program,
-						 .memory = none,
-						 .observer = &observer},
+	cr_assert_eq(run(&(struct tpu_engine_input){.config = &c->config,
+						    .program = &c->program,
+						    .memory = none,
+						    .observer = &observer},
 			 outcome, &err),
 		     0, "%s", err.msg);
 	cr_assert_eq(tpu_times.take(times, outcome->cycles, &table, &err), 0, "seed %llu: %s",
@@ -69,7 +69,7 @@ Test(tpu_times, times_of_both_engines_agree)
 		struct program_case c;
 		struct tpu_outcome outcome[2];
 		struct npl_err err = {0};
-		cr_assert_eq(program_case_make(&c, seed, &(struct program_wish){0}, &err), 0, "%s", err.msg);
+		cr_assert_eq(program_case_make(&c, seed, &(struct program_request){0}, &err), 0, "%s", err.msg);
 		struct npl_instruction_time *rtl = times_of(&c, tpu_run_rtl, &outcome[0]),
 					    *fast = times_of(&c, tpu_run_fast, &outcome[1]);
 		expect_sums(&c, rtl, &outcome[0], seen);

@@ -143,10 +143,10 @@ Test(tpu_events, a_run_that_is_stopped)
 	for (int engine = 0; engine < 2; engine++) {
 		struct stopped s = {.at = 17};
 		const struct sim_observer observer = {.on_event = in_order, .on_retired = stop, .context = &s};
-		cr_assert_eq((engine ? tpu_run_fast : tpu_run_rtl)(&(struct tpu_execution){.config = &m->config,
-											   .program = &m->program,
-											   .memory = m->memory,
-											   .observer = &observer},
+		cr_assert_eq((engine ? tpu_run_fast : tpu_run_rtl)(&(struct tpu_engine_input){.config = &m->config,
+											      .program = &m->program,
+											      .memory = m->memory,
+											      .observer = &observer},
 								   &m->outcome, &m->err),
 			     NPL_EOUTPUT);
 		cr_assert_gt(s.events, 17);

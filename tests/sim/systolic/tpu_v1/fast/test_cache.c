@@ -84,18 +84,18 @@ Test(tpu_fast_cache, after_runs_that_do_not_end)
 		struct tpu_outcome outcome;
 		const struct sim_observer observer = {.on_retired = stop, .context = &at};
 		bool stops = tpu_unit_of(tpu_code(&m->program)[at].opcode) < TPU_UNITS;
-		int rc = tpu_run_fast(&(struct tpu_execution){.config = &m->config,
-							      .program = &m->program,
-							      .memory = m->memory,
-							      .observer = &observer,
-							      .cache = &cache},
+		int rc = tpu_run_fast(&(struct tpu_engine_input){.config = &m->config,
+								 .program = &m->program,
+								 .memory = m->memory,
+								 .observer = &observer,
+								 .cache = &cache},
 				      &outcome, &m->err);
 		cr_assert_eq(rc, stops ? NPL_EOUTPUT : 0);
 		cr_assert_eq(fast_run_with(stuck, &cache), NPL_EINPUT);
-		cr_assert_eq(tpu_run_fast(&(struct tpu_execution){.config = &m->config,
-								  .program = &m->program,
-								  .memory = none,
-								  .cache = &cache},
+		cr_assert_eq(tpu_run_fast(&(struct tpu_engine_input){.config = &m->config,
+								     .program = &m->program,
+								     .memory = none,
+								     .cache = &cache},
 					  &outcome, &m->err),
 			     0);
 		run_again(at % 2 ? m : other, &cache, "after a stopped run");

@@ -3,7 +3,8 @@
  * Times of the fast engine. What the program promises: the rules of docs/tpu-isa.md, section Time, without stepping a
  * cycle, whatever order the program is in; exact fractions of a cycle however long it runs; values change no time.
  * Cases worked out by hand that both engines must pass are in tests/kit/sim/tpu_v1/worked.c, random programs in
- * tests/sim/systolic/tpu_v1/test_engines.c, those that can never end in tests/sim/systolic/tpu_v1/engine/test_stuck.c. */
+ * tests/sim/systolic/tpu_v1/test_engines.c, those that can never end in
+ * tests/sim/systolic/tpu_v1/engine/test_stuck.c. */
 #include <stdio.h>
 
 #include "sim/systolic/tpu_v1/fast/fast.h"
@@ -201,10 +202,10 @@ Test(tpu_fast_time, values_change_no_time)
 	static struct test_machine seen;
 	const struct sim_observer observer = {.on_event = test_see, .on_retired = test_retire, .context = &seen};
 	const struct tpu_memory none = {.timing_only = true};
-	cr_assert_eq(tpu_run_fast(&(struct tpu_execution){.config = &m->config,
-							  .program = &m->program,
-							  .memory = none,
-							  .observer = &observer},
+	cr_assert_eq(tpu_run_fast(&(struct tpu_engine_input){.config = &m->config,
+							     .program = &m->program,
+							     .memory = none,
+							     .observer = &observer},
 				  &without, &m->err),
 		     0, "%s", m->err.msg);
 	cr_assert_eq(with.cycles, without.cycles);
@@ -239,9 +240,10 @@ Test(tpu_fast_time, long_programs_are_timed_quickly)
 		test_activate(m, 0, 100, i % 1000, 1);
 	}
 	test_halt(m);
-	cr_assert_eq(tpu_run_fast(&(struct tpu_execution){.config = &m->config, .program = &m->program, .memory = none},
-				  &outcome, &m->err),
-		     0, "%s", m->err.msg);
+	cr_assert_eq(
+		tpu_run_fast(&(struct tpu_engine_input){.config = &m->config, .program = &m->program, .memory = none},
+			     &outcome, &m->err),
+		0, "%s", m->err.msg);
 	/* Each activate waits for the pass before it, each pass for the activate before it, which reads for 4 cycles:
 	 * the pass may begin when these are over (its first write comes at once), or when the pass before has
 	 * entered. */

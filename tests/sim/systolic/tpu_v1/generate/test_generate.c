@@ -105,14 +105,15 @@ static bool run_layer_group(const struct npl_layer_group *request, const struct 
 	compare_results(r, config, "interpreter", seed);
 	fresh_memory(r, config);
 	cr_assert_eq(
-		tpu_run_fast(&(struct tpu_execution){.config = config, .program = &g->program, .memory = r->memory},
+		tpu_run_fast(&(struct tpu_engine_input){.config = config, .program = &g->program, .memory = r->memory},
 			     &r->fast, &err),
 		0, "seed %llu: %s", (unsigned long long)seed, err.msg);
 	compare_results(r, config, "fast", seed);
 	fresh_memory(r, config);
-	cr_assert_eq(tpu_run_rtl(&(struct tpu_execution){.config = config, .program = &g->program, .memory = r->memory},
-				 &r->rtl, &err),
-		     0, "seed %llu: %s", (unsigned long long)seed, err.msg);
+	cr_assert_eq(
+		tpu_run_rtl(&(struct tpu_engine_input){.config = config, .program = &g->program, .memory = r->memory},
+			    &r->rtl, &err),
+		0, "seed %llu: %s", (unsigned long long)seed, err.msg);
 	compare_results(r, config, "rtl", seed);
 	cr_assert_eq(r->fast.cycles, r->rtl.cycles, "seed %llu: %llu cycles, rtl %llu", (unsigned long long)seed,
 		     (unsigned long long)r->fast.cycles, (unsigned long long)r->rtl.cycles);

@@ -132,9 +132,10 @@ static struct made make(const struct net *n, const struct tpu_config *config, bo
 	cr_assert_eq(tpu_generate(config, &group, &m.g, &err), 0, "%s", err.msg);
 	cr_assert_null(m.g.weights);
 	cr_assert_eq(tpu_program_check(config, &m.g.program, &memory, "generated", &err), 0, "%s", err.msg);
-	cr_assert_eq(tpu_run_fast(&(struct tpu_execution){.config = config, .program = &m.g.program, .memory = memory},
-				  &m.outcome, &err),
-		     0, "%s", err.msg);
+	cr_assert_eq(
+		tpu_run_fast(&(struct tpu_engine_input){.config = config, .program = &m.g.program, .memory = memory},
+			     &m.outcome, &err),
+		0, "%s", err.msg);
 	return m;
 }
 

@@ -437,10 +437,10 @@ Test(tpu_rtl_units, what_retires_is_in_the_memory)
 	cr_assert_eq(m->n_retired, 5);
 	cr_assert_arr_eq(m->retired, order, sizeof order);
 	struct sim_observer observer = {.on_retired = stop_at, .context = &pass};
-	cr_assert_eq(tpu_run_rtl(&(struct tpu_execution){.config = &m->config,
-							 .program = &m->program,
-							 .memory = m->memory,
-							 .observer = &observer},
+	cr_assert_eq(tpu_run_rtl(&(struct tpu_engine_input){.config = &m->config,
+							    .program = &m->program,
+							    .memory = m->memory,
+							    .observer = &observer},
 				 &m->outcome, &m->err),
 		     NPL_EOUTPUT);
 	cr_assert_str_eq(m->err.msg, "enough");

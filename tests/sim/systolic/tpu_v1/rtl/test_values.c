@@ -81,10 +81,10 @@ static void compare_timing(struct test_machine *m, const char *subject)
 	cr_assert(only);
 	const struct sim_observer observer = {.on_event = test_see, .on_retired = test_retire, .context = only};
 	const struct tpu_memory nothing = {.timing_only = true};
-	cr_assert_eq(tpu_run_rtl(&(struct tpu_execution){.config = &m->config,
-							 .program = &m->program,
-							 .memory = nothing,
-							 .observer = &observer},
+	cr_assert_eq(tpu_run_rtl(&(struct tpu_engine_input){.config = &m->config,
+							    .program = &m->program,
+							    .memory = nothing,
+							    .observer = &observer},
 				 &only->outcome, &m->err),
 		     0, "%s: %s", subject, m->err.msg);
 	cr_assert_eq(only->outcome.cycles, m->outcome.cycles, "%s", subject);

@@ -2,8 +2,8 @@
  *
  * What lies behind an opened device (npulab/device.h), for code that knows its driver, and for reports.
  */
-#ifndef NPULAB_CORE_DEVICE_INSIDE_H
-#define NPULAB_CORE_DEVICE_INSIDE_H
+#ifndef NPULAB_CORE_DEVICE_ACCESS_H
+#define NPULAB_CORE_DEVICE_ACCESS_H
 
 #include "npulab/driver.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Address space and threads for OpenBLAS (room.h). */
-#include "room.h"
+ * Address space and threads for OpenBLAS (openblas_threads.h). */
+#include "openblas_threads.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -62,7 +62,7 @@ static int startable_threads(int max_threads)
 	return n;
 }
 
-int cpu_room_for_threads(int max_threads, int *threads, struct npl_err *err)
+int cpu_threads_that_fit(int max_threads, int *threads, struct npl_err *err)
 {
 	const struct process_limit limit = process_limit();
 	*threads = max_threads;
