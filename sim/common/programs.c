@@ -57,23 +57,22 @@ static int find_owner(const char *path, const struct npl_file *file, const struc
 {
 	const struct npl_driver *named = NULL; /* the driver that the file itself names */
 	char set[SIM_SET_NAME], machine[SIM_MACHINE_NAME] = "";
-	int line = 0;
+	int line = 0, rc = 0;
 	if (is_text(path)) {
-		if (sim_text_machine(path, file->data, file->bytes, machine, &line, err))
-			return err->code;
+		rc = sim_text_machine(path, file->data, file->bytes, machine, &line, err);
 		/* A dump names the machine of a file by the file's `name:`, which need not be known here. */
-		if (*machine && (!device || npl_device_is_known(machine)) &&
-		    driver_of_machine(path, line, machine, &named, err))
-			return err->code;
+		if (!rc && *machine && (!device || npl_device_is_known(machine)))
+			rc = driver_of_machine(path, line, machine, &named, err);
 	} else if (sim_has_header(file->data, file->bytes)) {
-		if (sim_header_names(path, file->data, file->bytes, set, machine, err))
-			return err->code;
-		named = npl_driver_named(set);
-		if (!named || !named->isa)
-			return npl_fail(err, NPL_EINPUT,
-					"%s: a program for the driver '%s', expected one that has an instruction set",
-					path, npl_make_printable(set));
+		rc = sim_header_names(path, file->data, file->bytes, set, machine, err);
+		named = rc ? NULL : npl_driver_named(set);
+		if (!rc && (!named || !named->isa))
+			rc = npl_fail(err, NPL_EINPUT,
+				      "%s: a program for the driver '%s', expected one that has an instruction set",
+				      path, npl_make_printable(set));
 	}
+	if (rc)
+		return rc;
 	const struct npl_driver *driver = device ? npl_device_driver(device) : named;
 	if (!driver)
 		return npl_fail(err, NPL_EINPUT,
