@@ -154,7 +154,7 @@ static int unknown_key(const struct npl_param *schema, const struct npl_setting 
 	const char **keys = calloc((size_t)n + 1, sizeof *keys);
 	if (!keys)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; schema && i < n; i++)
 		keys[i] = schema[i].key;
 	const char *nearest = npl_nearest(setting->key, keys, n);
 	for (int i = 0; i < n && !nearest; i++) { /* 'rows' for 'array.rows' */
