@@ -326,7 +326,7 @@ void action_activate(struct builder *b, bool block)
 	struct tpu_instruction in = {.opcode = TPU_ACTIVATE,
 				     .flags = (uint16_t)flags,
 				     .ub = (uint32_t)place[2].base,
-				     .operand = (uint16_t)d.operand,
+				     .operand = (uint16_t)d.acc,
 				     .length = (uint32_t)d.sources};
 	builder_emit(b, in, &f);
 	b->activate_again = (struct builder_again){0};

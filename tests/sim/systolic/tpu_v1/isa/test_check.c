@@ -92,7 +92,7 @@ Test(tpu_isa_check, bytes_that_are_no_instruction_are_refused)
 		{{.opcode = 0xff}, "unknown opcode 0xff"},
 		{{.opcode = TPU_NOP, .flags = 1}, "nop: flags 0x0001, expected 0"},
 		{{.opcode = TPU_NOP, .ub = 1}, "field `ub` is 1, expected 0"},
-		{{.opcode = TPU_NOP, .operand = 1}, "field `operand` is 1, expected 0"},
+		{{.opcode = TPU_NOP, .operand = 1}, "field `acc` is 1, expected 0"},
 		{{.opcode = TPU_NOP, .length = 1}, "field `length` is 1, expected 0"},
 		{{.opcode = TPU_SYNC}, "sync: no unit, expected one"},
 		{{.opcode = TPU_SYNC, .flags = 0x20}, "sync: flags 0x0020, expected 0 in all bits but those of 0x001f"},
