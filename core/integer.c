@@ -111,3 +111,12 @@ int32_t integer_finish(const struct integer_finish *finish, float value)
 		return saturate(rintf(value) + (float)finish->zero, finish->dtype, finish->counts);
 	}
 }
+
+void npl_describe_int8x16(struct npl_device_info *info)
+{
+	/* the greatest sum of 32 bits over the greatest product of 8 bits */
+	_Static_assert(INT32_MAX / (INT8_MAX * UINT8_MAX) == 66311, "the text below has this number");
+	info->format = NPL_FORMAT_INT8X16;
+	info->wrap_setting = "precision=int8";
+	info->wrap_setting_effect = "makes activations smaller, so that sums of up to 66311 products fit";
+}

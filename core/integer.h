@@ -5,6 +5,7 @@
 #ifndef NPULAB_CORE_INTEGER_H
 #define NPULAB_CORE_INTEGER_H
 
+#include "npulab/device.h"
 #include "npulab/layer.h"
 
 #ifdef __cplusplus
@@ -24,6 +25,10 @@ struct npl_integer_counts {
  * not a finite number, or NPL_ENOMEM. counts may be NULL. */
 int npl_run_integer(const struct npl_layer *layer, struct npl_tensor *out, struct npl_integer_counts *counts,
 		    struct npl_err *err);
+
+/* For a driver's describe(): describes a device of NPL_FORMAT_INT8X16 whose parameter "precision" has the choice
+ * int8. */
+void npl_describe_int8x16(struct npl_device_info *info);
 
 /* The table of Sigmoid or Tanh has 257 points in Q0.15: point i is the function at (i - 128) / 16. */
 #define NPL_FUNCTION_POINTS 257

@@ -128,15 +128,6 @@ static inline void npl_describe_static_power(struct npl_device_info *info, doubl
 	info->static_origin = origin;
 }
 
-/* Describes a device of NPL_FORMAT_INT8X16 whose parameter "precision" has the choice int8. With 8 bits a sum holds
- * (2^31 - 1) / (127 * 255) products of any size. */
-static inline void npl_describe_int8x16(struct npl_device_info *info)
-{
-	info->format = NPL_FORMAT_INT8X16;
-	info->wrap_setting = "precision=int8";
-	info->wrap_setting_effect = "makes activations smaller, so that sums of up to 66311 products fit";
-}
-
 /* Every driver, in the order of core/devices.def, ended by NULL. */
 extern const struct npl_driver *const npl_drivers[];
 const struct npl_driver *npl_driver_named(const char *name); /* NULL: there is none */

@@ -54,10 +54,9 @@ static int find_file(const char *name, struct npl_arena *arena, const char **pat
 	}
 	if (npl_memory_list(arena, &names, &n, err))
 		return err->code;
-	const char *nearest = *name ? npl_nearest(name, names, n) : NULL;
-	if (!nearest)
-		return npl_fail(err, NPL_EUSAGE, "there is no memory '%s' (`npulab dram --list` has them)", name);
-	return npl_fail(err, NPL_EUSAGE, "there is no memory '%s'; the nearest is '%s'", name, nearest);
+	const char *nearest = NPL_NEAREST_ONLY(name, names, *name ? n : 0);
+	return npl_fail(err, NPL_EUSAGE, "there is no memory '%s'%s", name,
+			*nearest ? nearest : " (`npulab dram --list` has them)");
 }
 
 /* Finds the sources of a memory's parameters. `ships`: the memory is a file of memories/. */

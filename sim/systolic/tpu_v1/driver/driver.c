@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/refuse.h"
+#include "core/integer.h"
 #include "core/one_layer_group.h"
 #include "driver_impl.h"
 #include "sim/common/execute.h"
