@@ -26,6 +26,8 @@
 	{                                                                                                              \
 		key, NPL_PARAM_CHOICE, offsetof(PARAM_CONFIG, member), value, 0, 0, "", help, words                    \
 	}
+/* Makes the row of a number in an array, `index` of it. */
+#define ELEMENT(key, type, array, index, ...) NUMBER(key, type, array[index], __VA_ARGS__)
 /* Makes the row of the origin of energy figures. `of` has the figures' keys. */
 #define ORIGIN(key, member, help, of)                                                                                  \
 	{                                                                                                              \

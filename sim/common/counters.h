@@ -20,6 +20,12 @@
 	{                                                                                                              \
 		.name = #member, unit, help, offsetof(type, member), NPL_COUNTER_OF_VALUES                             \
 	}
+/* Makes the row of a counter of a whole run, whose events belong to no single layer. A layer's share is in proportion
+ * to its `weight`, which the machine's attribution has. */
+#define SIM_COUNTER_OF_RUN(type, member, unit, help, weight)                                                           \
+	{                                                                                                              \
+		.name = #member, unit, help, offsetof(type, member)                                                    \
+	}
 /* Makes the row of a counter of multiply-accumulates, used or possible. */
 #define SIM_COUNTER_MACS(type, member, help, kind)                                                                     \
 	{                                                                                                              \
@@ -44,11 +50,21 @@
 #define SIM_CLASS_MACS(...)
 #define SIM_CLASS_EVENTS(...)
 #define SIM_CLASS_OF_VALUES(...)
+#define SIM_CLASS_OF_RUN(...)
 #define SIM_OFFSET_CYCLES(prefix, type, member, constant, ...) [prefix##constant] = offsetof(type, member),
 #define SIM_OFFSET_PART(prefix, type, member, constant, ...)   [prefix##constant] = offsetof(type, member),
 #define SIM_OFFSET_MACS(...)
 #define SIM_OFFSET_EVENTS(...)
 #define SIM_OFFSET_OF_VALUES(...)
+#define SIM_OFFSET_OF_RUN(...)
+
+/* These make an entry from each row OF_RUN: where the counter and the weight are. */
+#define SIM_SHARE_CYCLES(...)
+#define SIM_SHARE_PART(...)
+#define SIM_SHARE_MACS(...)
+#define SIM_SHARE_EVENTS(...)
+#define SIM_SHARE_OF_VALUES(...)
+#define SIM_SHARE_OF_RUN(type, weights, member, unit, help, weight) {offsetof(type, member), offsetof(weights, weight)},
 
 /* Returns the counter at an offset in a machine's struct of counters. */
 static inline uint64_t *sim_counter_at(void *counters, size_t offset)

@@ -23,24 +23,24 @@
 #ifndef NPULAB_SIM_MEMORY_DRAM_H
 #define NPULAB_SIM_MEMORY_DRAM_H
 
+#include "core/param_members.h"
 #include "memory.h"
 
 #define DRAM_MAX_QUEUE    256
 #define DRAM_MAX_CHANNELS 64
 #define DRAM_MAX_BANKS    64 /* the most banks of a channel, over its ranks */
 
-/* What a memory file describes (dram_config.c has ranges, defaults and help). Times are in clocks. */
+/* What a memory file describes. */
 struct dram_config {
-	int64_t hz_numerator, hz_denominator, transfers_per_clock;
-	int64_t channels, ranks, bank_groups, banks; /* banks: of one group */
-	int64_t rows, columns, device_bits, bus_bits, burst_length;
-	const char *mapping;
-	int64_t cl, cwl, trcd_rd, trcd_wr, trp, tras, trc, twr, trtp, tccd_s, tccd_l, trrd_s, trrd_l, twtr_s, twtr_l,
-		tfaw;
-	int64_t trfc, trefi, turnaround;
-	int64_t read_queue, write_queue, write_high, write_low;
-	double vdd, idd0, idd2n, idd3n, idd4r, idd4w, idd5b; /* volts, milliamperes per device */
-	const char *energy_origin;
+#define PARAM_MEMBER_COUNT(key, member, ...)   int64_t member;
+#define PARAM_MEMBER_CLOCKS(key, member, ...)  int64_t member;
+#define PARAM_MEMBER_CURRENT(key, member, ...) double member;
+#define DRAM_PARAMETER(form, ...)              PARAM_MEMBER_##form(__VA_ARGS__)
+#include "dram_parameters.def"
+#undef DRAM_PARAMETER
+#undef PARAM_MEMBER_COUNT
+#undef PARAM_MEMBER_CLOCKS
+#undef PARAM_MEMBER_CURRENT
 };
 
 /* The location of an access. */

@@ -103,6 +103,8 @@ struct npl_link npl_link_of(const struct npl_link_config *config, double bytes_p
 		NUMBER(key ".pj_per_byte", DOUBLE, member.pj_per_byte, "0", 0, 1e9, "pJ",                              \
 		       "energy of the link, per byte"),                                                                \
 		ORIGIN(key ".energy_origin", member.energy_origin, "where that figure is from", key ".pj_per_byte")
+/* The member of such a row in a list of parameters (core/param_members.h). */
+#define PARAM_MEMBER_LINK(key, member, ...) struct npl_link_config member;
 /* The keys that have no effect without the link: those of all of these parameters except the name. */
 #define NPL_LINK_KEYS(key)                                                                                             \
 	key ".kind " key ".generation " key ".lanes " key ".clock_hz " key ".width_bits " key                          \

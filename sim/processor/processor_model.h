@@ -21,6 +21,7 @@
 #ifndef NPULAB_SIM_PROCESSOR_PROCESSOR_MODEL_H
 #define NPULAB_SIM_PROCESSOR_PROCESSOR_MODEL_H
 
+#include "core/param_members.h"
 #include "npulab/device.h"
 #include "sim/memory/link_model.h"
 
@@ -43,28 +44,14 @@ enum npl_processor_precision { NPL_PROCESSOR_F32, NPL_PROCESSOR_TF32, NPL_PROCES
 
 /* What one core can use of the rate of memory to all cores. */
 enum npl_processor_share { NPL_SHARE_WHOLE, NPL_SHARE_EVEN };
-#define NPL_PROCESSOR_SHARE_WORDS "whole even"
 
 struct npl_processor_model {
-	int64_t cores; /* cores; of a GPU its streaming multiprocessors */
-	double clock_hz;
-	int precision; /* enum npl_processor_precision, of an analytical device */
 	/* Multiply-accumulates for each core and cycle. 0: the processor has none in this precision. */
 	double macs[NPL_PROCESSOR_PRECISIONS];
-	double lanes;                       /* float32 values of a vector */
-	double rate[NPL_CLASSES];           /* vectors per core and cycle; for NPL_SCATTERED_ACCESS values */
-	double private_bytes, private_rate; /* a core's own cache: bytes, bytes per second */
-	double shared_bytes, shared_rate,
-		shared_core_rate; /* all cores' cache: bytes, bytes per second of all cores and of one; 0: as of all */
-	/* Bytes per second from memory to all cores, and to one core; 0: by core_share. */
-	double memory_rate, memory_core_rate;
-	int core_share; /* enum npl_processor_share */
-	double overlap, efficiency;
-	double fork_join_seconds, overhead_seconds;
-	/* watts of the whole processor at rest; watts in addition for each core at work */
-	double idle_watts, core_watts;
-	const char *origin;          /* the origin of both powers; "absent": they are not known */
-	struct npl_link_config link; /* its name is "": the processor works in the host's memory */
+	double rate[NPL_CLASSES]; /* vectors per core and cycle; for NPL_SCATTERED_ACCESS values */
+#define PROCESSOR_PARAMETER(form, ...) PARAM_MEMBER_##form(__VA_ARGS__)
+#include "parameters.def"
+#undef PROCESSOR_PARAMETER
 };
 
 extern const struct npl_param npl_processor_params[];

@@ -7,7 +7,7 @@
  *     memory --> SB (rows of Tn x Tn) --> NFU-1 multiply --> NFU-2 add, max --> NFU-3 segments --> NBout --> memory
  *                                                             ^------- partial sums ----------------/
  *
- * One step of the NFU is one NBin row and one SB row. config.c has the parameters, nfu.h the arithmetic of single
+ * One step of the NFU is one NBin row and one SB row. parameters.def has the parameters, nfu.h the arithmetic of single
  * values. A layer becomes a stream of instructions (isa/) in tiles that fit the buffers, by one of the paper's loop
  * nests (generate/). The instructions run on one of two engines (engine/):
  *
@@ -20,6 +20,7 @@
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_DN_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_DN_H
 
+#include "core/param_members.h"
 #include "npulab/device.h"
 #include "npulab/memory.h"
 
@@ -29,30 +30,11 @@ enum dn_lrn_by { DN_LRN_MACHINE, DN_LRN_HOST };
 /* The loop nest of layers with sums that the user asks for, in the order of the parameter's choices. */
 enum dn_wanted_nest { DN_WANT_ANY, DN_WANT_DOWN, DN_WANT_ACROSS, DN_WANT_STREAMED };
 
-/* What a machine file describes (config.c has ranges, defaults and help). */
+/* What a machine file describes. */
 struct dn_config {
-	int64_t clock_hz;
-	int64_t tn; /* inputs and outputs of one step */
-	int64_t nfu1_stages, nfu2_stages, nfu3_stages;
-	int product; /* enum npl_q16_product */
-	int64_t sum_bits;
-	int64_t nbin_rows, nbout_rows, sb_rows;
-	int64_t nbout_sum_rows;      /* the rows, of nbout_rows, for partial sums; the others hold results */
-	const char *memory_preset;   /* a file of memories/ */
-	int64_t memory_channels;     /* 0: as many as the preset has */
-	double host_latency_seconds; /* the time before a transfer of the host's data begins */
-	int64_t dma_queue, dma_burst_bytes;
-	/* the least time that a request keeps the memory port; 0: the DMAs share the port */
-	int64_t dma_request_cycles;
-	int lrn;  /* enum dn_lrn_by */
-	int nest; /* enum dn_wanted_nest */
-	/* The tiles that the user asks for; 0: chosen (tiles.h). */
-	int64_t tile_columns, tile_positions, tile_groups, tile_lines;
-	/* pJ per event, and the origin of all these figures. */
-#define DN_ENERGY(member, ...) double member;
-#include "energies.def"
-#undef DN_ENERGY
-	const char *chip_origin;
+#define DN_PARAMETER(form, ...) PARAM_MEMBER_##form(__VA_ARGS__)
+#include "parameters.def"
+#undef DN_PARAMETER
 };
 enum {
 	DN_CHIP_ENERGIES = 0 /* the number of energies.def's rows */

@@ -15,58 +15,16 @@
 #include "tpu.h"
 
 #define PARAM_CONFIG struct tpu_config
+#define LINK(...)    NPL_LINK_PARAMS(__VA_ARGS__)
 /* Makes the rows of the energy of one kind of event, and of the figure's source. */
 #define ENERGY(key, figure, member, help)                                                                              \
 	NUMBER(key "." figure, DOUBLE, member.pj, "0", 0, 1e9, "pJ", help),                                            \
 		ORIGIN(key ".origin", member.origin, "where that figure is from", key "." figure)
 
 const struct npl_param tpu_params[] = {
-	NUMBER("clock_hz", INT, clock_hz, "700000000", 1000, 1e10, "Hz", "clock of the whole machine"),
-	CHOICE("precision", precision, "int8",
-	       "of activations: 8x16 has 16-bit ones times 8-bit weights, at half speed", "int8 8x16/int8x16"),
-	NUMBER("array.rows", INT, rows, "256", 1, 4096, "cells", "inputs of the array: one tile's share of K"),
-	NUMBER("array.columns", INT, columns, "256", 1, 4096, "cells", "outputs of the array: one tile's share of N"),
-	NUMBER("array.pipeline_registers", INT, matrix_registers, "0", 0, 1000, "cycles",
-	       "extra registers between the last cell and the accumulators"),
-	NUMBER("accumulators.rows", INT, accumulator_rows, "4096", 2, 65536, "rows",
-	       "result rows of 32-bit accumulators, used as two halves"),
-	NUMBER("activate.cycles_per_row", INT, activate_cycles_per_row, "1", 1, 1000, "cycles",
-	       "activation unit: accumulator row to unified buffer row"),
-	NUMBER("activate.latency_cycles", INT, activate_latency_cycles, "0", 0, 10000, "cycles",
-	       "from the last row that an activate reads to its end"),
-	NUMBER("activate.parameter_tables", INT, parameter_tables, "8", 1, 1024, "tables",
-	       "of bias and scale per column that wait beside the one in use"),
-	NUMBER("issue.queue_instructions", INT, queue_instructions, "32", 1, 1e6, "instructions",
-	       "that wait at each unit"),
-	NUMBER("issue.cycles_per_instruction", INT, issue_cycles, "1", 1, 1e6, "cycles",
-	       "from one instruction to the next"),
-	NUMBER("issue.sync_cycles", INT, sync_cycles, "0", 0, 1e9, "cycles",
-	       "that a sync goes on after its units are done"),
-	NUMBER("unified_buffer.bytes", INT, buffer_bytes, "25165824", 2, 1e12, "bytes", "activations on chip"),
-	NUMBER("weight_memory.bytes", INT, weight_bytes, "8589934592", 1, 1e13, "bytes", "weights off chip"),
-	TEXT("weight_memory.preset", weight_preset, "fixed",
-	     "fixed (bytes_per_second, all of it usable), ideal, or a memory's name or file"),
-	NUMBER("weight_memory.channels", INT, weight_channels, "2", 0, 64, "channels",
-	       "of a dram preset; 0: as its file says; others have none"),
-	NUMBER("weight_memory.bytes_per_second", INT, weight_bytes_per_second, "34133333334", 1000, 1e15, "bytes/s",
-	       "of the preset fixed"),
-	NUMBER("weight_fifo.tiles", INT, fifo_tiles, "4", 1, TPU_MAX_FIFO_TILES, "tiles",
-	       "whole tiles between weight memory and array"),
-	NPL_LINK_PARAMS("host_link", link, "PCIe Gen3 x16", "way to the host's memory", "pcie", "3", "16", "512", "16",
-			"0", "10737418240", "0"),
-	ENERGY("energy.matrix_unit", "pj", cell, "matrix unit, per cell and active cycle"),
-	ENERGY("energy.unified_buffer_read", "pj_per_byte", buffer_byte_read,
-	       "unified buffer, per byte of the row read"),
-	ENERGY("energy.unified_buffer_write", "pj_per_byte", buffer_byte_written,
-	       "unified buffer, per byte of the row written"),
-	ENERGY("energy.accumulators", "pj_per_word", accumulator_word,
-	       "accumulators, per 32-bit word of the row read and written"),
-	ENERGY("energy.weight_memory", "pj", weight_byte,
-	       "weight memory, per byte read; a preset with currents has its own"),
-	CHOICE("energy.weight_memory.standby", weight_standby, "apart",
-	       "standby and refresh of a dram preset: counted apart, or inside the static power", "apart static"),
-	NUMBER("energy.static.watts", DOUBLE, static_watts, "0", 0, 1e6, "W", "drawn always"),
-	ORIGIN("energy.static.origin", static_origin, "where that figure is from", "energy.static.watts"),
+#define TPU_PARAMETER(form, ...) form(__VA_ARGS__),
+#include "parameters.def"
+#undef TPU_PARAMETER
 	{0},
 };
 

@@ -9,8 +9,8 @@
  *           ^                                                          accumulators (two halves)
  *           +------------------------- activation unit <------------------+
  *
- * config.c has the parameters, isa/ the instructions, generate/ turns layers into a program, engine/ has what both
- * engines (rtl/, fast/) take and give, and driver/ is the device, with the costs of a layer. All times are cycle
+ * parameters.def has the parameters, isa/ the instructions, generate/ turns layers into a program, engine/ has what
+ * both engines (rtl/, fast/) take and give, and driver/ is the device, with the costs of a layer. All times are cycle
  * boundaries: an interval [start, end) holds end - start cycles, and an event at cycle t is visible to whatever happens
  * in cycle t. docs/tpu-isa.md states the machine, docs/machine-tpu_v1.md what is modelled and what is not.
  */
@@ -19,6 +19,7 @@
 
 #include "core/int8/layer.h"
 #include "core/ops/window.h"
+#include "core/param_members.h"
 #include "npulab/device.h"
 #include "npulab/memory.h"
 #include "sim/memory/link_model.h"
@@ -35,33 +36,13 @@ enum tpu_standby { TPU_STANDBY_APART, TPU_STANDBY_STATIC }; /* in the order of t
 
 enum tpu_precision { TPU_INT8, TPU_8X16 }; /* in the order of the parameter's choices */
 
-/* What a machine file describes (config.c has ranges, defaults and help). */
+/* What a machine file describes. weight_preset is "fixed" (or NULL) for a weight memory of weight_bytes_per_second. */
 struct tpu_config {
-	int64_t clock_hz;
-	int precision;            /* enum tpu_precision: the number format of the layers */
-	int64_t rows, columns;    /* cells: inputs enter at the rows, results leave at the columns */
-	int64_t accumulator_rows; /* rows of `columns` 32-bit words, used as two halves */
-	int64_t buffer_bytes;     /* unified buffer */
-	int64_t weight_bytes;     /* weight memory */
-	/* The weight memory: "fixed" (or NULL) gives weight_bytes_per_second; else a preset of npulab/memory.h and how
-	 * many channels it has, 0: as many as its file says. */
-	const char *weight_preset;
-	int64_t weight_bytes_per_second, weight_channels;
-	int64_t fifo_tiles;
-	int64_t activate_cycles_per_row;
-	int64_t matrix_registers;          /* extra pipeline registers after the array */
-	int64_t activate_latency_cycles;   /* cycles from the last row read to the end of an activate */
-	int64_t parameter_tables;          /* tables that can wait for the activation unit */
-	int64_t queue_instructions;        /* the length of each unit's queue */
-	int64_t issue_cycles, sync_cycles; /* cycles per instruction; further cycles per sync */
-	struct npl_link_config link;
-	/* Energies per cell and active cycle, per byte of a row of tpu_row_bytes read, per byte written, per word of a
-	 * row of `columns` read and written, and per byte of weights fetched. Rows are charged as a whole, and a
-	 * narrower array has narrower rows. */
-	struct tpu_energy cell, buffer_byte_read, buffer_byte_written, accumulator_word, weight_byte;
-	double static_watts;
-	const char *static_origin;
-	int weight_standby; /* enum tpu_standby: where standby and refresh of weight memory are counted */
+#define PARAM_MEMBER_ENERGY(key, figure, member, ...) struct tpu_energy member;
+#define TPU_PARAMETER(form, ...)                      PARAM_MEMBER_##form(__VA_ARGS__)
+#include "parameters.def"
+#undef TPU_PARAMETER
+#undef PARAM_MEMBER_ENERGY
 	/* Not parameters: these follow from the link and from the preset. */
 	double link_bytes_per_second, link_latency_seconds;
 	double weight_peak_bytes_per_second;

@@ -202,37 +202,37 @@ static void attribute_waits(struct tpu_attribution *attribution, enum tpu_cycle_
 	}
 }
 
-/* Attributes a counter of the whole run in proportion to the layers' bytes of weights, or to their cycles. */
-static void attribute_in_proportion(struct tpu_attribution *attribution, uint64_t total, size_t counter,
-				    bool by_weights)
+/* A counter of the whole run, and what the layers' shares of it are in proportion to. */
+struct proportion {
+	size_t counter, weight; /* offsets in struct tpu_counters and struct tpu_share */
+};
+
+static void attribute_in_proportion(struct tpu_attribution *attribution, const struct tpu_counters *totals,
+				    const struct proportion *p)
 {
+	const int n = attribution->generated->n_layers;
+	const uint64_t total = *(const uint64_t *)((const char *)totals + p->counter);
 	uint64_t total_weight = 0, weight_so_far = 0, attributed = 0;
-	for (int i = 0; i < attribution->generated->n_layers; i++)
-		total_weight += by_weights ? attribution->layer_share[i].counters.weight_bytes
-					   : attribution->layer_share[i].cycles;
-	for (int i = 0; i < attribution->generated->n_layers && total_weight; i++) {
+	for (int i = 0; i < n; i++)
+		total_weight += *sim_counter_at(&attribution->layer_share[i], p->weight);
+	for (int i = 0; i < n && total_weight; i++) {
 		struct tpu_share *share = &attribution->layer_share[i];
-		weight_so_far += by_weights ? share->counters.weight_bytes : share->cycles;
+		weight_so_far += *sim_counter_at(share, p->weight);
 		uint64_t attributed_to_here = (uint64_t)((npl_u128)total * weight_so_far / total_weight);
-		memcpy((char *)&share->counters + counter, &(uint64_t){attributed_to_here - attributed},
-		       sizeof attributed_to_here);
+		*sim_counter_at(&share->counters, p->counter) = attributed_to_here - attributed;
 		attributed = attributed_to_here;
 	}
 }
 
-/* Attributes the counters of weight memory. They cannot be told apart by layers: bursts of one layer's tiles find rows
- * that the layer before has opened. */
-static void attribute_weight_memory(struct tpu_attribution *attribution, const struct tpu_counters *totals)
+static void attribute_in_proportions(struct tpu_attribution *attribution, const struct tpu_counters *totals)
 {
-	attribute_in_proportion(attribution, totals->dram_activates, offsetof(struct tpu_counters, dram_activates),
-				true);
-	attribute_in_proportion(attribution, totals->dram_reads, offsetof(struct tpu_counters, dram_reads), true);
-	attribute_in_proportion(attribution, totals->dram_refreshes, offsetof(struct tpu_counters, dram_refreshes),
-				false);
-	attribute_in_proportion(attribution, totals->dram_active_cycles,
-				offsetof(struct tpu_counters, dram_active_cycles), false);
-	attribute_in_proportion(attribution, totals->dram_idle_cycles, offsetof(struct tpu_counters, dram_idle_cycles),
-				false);
+	static const struct proportion proportions[] = {
+#define TPU_COUNTER(form, ...) SIM_SHARE_##form(struct tpu_counters, struct tpu_share, __VA_ARGS__)
+#include "sim/systolic/tpu_v1/counters.def"
+#undef TPU_COUNTER
+	};
+	for (size_t i = 0; i < sizeof proportions / sizeof *proportions; i++)
+		attribute_in_proportion(attribution, totals, &proportions[i]);
 }
 
 /* Checks that the layers' shares sum to what the whole run counted: every counter, the cycles, overflows and
@@ -288,6 +288,6 @@ int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu
 		attribution->layer_share[i].cycles = c->array_active + c->weight_stall + c->weight_shift +
 						     c->non_matrix;
 	}
-	attribute_weight_memory(attribution, &outcome->counters);
+	attribute_in_proportions(attribution, &outcome->counters);
 	return compare_sums(attribution, outcome, err);
 }
