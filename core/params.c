@@ -170,48 +170,48 @@ static int unknown_key(const struct npl_param *schema, const struct npl_setting 
 }
 
 /* Returns the last setting of a key of `length` characters; NULL: it is not given. */
-static const struct npl_setting *find_setting(const struct npl_description *machine, const char *key, size_t length)
+static const struct npl_setting *find_setting(const struct npl_description *description, const char *key, size_t length)
 {
-	for (int i = machine->n_settings; i-- > 0;)
-		if (!strncmp(machine->setting[i].key, key, length) && !machine->setting[i].key[length])
-			return &machine->setting[i];
+	for (int i = description->n_settings; i-- > 0;)
+		if (!strncmp(description->setting[i].key, key, length) && !description->setting[i].key[length])
+			return &description->setting[i];
 	return NULL;
 }
 
-const struct npl_setting *npl_description_setting(const struct npl_description *machine, const char *key)
+const struct npl_setting *npl_description_setting(const struct npl_description *description, const char *key)
 {
-	return find_setting(machine, key, strlen(key));
+	return find_setting(description, key, strlen(key));
 }
 
 /* Checks that every parameter without a default is given. */
-static int check_given(const struct npl_param *schema, const struct npl_description *machine, struct npl_err *err)
+static int check_given(const struct npl_param *schema, const struct npl_description *description, struct npl_err *err)
 {
 	const struct npl_param *p = schema;
 	for (; p && p->key; p++)
-		if (!p->default_text && !npl_description_setting(machine, p->key))
+		if (!p->default_text && !npl_description_setting(description, p->key))
 			break;
 	if (!p || !p->key)
 		return 0;
-	npl_fail(err, NPL_EINPUT, "%s: %s is missing%s%s", machine->path ? machine->path : machine->name, p->key,
-		 *p->help ? ": " : "", p->help);
-	err->in_file = machine->path != NULL;
+	npl_fail(err, NPL_EINPUT, "%s: %s is missing%s%s", description->path ? description->path : description->name,
+		 p->key, *p->help ? ": " : "", p->help);
+	err->in_file = description->path != NULL;
 	return err->code;
 }
 
 /* Refuses a figure that is missing beside its origin: it would count as a known 0. */
-static int check_origins(const struct npl_param *schema, const struct npl_description *machine, struct npl_err *err)
+static int check_origins(const struct npl_param *schema, const struct npl_description *description, struct npl_err *err)
 {
 	char location[NPL_SETTING_LOCATION];
 	for (const struct npl_param *p = schema; p && p->key; p++) {
-		const struct npl_setting *origin = npl_description_setting(machine, p->key);
+		const struct npl_setting *origin = npl_description_setting(description, p->key);
 		if (p->type != NPL_PARAM_ORIGIN || !p->words || !origin || npl_origin_is_absent(origin->value))
 			continue;
 		size_t length;
 		for (const char *words = p->words, *word; (word = npl_next_word(&words, &length));)
-			if (!find_setting(machine, word, length)) {
+			if (!find_setting(description, word, length)) {
 				npl_fail(err, npl_setting_code(origin),
 					 "%s: %.*s is missing, expected a figure beside %s %s (absent: not known)",
-					 npl_setting_location(machine, origin, location), (int)length, word, p->key,
+					 npl_setting_location(description, origin, location), (int)length, word, p->key,
 					 origin->value);
 				return npl_setting_blame(origin, err);
 			}
@@ -219,12 +219,12 @@ static int check_origins(const struct npl_param *schema, const struct npl_descri
 	return 0;
 }
 
-static int read_setting(const struct npl_param *schema, const struct npl_description *machine,
+static int read_setting(const struct npl_param *schema, const struct npl_description *description,
 			const struct npl_setting *setting, struct npl_arena *arena, void *config, struct npl_err *err)
 {
 	char location[NPL_SETTING_LOCATION];
 	const struct npl_param *p = npl_param_find(schema, setting->key);
-	npl_setting_location(machine, setting, location);
+	npl_setting_location(description, setting, location);
 	if (!p)
 		return unknown_key(schema, setting, location, err);
 	const char *copy = npl_arena_strdup(arena, setting->value);
@@ -233,16 +233,16 @@ static int read_setting(const struct npl_param *schema, const struct npl_descrip
 	return npl_params_parse(p, copy, config, location, npl_setting_code(setting), err);
 }
 
-int npl_params_read(const struct npl_param *schema, const struct npl_description *machine, struct npl_arena *arena,
+int npl_params_read(const struct npl_param *schema, const struct npl_description *description, struct npl_arena *arena,
 		    void *config, struct npl_err *err)
 {
 	for (const struct npl_param *p = schema; p && p->key; p++)
 		if (p->default_text && npl_params_parse(p, p->default_text, config, p->key, NPL_EINTERNAL, err))
 			return err->code;
-	for (int i = 0; i < machine->n_settings; i++)
-		if (read_setting(schema, machine, &machine->setting[i], arena, config, err))
-			return npl_setting_blame(&machine->setting[i], err);
-	return check_given(schema, machine, err) || check_origins(schema, machine, err) ? err->code : 0;
+	for (int i = 0; i < description->n_settings; i++)
+		if (read_setting(schema, description, &description->setting[i], arena, config, err))
+			return npl_setting_blame(&description->setting[i], err);
+	return check_given(schema, description, err) || check_origins(schema, description, err) ? err->code : 0;
 }
 
 /* Says whether a dump can hold the text. YAML is UTF-8; names of files and arguments may be anything. */
@@ -260,12 +260,12 @@ static bool is_heading(const char *key)
 }
 
 /* Says whether a key of the file names what runs it; a machine may have `model:` or `driver:`, not both. */
-static bool names_driver(struct npl_description *machine, const char *key)
+static bool names_driver(struct npl_description *description, const char *key)
 {
-	const bool is_former = !strcmp(machine->driver_or_model_key, "driver") && !strcmp(key, "model");
-	if (machine->driver_or_model || (!is_former && strcmp(key, machine->driver_or_model_key)))
+	const bool is_former = !strcmp(description->driver_or_model_key, "driver") && !strcmp(key, "model");
+	if (description->driver_or_model || (!is_former && strcmp(key, description->driver_or_model_key)))
 		return false;
-	machine->former_key = is_former;
+	description->former_key = is_former;
 	return true;
 }
 
@@ -275,71 +275,71 @@ static void take_heading(const struct npl_setting *setting, const char **value, 
 	*line = setting->line;
 }
 
-static int load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *machine,
+static int load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *description,
 		struct npl_err *err)
 {
 	struct npl_setting *list;
 	int n;
-	*machine = (struct npl_description){.path = npl_arena_strdup(arena, path), .driver_or_model_key = key};
-	if (!machine->path)
+	*description = (struct npl_description){.path = npl_arena_strdup(arena, path), .driver_or_model_key = key};
+	if (!description->path)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	if (npl_settings_load(path, arena, &list, &n, err))
 		return err->code;
-	machine->setting = npl_arena_array(arena, (size_t)n + 1, sizeof *list);
-	if (!machine->setting)
+	description->setting = npl_arena_array(arena, (size_t)n + 1, sizeof *list);
+	if (!description->setting)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	for (int i = 0; i < n; i++) {
 		if (!strcmp(list[i].key, "name"))
-			take_heading(&list[i], &machine->name, &machine->line.name);
-		else if (machine->driver_or_model && !strcmp(key, "driver") &&
+			take_heading(&list[i], &description->name, &description->line.name);
+		else if (description->driver_or_model && !strcmp(key, "driver") &&
 			 (!strcmp(list[i].key, "driver") || !strcmp(list[i].key, "model")))
 			return npl_fail(err, NPL_EINPUT,
 					"%s:%d: `%s:` after `%s:`, expected one of the two: they name the driver", path,
-					list[i].line, list[i].key, machine->former_key ? "model" : "driver");
-		else if (names_driver(machine, list[i].key))
-			take_heading(&list[i], &machine->driver_or_model, &machine->line.driver_or_model);
+					list[i].line, list[i].key, description->former_key ? "model" : "driver");
+		else if (names_driver(description, list[i].key))
+			take_heading(&list[i], &description->driver_or_model, &description->line.driver_or_model);
 		else if (!strcmp(list[i].key, "description"))
-			machine->description = list[i].value;
+			description->description = list[i].value;
 		else if (!strcmp(list[i].key, "copied_from"))
-			take_heading(&list[i], &machine->copied_from, &machine->line.copied_from);
+			take_heading(&list[i], &description->copied_from, &description->line.copied_from);
 		else
-			machine->setting[machine->n_settings++] = list[i];
+			description->setting[description->n_settings++] = list[i];
 	}
-	if (!machine->driver_or_model)
+	if (!description->driver_or_model)
 		return npl_fail(err, NPL_EINPUT, "%s: no `%s:` line, expected one that says what runs it", path, key);
-	if (!machine->name) {
-		machine->name = npl_path_stem(arena, path);
-		if (!machine->name)
+	if (!description->name) {
+		description->name = npl_path_stem(arena, path);
+		if (!description->name)
 			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
-		if (!is_utf8(machine->name))
+		if (!is_utf8(description->name))
 			return npl_fail(err, NPL_EINPUT, "%s: the file's name is not UTF-8, expected a `name:` line",
 					path);
 	}
 	return 0;
 }
 
-int npl_description_load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *machine,
-			 struct npl_err *err)
+int npl_description_load(const char *path, const char *key, struct npl_arena *arena,
+			 struct npl_description *description, struct npl_err *err)
 {
-	const int rc = load(path, key, arena, machine, err);
+	const int rc = load(path, key, arena, description, err);
 	if (rc)
 		err->in_file = true;
 	return rc;
 }
 
-int npl_description_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
-			struct npl_err *err)
+int npl_description_set(struct npl_description *description, struct npl_arena *arena, const char *key,
+			const char *value, struct npl_err *err)
 {
-	const char *typed = npl_arena_printf(arena, "--set %s.%s=%s", machine->name, key, value);
+	const char *typed = npl_arena_printf(arena, "--set %s.%s=%s", description->name, key, value);
 	const struct npl_setting setting = {.key = key, .value = value, .typed = typed};
-	return typed ? npl_params_set(machine, arena, &setting, err)
+	return typed ? npl_params_set(description, arena, &setting, err)
 		     : npl_fail(err, NPL_ENOMEM, "out of memory for --set %s", key);
 }
 
-int npl_params_set(struct npl_description *machine, struct npl_arena *arena, const struct npl_setting *setting,
+int npl_params_set(struct npl_description *description, struct npl_arena *arena, const struct npl_setting *setting,
 		   struct npl_err *err)
 {
-	struct npl_setting *grown = npl_arena_array(arena, (size_t)machine->n_settings + 1, sizeof *grown);
+	struct npl_setting *grown = npl_arena_array(arena, (size_t)description->n_settings + 1, sizeof *grown);
 	const struct npl_setting added = {.key = npl_arena_strdup(arena, setting->key),
 					  .value = npl_arena_strdup(arena, setting->value),
 					  .typed = npl_arena_strdup(arena, setting->typed),
@@ -353,10 +353,10 @@ int npl_params_set(struct npl_description *machine, struct npl_arena *arena, con
 	if (!is_utf8(added.value))
 		return npl_fail(err, npl_setting_code(&added), "%s: the value is not UTF-8, expected text in UTF-8",
 				added.typed);
-	if (machine->n_settings)
-		memcpy(grown, machine->setting, (size_t)machine->n_settings * sizeof *grown);
-	grown[machine->n_settings++] = added;
-	machine->setting = grown;
+	if (description->n_settings)
+		memcpy(grown, description->setting, (size_t)description->n_settings * sizeof *grown);
+	grown[description->n_settings++] = added;
+	description->setting = grown;
 	return 0;
 }
 
@@ -415,7 +415,7 @@ const char *npl_params_text(const struct npl_param *p, const void *config, char 
 	}
 }
 
-int npl_params_values(const struct npl_param *schema, const struct npl_description *machine, const void *config,
+int npl_params_values(const struct npl_param *schema, const struct npl_description *description, const void *config,
 		      struct npl_arena *arena, const struct npl_param_value **values, int *n)
 {
 	char buf[64];
@@ -427,7 +427,7 @@ int npl_params_values(const struct npl_param *schema, const struct npl_descripti
 		list[i].key = p->key;
 		list[i].is_number = p->type == NPL_PARAM_INT || p->type == NPL_PARAM_DOUBLE;
 		list[i].unit = p->unit;
-		list[i].source = machine && machine->source ? machine->source[i] : NPL_SOURCE_DEFAULT;
+		list[i].source = description && description->source ? description->source[i] : NPL_SOURCE_DEFAULT;
 		list[i].value = npl_arena_strdup(arena, npl_params_text(p, config, buf, sizeof buf));
 		if (!list[i].value)
 			return NPL_ENOMEM;
@@ -465,7 +465,7 @@ static int put_mappings(FILE *out, const char *key, const char *previous)
 	return level;
 }
 
-char *npl_params_dump(const struct npl_param *schema, const struct npl_description *machine, const void *config,
+char *npl_params_dump(const struct npl_param *schema, const struct npl_description *description, const void *config,
 		      struct npl_arena *arena)
 {
 	char *text = NULL;
@@ -474,19 +474,19 @@ char *npl_params_dump(const struct npl_param *schema, const struct npl_descripti
 	if (!out)
 		return NULL;
 	fputs("name: ", out);
-	put_quoted(out, machine->name);
-	fprintf(out, "\n%s: ", machine->driver_or_model_key);
-	put_quoted(out, machine->driver_or_model);
-	if (machine->description) {
+	put_quoted(out, description->name);
+	fprintf(out, "\n%s: ", description->driver_or_model_key);
+	put_quoted(out, description->driver_or_model);
+	if (description->description) {
 		fputs("\ndescription: ", out);
-		put_quoted(out, machine->description);
+		put_quoted(out, description->description);
 	}
-	if (machine->copied_from) {
+	if (description->copied_from) {
 		fputs("\ncopied_from: ", out);
-		put_quoted(out, machine->copied_from);
+		put_quoted(out, description->copied_from);
 	}
 	fputc('\n', out);
-	if (machine->source)
+	if (description->source)
 		fputs("# Numbers may have units: 24 MiB, 700 MHz, 34.1 GB/s, 6 us. Behind a value stands where it is "
 		      "from;\n# what is changed here counts as your own.\n",
 		      out);
@@ -497,7 +497,7 @@ char *npl_params_dump(const struct npl_param *schema, const struct npl_descripti
 		const char *dot = strrchr(p->key, '.');
 		fprintf(out, "%*s%s: ", 2 * level, "", dot ? dot + 1 : p->key);
 		put_quoted(out, npl_params_text(p, config, buf, sizeof buf));
-		const char *source = machine->source ? npl_source_name(machine->source[p - schema]) : "";
+		const char *source = description->source ? npl_source_name(description->source[p - schema]) : "";
 		fprintf(out, "  # %s%s%s%s%s\n", source, *source ? "; " : "", p->unit, *p->unit ? ": " : "", p->help);
 		previous = p->key;
 	}

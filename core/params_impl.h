@@ -15,7 +15,7 @@ int npl_param_count(const struct npl_param *schema);
 int npl_params_parse(const struct npl_param *param, const char *value, void *config, const char *location, int code,
 		     struct npl_err *err);
 /* Adds an override as npl_description_set does; messages about it begin with setting->typed. Its texts are copied. */
-int npl_params_set(struct npl_description *machine, struct npl_arena *arena, const struct npl_setting *setting,
+int npl_params_set(struct npl_description *description, struct npl_arena *arena, const struct npl_setting *setting,
 		   struct npl_err *err);
 /* Returns the value in config as text; buf holds numbers. */
 const char *npl_params_text(const struct npl_param *param, const void *config, char *buf, size_t n);
@@ -29,21 +29,21 @@ struct npl_shipped_files {
 /* Finds the shipped file that a user's file was made from: that of `copied_from:`, or one of the file's name, which
  * counts as none where it cannot be read or has another driver. shipped->name is NULL where there is none. NPL_EINPUT:
  * copied_from names no shipped file with this driver. */
-int npl_description_find_shipped(const struct npl_description *machine, const struct npl_shipped_files *files,
+int npl_description_find_shipped(const struct npl_description *description, const struct npl_shipped_files *files,
 				 struct npl_arena *arena, struct npl_description *shipped, struct npl_err *err);
 /* Returns a note on parameters that the machine does not give and whose defaults have become neutral; NULL: there is
  * none, or memory is short. */
-const char *npl_description_left_out_note(const struct npl_description *machine, const struct npl_param *schema,
+const char *npl_description_left_out_note(const struct npl_description *description, const struct npl_param *schema,
 					  const struct npl_former_default *former_defaults, const char *former_machine,
 					  struct npl_arena *arena);
 /* Returns a note on sizes of a shipped machine that the user has changed, while its energies and fitted figures stay;
  * NULL: there is none, or memory is short. */
-const char *npl_description_resized_note(const struct npl_description *machine, const struct npl_param *schema,
+const char *npl_description_resized_note(const struct npl_description *description, const struct npl_param *schema,
 					 const char *size_keys, const struct npl_description *shipped,
 					 struct npl_arena *arena);
 /* Returns a note on parameters that a file leaves out and that have other values in the shipped machine that it was
  * copied from; NULL: there is none, or memory is short. */
-const char *npl_description_lost_note(const struct npl_description *machine, const struct npl_param *schema,
+const char *npl_description_lost_note(const struct npl_description *description, const struct npl_param *schema,
 				      const void *config, const struct npl_description *shipped,
 				      struct npl_arena *arena);
 /* Returns the parameter whose value takes the effect from this one; NULL: this one has an effect. conditions may be
@@ -53,7 +53,8 @@ const struct npl_param *npl_params_decided_by(const struct npl_param *schema,
 					      const struct npl_param *param, const void *config);
 /* Returns a note on parameters that the user set and that have no effect: by --set, or in a file to another value than
  * the default and the shipped one. NULL: there is none, or memory is short. */
-const char *npl_description_without_effect_note(const struct npl_description *machine, const struct npl_param *schema,
+const char *npl_description_without_effect_note(const struct npl_description *description,
+						const struct npl_param *schema,
 						const struct npl_param_condition *conditions, const void *config,
 						struct npl_arena *arena);
 

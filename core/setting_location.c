@@ -8,21 +8,21 @@
 
 #include "core/files/words.h"
 
-const char *npl_setting_location(const struct npl_description *machine, const struct npl_setting *setting,
+const char *npl_setting_location(const struct npl_description *description, const struct npl_setting *setting,
 				 char text[NPL_SETTING_LOCATION])
 {
 	if (setting->typed)
 		snprintf(text, NPL_SETTING_LOCATION, "%s", setting->typed);
 	else
-		snprintf(text, NPL_SETTING_LOCATION, "%s:%d", machine->path ? machine->path : machine->name,
+		snprintf(text, NPL_SETTING_LOCATION, "%s:%d", description->path ? description->path : description->name,
 			 setting->line);
 	return text;
 }
 
-const char *npl_setting_heading_location(const struct npl_description *machine, int line,
+const char *npl_setting_heading_location(const struct npl_description *description, int line,
 					 char text[NPL_SETTING_LOCATION])
 {
-	snprintf(text, NPL_SETTING_LOCATION, line ? "%s:%d" : "%s", machine->path, line);
+	snprintf(text, NPL_SETTING_LOCATION, line ? "%s:%d" : "%s", description->path, line);
 	return text;
 }
 
@@ -39,12 +39,12 @@ int npl_setting_blame(const struct npl_setting *setting, struct npl_err *err)
 }
 
 /* Returns the first of these keys' settings that was typed, or that the file gives; NULL: there is none. */
-static const struct npl_setting *find_given(const struct npl_description *machine, const char *keys, bool is_typed)
+static const struct npl_setting *find_given(const struct npl_description *description, const char *keys, bool is_typed)
 {
 	size_t length;
 	for (const char *key; (key = npl_next_word(&keys, &length));)
-		for (int i = machine->n_settings; i-- > 0;) {
-			const struct npl_setting *setting = &machine->setting[i];
+		for (int i = description->n_settings; i-- > 0;) {
+			const struct npl_setting *setting = &description->setting[i];
 			if ((setting->typed != NULL) == is_typed && strlen(setting->key) == length &&
 			    !strncmp(setting->key, key, length))
 				return setting;
@@ -52,19 +52,19 @@ static const struct npl_setting *find_given(const struct npl_description *machin
 	return NULL;
 }
 
-int npl_setting_locate_fault(const struct npl_description *machine, struct npl_err *err)
+int npl_setting_locate_fault(const struct npl_description *description, struct npl_err *err)
 {
 	char location[NPL_SETTING_LOCATION];
 	if (err->code != NPL_EUSAGE && err->code != NPL_EINPUT)
 		return err->code;
-	const struct npl_setting *setting = find_given(machine, err->settings, true);
+	const struct npl_setting *setting = find_given(description, err->settings, true);
 	if (!setting)
-		setting = find_given(machine, err->settings, false);
+		setting = find_given(description, err->settings, false);
 	if (err->code == NPL_EUSAGE)
-		err->code = setting ? npl_setting_code(setting) : machine->path ? NPL_EINPUT : NPL_EUSAGE;
-	err->in_file = machine->path != NULL;
+		err->code = setting ? npl_setting_code(setting) : description->path ? NPL_EINPUT : NPL_EUSAGE;
+	err->in_file = description->path != NULL;
 	if (!setting)
-		return npl_prefix(err, "%s", machine->path ? machine->path : machine->name);
+		return npl_prefix(err, "%s", description->path ? description->path : description->name);
 	npl_setting_blame(setting, err);
-	return npl_prefix(err, "%s", npl_setting_location(machine, setting, location));
+	return npl_prefix(err, "%s", npl_setting_location(description, setting, location));
 }

@@ -66,52 +66,52 @@ static bool is_as_shipped(const struct npl_description *shipped, const struct np
 	       !strcmp(npl_params_text(&value_param, &value, a, sizeof a), npl_params_text(param, config, b, sizeof b));
 }
 
-static enum npl_source source_of(const struct npl_description *machine, const struct npl_param *schema,
+static enum npl_source source_of(const struct npl_description *description, const struct npl_param *schema,
 				 const struct npl_param *param, const void *config,
 				 const struct npl_description *shipped)
 {
-	if (!npl_description_setting(machine, param->key))
+	if (!npl_description_setting(description, param->key))
 		return NPL_SOURCE_DEFAULT;
 	if (shipped && is_as_shipped(shipped, param, config))
 		return shipped_source(shipped, schema, param);
 	return NPL_SOURCE_OWN;
 }
 
-int npl_description_sources(struct npl_description *machine, const struct npl_param *schema, const void *config,
+int npl_description_sources(struct npl_description *description, const struct npl_param *schema, const void *config,
 			    const struct npl_description *shipped, struct npl_arena *arena, struct npl_err *err)
 {
 	const int n = npl_param_count(schema);
 	enum npl_source *source = npl_arena_array(arena, (size_t)n + 1, sizeof *source);
 	if (!source) {
 		npl_no_memory(err);
-		return npl_prefix_name(err, machine->name);
+		return npl_prefix_name(err, description->name);
 	}
 	for (int i = 0; i < n; i++)
-		source[i] = source_of(machine, schema, &schema[i], config, shipped);
-	machine->source = source;
+		source[i] = source_of(description, schema, &schema[i], config, shipped);
+	description->source = source;
 	return 0;
 }
 
-enum npl_source npl_description_source(const struct npl_description *machine, const struct npl_param *schema,
+enum npl_source npl_description_source(const struct npl_description *description, const struct npl_param *schema,
 				       const char *key)
 {
 	const struct npl_param *param = npl_param_find(schema, key);
-	return machine->source && param ? machine->source[param - schema] : NPL_SOURCE_DEFAULT;
+	return description->source && param ? description->source[param - schema] : NPL_SOURCE_DEFAULT;
 }
 
 /* Refuses a `copied_from:` that names no shipped file with this driver. `driver` is that of the shipped file with this
  * name; NULL: there is none. */
-static int refuse_copied_from(const struct npl_description *machine, const struct npl_shipped_files *files,
+static int refuse_copied_from(const struct npl_description *description, const struct npl_shipped_files *files,
 			      const char *driver, struct npl_arena *arena, struct npl_err *err)
 {
 	const char *const *names = NULL;
-	const char *from = machine->copied_from;
+	const char *from = description->copied_from;
 	char location[NPL_SETTING_LOCATION];
 	int n = 0;
-	npl_setting_heading_location(machine, machine->line.copied_from, location);
+	npl_setting_heading_location(description, description->line.copied_from, location);
 	if (driver)
 		npl_fail(err, NPL_EINPUT, "%s: copied_from is '%s', a %s of the %s '%s', expected one of the %s '%s'",
-			 location, from, files->noun, files->key, driver, files->key, machine->driver_or_model);
+			 location, from, files->noun, files->key, driver, files->key, description->driver_or_model);
 	else if (npl_data_names(files->folder, NULL, 0, arena, &names, &n, err))
 		return err->code;
 	else
@@ -121,27 +121,27 @@ static int refuse_copied_from(const struct npl_description *machine, const struc
 	return err->code;
 }
 
-int npl_description_find_shipped(const struct npl_description *machine, const struct npl_shipped_files *files,
+int npl_description_find_shipped(const struct npl_description *description, const struct npl_shipped_files *files,
 				 struct npl_arena *arena, struct npl_description *shipped, struct npl_err *err)
 {
 	char path[PATH_MAX + 300];
-	const char *copied_from = machine->copied_from, *name = copied_from ? copied_from : machine->name;
+	const char *copied_from = description->copied_from, *name = copied_from ? copied_from : description->name;
 	struct npl_err ignored = {0};
 	bool ships = false;
 	*shipped = (struct npl_description){0};
 	if (strchr(name, '/') || npl_data_path(files->folder, name, path, sizeof path, &ships, &ignored) || !ships)
-		return copied_from ? refuse_copied_from(machine, files, NULL, arena, err) : 0;
+		return copied_from ? refuse_copied_from(description, files, NULL, arena, err) : 0;
 	if (npl_description_load(path, files->key, arena, shipped, &ignored)) {
 		*shipped = (struct npl_description){0};
-	} else if (strcmp(shipped->driver_or_model, machine->driver_or_model)) {
+	} else if (strcmp(shipped->driver_or_model, description->driver_or_model)) {
 		if (copied_from)
-			return refuse_copied_from(machine, files, shipped->driver_or_model, arena, err);
+			return refuse_copied_from(description, files, shipped->driver_or_model, arena, err);
 		*shipped = (struct npl_description){0};
 	}
 	return 0;
 }
 
-const char *npl_description_left_out_note(const struct npl_description *machine, const struct npl_param *schema,
+const char *npl_description_left_out_note(const struct npl_description *description, const struct npl_param *schema,
 					  const struct npl_former_default *former, const char *former_machine,
 					  struct npl_arena *arena)
 {
@@ -150,7 +150,7 @@ const char *npl_description_left_out_note(const struct npl_description *machine,
 		const struct npl_param *p = schema;
 		while (p->key && strcmp(p->key, former->key))
 			p++;
-		if (!p->key || npl_description_setting(machine, p->key))
+		if (!p->key || npl_description_setting(description, p->key))
 			continue;
 		list = npl_arena_printf(arena, "%s%s%s (now %s, formerly %s)", list ? list : "", list ? ", " : "",
 					p->key, p->default_text, former->value);
@@ -159,7 +159,7 @@ const char *npl_description_left_out_note(const struct npl_description *machine,
 			      arena,
 			      "its file leaves out %s: the former defaults were fitted to %s and are no longer "
 			      "inherited; a line in the file or --set %s.KEY=VALUE brings one back",
-			      list, former_machine, machine->name)
+			      list, former_machine, description->name)
 		    : NULL;
 }
 
@@ -178,14 +178,14 @@ static const char *append_key(const char *list, const char *key, struct npl_aren
 	return npl_arena_printf(arena, "%s%s%s", list ? list : "", list ? ", " : "", key);
 }
 
-const char *npl_description_resized_note(const struct npl_description *machine, const struct npl_param *schema,
+const char *npl_description_resized_note(const struct npl_description *description, const struct npl_param *schema,
 					 const char *size_keys, const struct npl_description *shipped,
 					 struct npl_arena *arena)
 {
 	const char *own_sizes = NULL, *fitted = NULL;
 	bool energy = false;
 	for (const struct npl_param *p = schema; size_keys && p->key; p++) {
-		const enum npl_source source = npl_description_source(machine, schema, p->key);
+		const enum npl_source source = npl_description_source(description, schema, p->key);
 		if (source == NPL_SOURCE_OWN && begins_with_word(p->key, size_keys))
 			own_sizes = append_key(own_sizes, p->key, arena);
 		else if (source == NPL_SOURCE_FITTED)
@@ -202,14 +202,14 @@ const char *npl_description_resized_note(const struct npl_description *machine, 
 
 #define MAX_LOST 4 /* keys that the note names */
 
-const char *npl_description_lost_note(const struct npl_description *machine, const struct npl_param *schema,
+const char *npl_description_lost_note(const struct npl_description *description, const struct npl_param *schema,
 				      const void *config, const struct npl_description *shipped,
 				      struct npl_arena *arena)
 {
 	const char *list = NULL;
 	int n = 0;
 	for (const struct npl_param *p = schema; p->key; p++)
-		if (npl_description_setting(shipped, p->key) && !npl_description_setting(machine, p->key) &&
+		if (npl_description_setting(shipped, p->key) && !npl_description_setting(description, p->key) &&
 		    !is_as_shipped(shipped, p, config) && n++ < MAX_LOST)
 			list = append_key(list, p->key, arena);
 	if (!list)
@@ -254,15 +254,17 @@ const struct npl_param *npl_params_decided_by(const struct npl_param *schema,
 }
 
 /* Says whether the user chose the value: by --set, or in a file to neither the shipped value nor the default. */
-static bool is_chosen(const struct npl_description *machine, const struct npl_param *schema,
+static bool is_chosen(const struct npl_description *description, const struct npl_param *schema,
 		      const struct npl_param *param, const void *config)
 {
-	const struct npl_setting *setting = npl_description_setting(machine, param->key);
-	return setting && (!setting->line || (npl_description_source(machine, schema, param->key) == NPL_SOURCE_OWN &&
-					      !is_as_shipped(&(struct npl_description){0}, param, config)));
+	const struct npl_setting *setting = npl_description_setting(description, param->key);
+	return setting &&
+	       (!setting->line || (npl_description_source(description, schema, param->key) == NPL_SOURCE_OWN &&
+				   !is_as_shipped(&(struct npl_description){0}, param, config)));
 }
 
-const char *npl_description_without_effect_note(const struct npl_description *machine, const struct npl_param *schema,
+const char *npl_description_without_effect_note(const struct npl_description *description,
+						const struct npl_param *schema,
 						const struct npl_param_condition *conditions, const void *config,
 						struct npl_arena *arena)
 {
@@ -270,7 +272,7 @@ const char *npl_description_without_effect_note(const struct npl_description *ma
 	char text[64];
 	for (const struct npl_param *p = schema; p->key; p++) {
 		const struct npl_param *deciding_param = npl_params_decided_by(schema, conditions, p, config);
-		if (!deciding_param || !is_chosen(machine, schema, p, config))
+		if (!deciding_param || !is_chosen(description, schema, p, config))
 			continue;
 		const char *value = npl_params_text(deciding_param, config, text, sizeof text);
 		note = npl_arena_printf(arena, "%s%s%s has no effect while %s is %s", note ? note : "",

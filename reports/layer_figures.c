@@ -4,7 +4,6 @@
 #include "layer_figures.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/message.h"
@@ -121,21 +120,25 @@ void npl_layer_figures_all(const struct npl_device_report *r, const struct npl_r
 	}
 }
 
+static bool is_chosen(const struct npl_layer_choice *choice, int layer)
+{
+	for (int i = 0; i < choice->n; i++)
+		if (choice->node[i] == layer)
+			return true;
+	return false;
+}
+
 void npl_layer_figures_left(const struct npl_device_report *r, const struct npl_report_context *context,
 			    struct npl_layer_figures *sum)
 {
-	bool *is_chosen = calloc((size_t)r->run.n_layers + 1, sizeof *is_chosen);
 	*sum = (struct npl_layer_figures){0};
-	for (int i = 0; is_chosen && context->choice && i < context->choice->n; i++)
-		is_chosen[context->choice->node[i]] = true;
-	for (int i = 0; is_chosen && context->choice && i < r->run.n_layers; i++) {
+	for (int i = 0; context->choice && i < r->run.n_layers; i++) {
 		struct npl_layer_figures figures;
-		if (is_chosen[i])
+		if (is_chosen(context->choice, i))
 			continue;
 		npl_layer_figures_of(r, context, i, &figures);
 		npl_layer_figures_add(sum, &figures);
 	}
-	free(is_chosen);
 }
 
 const char *npl_layers_left_text(const struct npl_report_context *context, char *buf, size_t n)

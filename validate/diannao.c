@@ -275,9 +275,6 @@ static int validate_means(struct npl_validation *validation, const struct outcom
 }
 
 int npl_validate_diannao(struct npl_validation *validation, const struct npl_validate_options *options,
-			 struct npl_err *err);
-
-int npl_validate_diannao(struct npl_validation *validation, const struct npl_validate_options *options,
 			 struct npl_err *err)
 {
 	struct npl_device *device = NULL;

@@ -235,9 +235,6 @@ static int refuse_sets(const struct npl_validate_options *options, struct npl_er
 }
 
 int npl_validate_dram(struct npl_validation *validation, const struct npl_validate_options *options,
-		      struct npl_err *err);
-
-int npl_validate_dram(struct npl_validation *validation, const struct npl_validate_options *options,
 		      struct npl_err *err)
 {
 	int rc = refuse_sets(options, err);

@@ -183,9 +183,6 @@ static int validate_ratios(struct npl_validation *v, const struct npl_validation
 }
 
 int npl_validate_hosts(struct npl_validation *validation, const struct npl_validate_options *options,
-		       struct npl_err *err);
-
-int npl_validate_hosts(struct npl_validation *validation, const struct npl_validate_options *options,
 		       struct npl_err *err)
 {
 	struct npl_device *device[PLATFORMS] = {NULL};

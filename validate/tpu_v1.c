@@ -364,9 +364,6 @@ static int validate_full(struct npl_validation *validation, const struct npl_val
 }
 
 int npl_validate_tpu_v1(struct npl_validation *validation, const struct npl_validate_options *options,
-			struct npl_err *err);
-
-int npl_validate_tpu_v1(struct npl_validation *validation, const struct npl_validate_options *options,
 			struct npl_err *err)
 {
 	struct npl_tpu_counts counts[NPL_TPU_APPLICATIONS];

@@ -11,19 +11,13 @@
 #include "frontend/compare/devices_open.h"
 #include "npulab/arena.h"
 #include "npulab/compare.h"
+#include "validation.h"
 
 #define MAX_NAMES 16 /* more than the table of validators has words */
 
-typedef int validator(struct npl_validation *validation, const struct npl_validate_options *options,
-		      struct npl_err *err);
-
-#define NPL_VALIDATOR(machine, sets) validator npl_validate_##machine;
-#include "validators.def"
-#undef NPL_VALIDATOR
-
 static const struct {
 	const char *machine, *sets; /* sets: the machines whose settings it takes, as words */
-	validator *run;
+	npl_validator *run;
 } validators[] = {
 #define NPL_VALIDATOR(machine, sets) {#machine, sets, npl_validate_##machine},
 #include "validators.def"

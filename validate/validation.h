@@ -8,6 +8,14 @@
 #include "npulab/device.h"
 #include "npulab/validate.h"
 
+/* Each adds the rows of its subject with the model's figures. NPL_EUSAGE: a setting is refused. NPL_EINPUT, NPL_ENOMEM
+ * and others are those of the runs. */
+typedef int npl_validator(struct npl_validation *validation, const struct npl_validate_options *options,
+			  struct npl_err *err);
+#define NPL_VALIDATOR(subject, sets) npl_validator npl_validate_##subject;
+#include "validators.def"
+#undef NPL_VALIDATOR
+
 /* Adds the rows of published/FILE. */
 int npl_validation_load(struct npl_validation *validation, const char *machine, const char *file, struct npl_err *err);
 /* Sets the model's figure (NAN: it cannot be computed now) in its row. Where there is no such row, a new one is added,

@@ -119,7 +119,8 @@ static bool tensors_are_float32(const struct npl_session *s, const struct npl_no
 		if (value->dtype == NPL_F32)
 			continue;
 		if (k && value->constant && !npl_is_half(value->dtype)) /* lengths, axes, picked rows */
-			snprintf(reason, reason_bytes, "it has a setting as input ('%.60s', %s): not done in %s",
+			snprintf(reason, reason_bytes,
+				 "its input '%.60s' is a constant of type %s, such as an axis, which no %s layer takes",
 				 value->name, npl_dtype_name(value->dtype), format);
 		else
 			snprintf(reason, reason_bytes, "its input%s%.60s%s is %s, and only float32 becomes %s",

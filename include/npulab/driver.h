@@ -34,8 +34,7 @@ struct npl_driver {
 	 * function. NPL_EDEVICE: the machine cannot start, with the reason. NPL_EUSAGE: parameters that are valid alone
 	 * contradict each other. Fail with npl_fail_settings, which takes the keys of all of them. Core then puts
 	 * before the message where the user set one of these keys, and turns the code into NPL_EINPUT if that is in a
-	 * file. NPL_EINPUT: a file that a parameter
-	 * names is bad; npl_blame_settings has the parameter's key. */
+	 * file. NPL_EINPUT: a file that a parameter names is bad; npl_blame_settings has the parameter's key. */
 	int (*open)(const void *config, void **state, struct npl_err *err);
 	/* Ends the machine and frees its state. It accepts NULL. */
 	void (*close)(void *state);

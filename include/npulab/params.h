@@ -109,30 +109,30 @@ struct npl_description {
 
 /* Reads the file of a machine (key "driver") or of a memory or network (key "model"): YAML, nested mappings of scalars,
  * at most 1 MiB, 8 levels. `model` in a machine's file is understood as `driver`. */
-int npl_description_load(const char *path, const char *key, struct npl_arena *arena, struct npl_description *machine,
-			 struct npl_err *err);
+int npl_description_load(const char *path, const char *key, struct npl_arena *arena,
+			 struct npl_description *description, struct npl_err *err);
 /* Adds a `--set` override; later ones win. */
-int npl_description_set(struct npl_description *machine, struct npl_arena *arena, const char *key, const char *value,
-			struct npl_err *err);
+int npl_description_set(struct npl_description *description, struct npl_arena *arena, const char *key,
+			const char *value, struct npl_err *err);
 
 /* Fills config from defaults, then from the machine's settings in order. Refuses a figure that is missing beside its
  * origin. NPL_EINPUT (file) or NPL_EUSAGE (--set) names the line, the key (with the nearest known one if it is unknown)
  * and the range. */
-int npl_params_read(const struct npl_param *schema, const struct npl_description *machine, struct npl_arena *arena,
+int npl_params_read(const struct npl_param *schema, const struct npl_description *description, struct npl_arena *arena,
 		    void *config, struct npl_err *err);
-/* Finds machine->source. `shipped` is the description of the shipped machine without --set: this machine, or the one
- * that it was copied from; NULL: there is none. A value that the user gives has the shipped source while it equals the
+/* Finds description->source. `shipped` describes the shipped machine without --set: this machine, or the one that it
+ * was copied from; NULL: there is none. A value that the user gives has the shipped source while it equals the
  * shipped value; otherwise its source is the user. Call it again when config changes. Returns 0 or NPL_ENOMEM. */
-int npl_description_sources(struct npl_description *machine, const struct npl_param *schema, const void *config,
+int npl_description_sources(struct npl_description *description, const struct npl_param *schema, const void *config,
 			    const struct npl_description *shipped, struct npl_arena *arena, struct npl_err *err);
 /* Returns the source of one parameter; NPL_SOURCE_DEFAULT where none is known. */
-enum npl_source npl_description_source(const struct npl_description *machine, const struct npl_param *schema,
+enum npl_source npl_description_source(const struct npl_description *description, const struct npl_param *schema,
 				       const char *key);
 /* Returns the last setting of a key; NULL: the key is not given. */
-const struct npl_setting *npl_description_setting(const struct npl_description *machine, const char *key);
+const struct npl_setting *npl_description_setting(const struct npl_description *description, const char *key);
 
 /* Returns the parameters in force as YAML, with sources, units and help as comments; the text lives in the arena. */
-char *npl_params_dump(const struct npl_param *schema, const struct npl_description *machine, const void *config,
+char *npl_params_dump(const struct npl_param *schema, const struct npl_description *description, const void *config,
 		      struct npl_arena *arena);
 
 /* One value in force, for reports. npl_params_values gives all of them in schema order; keys are borrowed from the
@@ -143,7 +143,7 @@ struct npl_param_value {
 	const char *unit;
 	enum npl_source source; /* NPL_SOURCE_DEFAULT where machine, which may be NULL, has no sources */
 };
-int npl_params_values(const struct npl_param *schema, const struct npl_description *machine, const void *config,
+int npl_params_values(const struct npl_param *schema, const struct npl_description *description, const void *config,
 		      struct npl_arena *arena, const struct npl_param_value **values, int *n);
 /* Returns the value of a key among n values, as text or as a number. Returns NULL or NAN where no value has the key. */
 const char *npl_param_text(const struct npl_param_value *value, int n, const char *key);

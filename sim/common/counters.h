@@ -44,13 +44,20 @@
 	}
 
 /* These make, from each row that counts a class of cycles, the constant of the class and its entry in an array of the
- * offsets of counters. Other rows make nothing. */
-#define SIM_CLASS_CYCLES(prefix, member, constant, ...) prefix##constant,
-#define SIM_CLASS_PART(prefix, member, constant, ...)   prefix##constant,
-#define SIM_CLASS_MACS(...)
-#define SIM_CLASS_EVENTS(...)
-#define SIM_CLASS_OF_VALUES(...)
-#define SIM_CLASS_OF_RUN(...)
+ * offsets of counters. Other rows make nothing. Constants of whole classes, whose cycles sum to all cycles, come before
+ * those of parts. */
+#define SIM_WHOLE_CYCLES(prefix, member, constant, ...) prefix##constant,
+#define SIM_WHOLE_PART(...)
+#define SIM_WHOLE_MACS(...)
+#define SIM_WHOLE_EVENTS(...)
+#define SIM_WHOLE_OF_VALUES(...)
+#define SIM_WHOLE_OF_RUN(...)
+#define SIM_PART_CYCLES(...)
+#define SIM_PART_PART(prefix, member, constant, ...) prefix##constant,
+#define SIM_PART_MACS(...)
+#define SIM_PART_EVENTS(...)
+#define SIM_PART_OF_VALUES(...)
+#define SIM_PART_OF_RUN(...)
 #define SIM_OFFSET_CYCLES(prefix, type, member, constant, ...) [prefix##constant] = offsetof(type, member),
 #define SIM_OFFSET_PART(prefix, type, member, constant, ...)   [prefix##constant] = offsetof(type, member),
 #define SIM_OFFSET_MACS(...)

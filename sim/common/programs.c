@@ -200,6 +200,6 @@ void npl_program_instruction(const struct npl_program *program, int64_t index, s
 
 const struct npl_cycle_class *npl_program_cycle_classes(const struct npl_program *program, int *n)
 {
-	*n = program->isa->n_cycle_classes;
-	return program->isa->cycle_class;
+	*n = program->isa->n_time_classes;
+	return program->isa->time_class;
 }

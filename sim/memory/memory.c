@@ -17,7 +17,7 @@
 
 struct npl_memory {
 	const struct memory_model *model;
-	struct npl_description machine;
+	struct npl_description description;
 	struct npl_memory_info info;
 	struct npl_arena arena;
 	void *config, *state;
@@ -63,15 +63,15 @@ static int find_file(const char *name, struct npl_arena *arena, const char **pat
 static int find_sources(struct npl_memory *memory, const char *name, bool ships, struct npl_err *err)
 {
 	static const struct npl_shipped_files memories = {"memories", "memory", "model"};
-	struct npl_description *machine = &memory->machine, shipped = *machine;
-	if (!ships && npl_description_find_shipped(machine, &memories, &memory->arena, &shipped, err))
+	struct npl_description *description = &memory->description, shipped = *description;
+	if (!ships && npl_description_find_shipped(description, &memories, &memory->arena, &shipped, err))
 		return err->code;
 	if (ships)
-		machine->copied_from = npl_arena_strdup(&memory->arena, name);
-	if (ships && !machine->copied_from)
+		description->copied_from = npl_arena_strdup(&memory->arena, name);
+	if (ships && !description->copied_from)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
-	return npl_description_sources(machine, memory->model->params, memory->config, shipped.name ? &shipped : NULL,
-				       &memory->arena, err);
+	return npl_description_sources(description, memory->model->params, memory->config,
+				       shipped.name ? &shipped : NULL, &memory->arena, err);
 }
 
 /* Adds the options that the memory's file has too to its settings, so that a message about them names the option. */
@@ -81,32 +81,32 @@ static int apply_options(struct npl_memory *memory, const struct npl_memory_opti
 	struct npl_setting setting = {.key = "organisation.channels", .value = channels, .typed = typed};
 	if (strcmp(memory->model->name, "dram") && (options->channels || options->mapping))
 		return npl_fail(err, NPL_EUSAGE, "%s: the model '%s' has no channels and no mapping",
-				memory->machine.name, memory->model->name);
+				memory->description.name, memory->model->name);
 	snprintf(channels, sizeof channels, "%" PRId64, options->channels);
 	snprintf(typed, sizeof typed, "--channels %s", channels);
-	if (options->channels && npl_params_set(&memory->machine, &memory->arena, &setting, err))
+	if (options->channels && npl_params_set(&memory->description, &memory->arena, &setting, err))
 		return err->code;
 	snprintf(typed, sizeof typed, "--mapping %s", options->mapping ? options->mapping : "");
 	setting.key = "mapping";
 	setting.value = options->mapping;
-	return options->mapping ? npl_params_set(&memory->machine, &memory->arena, &setting, err) : 0;
+	return options->mapping ? npl_params_set(&memory->description, &memory->arena, &setting, err) : 0;
 }
 
 /* Finds the model that the memory's file names, and checks the memory's name. */
 static int read_headings(struct npl_memory *memory, bool every_cycle, struct npl_err *err)
 {
-	const struct npl_description *machine = &memory->machine;
+	const struct npl_description *description = &memory->description;
 	char location[NPL_SETTING_LOCATION];
-	memory->model = *machine->name ? find_model(machine->driver_or_model, every_cycle) : NULL;
+	memory->model = *description->name ? find_model(description->driver_or_model, every_cycle) : NULL;
 	if (memory->model)
 		return 0;
-	if (!*machine->name)
+	if (!*description->name)
 		npl_fail(err, NPL_EINPUT, "%s: the name is empty, expected a word",
-			 npl_setting_heading_location(machine, machine->line.name, location));
+			 npl_setting_heading_location(description, description->line.name, location));
 	else
 		npl_fail(err, NPL_EINPUT, "%s: the model is '%s', expected ideal, fixed or dram",
-			 npl_setting_heading_location(machine, machine->line.driver_or_model, location),
-			 machine->driver_or_model);
+			 npl_setting_heading_location(description, description->line.driver_or_model, location),
+			 description->driver_or_model);
 	err->in_file = true;
 	return NPL_EINPUT;
 }
@@ -116,23 +116,23 @@ static int open_memory(struct npl_memory *memory, const char *name, const struct
 {
 	const char *path;
 	if (find_file(name, &memory->arena, &path, err) ||
-	    npl_description_load(path, "model", &memory->arena, &memory->machine, err) ||
+	    npl_description_load(path, "model", &memory->arena, &memory->description, err) ||
 	    read_headings(memory, options->every_cycle, err))
 		return err->code;
 	memory->config = npl_arena_alloc(&memory->arena, memory->model->config_bytes);
 	if (!memory->config)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", name);
 	if (apply_options(memory, options, err) ||
-	    npl_params_read(memory->model->params, &memory->machine, &memory->arena, memory->config, err))
+	    npl_params_read(memory->model->params, &memory->description, &memory->arena, memory->config, err))
 		return err->code;
-	memory->info = (struct npl_memory_info){.name = memory->machine.name,
+	memory->info = (struct npl_memory_info){.name = memory->description.name,
 						.model = memory->model->name,
-						.description = memory->machine.description,
+						.description = memory->description.description,
 						.channels = 1,
 						.mapping = ""};
 	if (memory->model->open(memory->config, options, &memory->info, &memory->state, err))
-		return err->code == NPL_ENOMEM ? npl_prefix(err, "%s", memory->machine.name)
-					       : npl_setting_locate_fault(&memory->machine, err);
+		return err->code == NPL_ENOMEM ? npl_prefix(err, "%s", memory->description.name)
+					       : npl_setting_locate_fault(&memory->description, err);
 	return find_sources(memory, name, path != name, err);
 }
 
@@ -267,11 +267,11 @@ int npl_memory_energy_of(const struct npl_memory *memory, const struct npl_memor
 
 char *npl_memory_yaml(const struct npl_memory *memory, struct npl_arena *arena)
 {
-	return npl_params_dump(memory->model->params, &memory->machine, memory->config, arena);
+	return npl_params_dump(memory->model->params, &memory->description, memory->config, arena);
 }
 
 int npl_memory_settings(const struct npl_memory *memory, struct npl_arena *arena, const struct npl_param_value **values,
 			int *n)
 {
-	return npl_params_values(memory->model->params, &memory->machine, memory->config, arena, values, n);
+	return npl_params_values(memory->model->params, &memory->description, memory->config, arena, values, n);
 }

@@ -41,7 +41,7 @@ struct memory_model {
 	void (*reset)(void *state);
 	bool (*can_accept)(void *state, const struct npl_memory_request *request);
 	void (*push)(void *state, const struct npl_memory_request *request);
-	void (*feed)(void *state, struct npl_memory_feed *feed); /* NULL: the functions around it do it */
+	void (*feed)(void *state, struct npl_memory_feed *feed); /* NULL: npl_memory_feed pushes and advances itself */
 	void (*advance)(void *state, uint64_t until, unsigned stop);
 	uint64_t (*now)(const void *state);
 	uint64_t (*pending)(const void *state);

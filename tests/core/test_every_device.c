@@ -191,8 +191,8 @@ static void run_case(struct subject *s, struct device_case *c, uint64_t seed)
 	}
 }
 
-/* A reason is a text of its own: printable, more than a word, not cut off, and the same in less room. Who wants none is
- * refused too. */
+/* A reason is a text of its own: printable, more than a word, not cut off, and the same in less room. A caller that
+ * gives no room for one is refused too. */
 static void check_reason(const struct subject *s, const struct npl_layer *layer, const char *reason,
 			 size_t reason_bytes)
 {

@@ -118,74 +118,69 @@ static inline void cli_check_keys(json_t *object, const char *keys, const char *
 	cr_assert_eq(*keys, '\0', "%s: not there, or out of order: %s", label, keys);
 }
 
-static inline void cli_check_energy(json_t *list, const char *label)
+static inline bool cli_is_of_type(const json_t *value, const char *type)
 {
+	return !strcmp(type, "string")    ? json_is_string(value)
+	       : !strcmp(type, "integer") ? json_is_integer(value)
+	       : !strcmp(type, "number")  ? json_is_number(value)
+	       : !strcmp(type, "boolean") ? json_is_boolean(value)
+	       : !strcmp(type, "object")  ? json_is_object(value)
+	       : !strcmp(type, "array")   ? json_is_array(value)
+					  : json_is_null(value);
+}
+
+static inline void cli_check_type(const json_t *value, json_t *types, const char *label)
+{
+	bool is_right = json_is_string(types) ? cli_is_of_type(value, json_string_value(types)) : !types;
 	size_t i;
-	json_t *part;
-	json_array_foreach (list, i, part) {
-		cli_check_keys(part, "component:s joules:N origin:s", label);
-		bool absent = !strcmp(cli_text(cli_at(part, "origin")), "absent");
-		cr_assert_eq(json_is_null(cli_at(part, "joules")), absent, "%s: joules are null exactly where absent",
-			     label);
+	json_t *type;
+	json_array_foreach (types, i, type)
+		is_right = is_right || cli_is_of_type(value, json_string_value(type));
+	cr_assert(is_right, "%s: of another type than its schema says", label);
+}
+
+/* The value is what a schema of schemas/ says: types, required keys, no others, and the keys in the schema's order. */
+static inline void cli_check_schema(json_t *value, json_t *schema, const char *label)
+{
+	json_t *properties = json_object_get(schema, "properties"), *part;
+	json_t *others = json_object_get(schema, "additionalProperties");
+	void *next = json_object_iter(properties);
+	const char *key;
+	size_t i;
+	cli_check_type(value, json_object_get(schema, "type"), label);
+	json_array_foreach (json_object_get(schema, "required"), i, part)
+		cr_assert(json_is_null(value) || json_object_get(value, cli_text(part)), "%s has no '%s'", label,
+			  cli_text(part));
+	json_array_foreach (value, i, part)
+		cli_check_schema(part, json_object_get(schema, "items"), label);
+	json_object_foreach (value, key, part) {
+		json_t *property = json_object_get(properties, key);
+		cr_assert(property || !json_is_false(others), "%s: '%s' is not in the schema", label, key);
+		while (property && next && strcmp(json_object_iter_key(next), key) != 0)
+			next = json_object_iter_next(properties, next);
+		cr_assert(!property || next, "%s: '%s' is out of the schema's order", label, key);
+		cli_check_schema(part, property ? property : others, key);
 	}
 }
 
-static inline void cli_check_device(json_t *device)
-{
-	const char *name = cli_text(cli_at(device, "name"));
-	cli_check_keys(
-		device,
-		"name:s kind:s engine:S precision:S clock_hz:N machine_sha256:S detail:S settings:o output_sha256:S "
-		"totals:o accuracy:o links:a layers:a",
-		name);
-	cli_check_keys(
-		cli_at(device, "totals"),
-		"cycles:I seconds:n latency_s:n host_seconds:N host_link_seconds:N overlap_seconds:n seconds_spread:N "
-		"passes:I "
-		"inferences_per_second:N ops_per_second:N utilization:N energy_j:N energy_origin:s energy:a "
-		"inferences_per_joule:N power_w:N bytes:o peak_buffer_bytes:I simulation_wall_seconds:N",
-		name);
-	cli_check_keys(cli_at(device, "totals.bytes"), "dram:I buffer:I host_link:I host_link_within_cycles:I", name);
-	cli_check_keys(cli_at(device, "accuracy"),
-		       "max_abs_error:N sqnr_db:N top1_agreement:N top1_accuracy:N saturations:I overflows:I", name);
-	cli_check_energy(cli_at(device, "totals.energy"), name);
-	size_t i;
-	json_t *layer, *counter, *link;
-	json_array_foreach (cli_at(device, "links"), i, link)
-		cli_check_keys(link,
-			       "name:s device:s transfers:i bytes:i bytes_within_cycles:i seconds:n energy_j:N "
-			       "energy_origin:s energy_within:S",
-			       name);
-	json_array_foreach (cli_at(device, "layers"), i, layer) {
-		const char *key;
-		cli_check_keys(
-			layer,
-			"index:i name:s op:s ran_on:s role:s placed_by:S note:S cycles:I seconds:n host_seconds:N "
-			"link_seconds:N start_seconds:N end_seconds:N macs:i energy_j:N energy:a transfers:i "
-			"link_bytes:i output_sha256:S output:o bound:S counters:o",
-			name);
-		cli_check_keys(cli_at(layer, "output"), "type:S scale:N zero_point:N", name);
-		cr_assert_eq(cli_integer(cli_at(layer, "index")), (long long)i);
-		cli_check_energy(cli_at(layer, "energy"), name);
-		json_object_foreach (cli_at(layer, "counters"), key, counter)
-			cr_assert(json_is_integer(counter) || json_is_null(counter), "%s: counter %s", name, key);
-	}
-}
-
-/* Everything the schema npulab.compare/1 promises of keys and types. */
+/* Everything that the schema of comparisons promises, and joules are null exactly where their origin is "absent". */
 static inline void cli_check_result(json_t *root)
 {
-	size_t i;
-	json_t *device;
-	cli_check_keys(root, "schema:s npulab:o model:o devices:a", "the result");
-	cr_assert_str_eq(cli_text(cli_at(root, "schema")), "npulab.compare/1");
-	cli_check_keys(cli_at(root, "npulab"), "version:s commit:s", "npulab");
-	cli_check_keys(cli_at(root, "model"),
-		       "name:s file_sha256:S batch:i macs:i parameters:i layers:i samples:i batches:i "
-		       "calibrated_on:S q16_scale:S reference_top1_accuracy:N",
-		       "model");
-	json_array_foreach (cli_at(root, "devices"), i, device)
-		cli_check_device(device);
+	json_t *schema = json_load_file("schemas/npulab.compare-1.json", 0, NULL), *device, *layer, *part;
+	size_t d, i, k;
+	cr_assert(schema);
+	cli_check_schema(root, schema, "the result");
+	json_decref(schema);
+	json_array_foreach (cli_at(root, "devices"), d, device) {
+		json_t *layers = cli_at(device, "layers"), *all = cli_at(device, "totals.energy");
+		for (i = 0; i <= json_array_size(layers); i++) {
+			layer = json_array_get(layers, i);
+			json_array_foreach (layer ? cli_at(layer, "energy") : all, k, part)
+				cr_assert_eq(json_is_null(cli_at(part, "joules")),
+					     !strcmp(cli_text(cli_at(part, "origin")), "absent"));
+			cr_assert(!layer || cli_integer(cli_at(layer, "index")) == (long long)i);
+		}
+	}
 }
 
 /* The counters that a run without values knows too: those that count what happened to values may be null. */

@@ -19,7 +19,12 @@ struct dn_counters {
 };
 /* Classes of cycles: each cycle is in one of them. */
 enum dn_cycle_class {
-#define DN_COUNTER(form, ...) SIM_CLASS_##form(DN_CYCLES_, __VA_ARGS__)
+#define DN_COUNTER(form, ...) SIM_WHOLE_##form(DN_CYCLES_, __VA_ARGS__)
+#include "counters.def"
+#undef DN_COUNTER
+	DN_WHOLE_CLASSES,
+	DN_LAST_WHOLE_CLASS = DN_WHOLE_CLASSES - 1,
+#define DN_COUNTER(form, ...) SIM_PART_##form(DN_CYCLES_, __VA_ARGS__)
 #include "counters.def"
 #undef DN_COUNTER
 	DN_CYCLE_CLASSES

@@ -14,10 +14,15 @@ struct tpu_counters {
 #include "counters.def"
 #undef TPU_COUNTER
 };
-/* Classes of cycles. Each cycle is in one of the classes of the rows CYCLES; those of the rows PART are parts of
- * non_matrix. */
+/* Classes of cycles. Each cycle is in one of the whole classes, those of the rows CYCLES, which come first. Those of
+ * the rows PART are parts of non_matrix. */
 enum tpu_cycle_class {
-#define TPU_COUNTER(form, ...) SIM_CLASS_##form(TPU_CYCLES_, __VA_ARGS__)
+#define TPU_COUNTER(form, ...) SIM_WHOLE_##form(TPU_CYCLES_, __VA_ARGS__)
+#include "counters.def"
+#undef TPU_COUNTER
+	TPU_WHOLE_CLASSES,
+	TPU_LAST_WHOLE_CLASS = TPU_WHOLE_CLASSES - 1,
+#define TPU_COUNTER(form, ...) SIM_PART_##form(TPU_CYCLES_, __VA_ARGS__)
 #include "counters.def"
 #undef TPU_COUNTER
 	TPU_CYCLE_CLASSES

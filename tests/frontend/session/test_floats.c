@@ -303,7 +303,7 @@ Test(session_floats, settings_are_no_data)
 	struct net net = make_net(&g, &rng);
 	struct outcome o = run_net(&net, &device, 1, NULL, false);
 	static const char *const notes[][2] = {
-		{"pad", "it has a setting as input ('lengths', int64): not done in int8"},
+		{"pad", "its input 'lengths' is a constant of type int64, such as an axis, which no int8 layer takes"},
 		{"which", "its result is int64, and only float32 becomes int8"},
 		{"gather", "its input 'i' is int64, and only float32 becomes int8"}};
 	for (size_t i = 0; i < sizeof notes / sizeof *notes; i++)

@@ -13,8 +13,8 @@
 #include "sim/diannao/diannao/fast/run.h"
 #include "sim/diannao/diannao/generate/windows.h"
 
-struct dn_engine_input dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
-				       struct dn_generator *generator)
+struct dn_engine_input dn_engine_input_of(const struct dn_machine *machine, const struct dn_layer *layer,
+					  struct dn_generator *generator)
 {
 	return (struct dn_engine_input){.config = machine->config,
 					.stream = dn_generator_stream(generator),
@@ -61,9 +61,9 @@ static int time_slice(const struct dn_machine *machine, const struct dn_layer *s
 	struct dn_generator *generator;
 	int rc = dn_generator_open(machine->config, slice, tiles, &generator, err);
 	if (!rc) {
-		const struct dn_engine_input execution = dn_execution_of(machine, slice, generator);
+		const struct dn_engine_input engine_input = dn_engine_input_of(machine, slice, generator);
 		struct dn_outcome outcome = {0};
-		rc = dn_run_fast(&execution, &outcome, err);
+		rc = dn_run_fast(&engine_input, &outcome, err);
 		*cycles = outcome.cycles;
 	}
 	if (!rc)
@@ -113,14 +113,14 @@ static int choose(const struct dn_machine *machine, const struct dn_layer *layer
 int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, struct dn_tiles *tiles,
 		    struct npl_err *err)
 {
-	for (uint64_t i = 0; i < machine->choices && i < DN_CHOSEN; i++)
+	for (uint64_t i = 0; i < machine->n_choices && i < DN_MAX_CHOICES; i++)
 		if (!memcmp(&machine->choice[i].layer, layer, sizeof *layer)) {
 			*tiles = machine->choice[i].tiles;
 			return 0;
 		}
 	if (choose(machine, layer, tiles, err))
 		return err->code;
-	struct dn_chosen *entry = &machine->choice[machine->choices++ % DN_CHOSEN];
+	struct dn_tile_choice *entry = &machine->choice[machine->n_choices++ % DN_MAX_CHOICES];
 	memcpy(&entry->layer, layer, sizeof *layer);
 	entry->tiles = *tiles;
 	return 0;

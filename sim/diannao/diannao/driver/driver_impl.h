@@ -10,22 +10,22 @@
 #include "sim/diannao/diannao/generate/generate.h"
 
 /* The tiles of a layer, which follow from the machine and from the layer. */
-struct dn_chosen {
+struct dn_tile_choice {
 	struct dn_layer layer;
 	struct dn_tiles tiles;
 };
 
 /* Choices of tiles that are remembered: layers of a network are often alike, and a choice runs slices of the layer. */
-#define DN_CHOSEN 16
+#define DN_MAX_CHOICES 16
 
 struct dn_machine {
 	const struct dn_config *config; /* borrowed until the machine is closed */
 	struct npl_arena arena;
 	const char *memory_yaml;
 	struct npl_memory *memory;
-	bool rtl;                           /* the rtl engine runs; if false, the fast one */
-	struct dn_chosen choice[DN_CHOSEN]; /* choice i is in place i modulo DN_CHOSEN */
-	uint64_t choices;
+	bool rtl;                                     /* the rtl engine runs; if false, the fast one */
+	struct dn_tile_choice choice[DN_MAX_CHOICES]; /* choice i is in place i modulo DN_MAX_CHOICES */
+	uint64_t n_choices;
 };
 
 extern const struct npl_isa dn_isa;
@@ -40,8 +40,8 @@ int dn_choose_tiles(struct dn_machine *machine, const struct dn_layer *layer, st
 
 /* Returns what either engine needs to run a layer's program without values. For rtl with values the caller sets
  * `memory` too. */
-struct dn_engine_input dn_execution_of(const struct dn_machine *machine, const struct dn_layer *layer,
-				       struct dn_generator *generator);
+struct dn_engine_input dn_engine_input_of(const struct dn_machine *machine, const struct dn_layer *layer,
+					  struct dn_generator *generator);
 
 /* A layer with all its operands; those of LRN's factor are made. The caller closes it in any case. */
 struct dn_operands {

@@ -33,7 +33,7 @@ static int collect_program(const struct dn_stream *stream, const char *name, str
 					name, MAX_INSTRUCTIONS);
 		if (sim_program_add(program, &instruction, 0, err))
 			return err->code;
-	} while (instruction.cp != DN_CP_END);
+	} while (instruction.cp.op != DN_CP_END);
 	return 0;
 }
 

@@ -92,14 +92,14 @@ static int keep_output(const struct sim_program *program, const struct dn_memory
 
 static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
 {
-	struct dn_engine_input *engine_run = context;
+	struct dn_engine_input *engine_input = context;
 	struct dn_outcome outcome = {0};
 	const bool rtl = sim_is_rtl(execution->request.engine);
-	if (dn_memory_open(engine_run->config, rtl, &engine_run->port, err))
+	if (dn_memory_open(engine_input->config, rtl, &engine_input->port, err))
 		return err->code;
-	engine_run->observer = observer;
-	const int rc = (rtl ? dn_run_rtl : dn_run_fast)(engine_run, &outcome, err);
-	npl_memory_close(engine_run->port);
+	engine_input->observer = observer;
+	const int rc = (rtl ? dn_run_rtl : dn_run_fast)(engine_input, &outcome, err);
+	npl_memory_close(engine_input->port);
 	if (rc)
 		return rc;
 	execution->cycles = outcome.cycles;
@@ -123,11 +123,11 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	const struct dn_machine *machine = state;
 	struct program_cursor cursor = {.program = program};
 	struct dn_function function[SIM_MAX_CONSTANTS];
-	struct dn_engine_input engine_run = {.config = machine->config,
-					     .stream = {.state = &cursor, .next = fetch_next},
-					     .n_functions = program->n_constants,
-					     .function = function};
-	struct dn_memory *memory = &engine_run.memory;
+	struct dn_engine_input engine_input = {.config = machine->config,
+					       .stream = {.state = &cursor, .next = fetch_next},
+					       .n_functions = program->n_constants,
+					       .function = function};
+	struct dn_memory *memory = &engine_input.memory;
 	for (int i = 0; i < program->n_constants; i++)
 		memcpy(&function[i], program->constant[i].value, sizeof *function);
 	int rc = check(state, source, program, err);
@@ -135,7 +135,7 @@ static int execute(const void *state, const char *source, const struct sim_progr
 		rc = fill_memory(program, &execution->request, npl_memory_info(machine->memory)->capacity_bytes, memory,
 				 err);
 	if (!rc)
-		rc = sim_execute(&executor, &engine_run, machine->config, program, source, execution, err);
+		rc = sim_execute(&executor, &engine_input, machine->config, program, source, execution, err);
 	if (!rc)
 		rc = keep_output(program, memory, execution, err);
 	free(memory->bytes);
@@ -173,7 +173,7 @@ const struct npl_isa dn_isa = {
 	.word = NPL_I16,
 	.check = check,
 	.describe = describe,
-	.cycle_class = dn_time_classes,
-	.n_cycle_classes = DN_TIME_CLASSES,
+	.time_class = dn_time_classes,
+	.n_time_classes = DN_TIME_CLASSES,
 	.execute = execute,
 };

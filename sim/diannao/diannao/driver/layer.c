@@ -16,29 +16,29 @@ uint64_t dn_lrn_operand_bytes(const struct dn_layer *layer)
 }
 
 /* Runs a layer with values on the register-level engine, where they go through memory in the machine's layout. */
-static int run_with_values(struct dn_engine_input *execution, const struct dn_layout_map *map,
+static int run_with_values(struct dn_engine_input *engine_input, const struct dn_layout_map *map,
 			   const struct npl_layer *model_layer, struct dn_outcome *outcome, struct npl_err *err)
 {
 	uint8_t *bytes = calloc(map->end ? map->end : 1, 1);
 	if (!bytes)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the %" PRIu64 " bytes of layer %s in memory",
 				map->end, model_layer->name);
-	execution->memory = (struct dn_memory){bytes, map->end};
+	engine_input->memory = (struct dn_memory){bytes, map->end};
 	dn_put_operands(map, model_layer, bytes);
-	int rc = dn_run_rtl(execution, outcome, err);
+	int rc = dn_run_rtl(engine_input, outcome, err);
 	if (!rc)
 		dn_take_results(map, bytes, model_layer->out);
 	free(bytes);
 	return rc;
 }
 
-static int run_fast(const struct dn_engine_input *execution, const struct dn_layer *layer,
+static int run_fast(const struct dn_engine_input *engine_input, const struct dn_layer *layer,
 		    const struct npl_layer *model_layer, struct dn_outcome *outcome, struct npl_err *err)
 {
 	struct dn_counters values = {0};
-	if (!model_layer->timing_only && dn_layer_values(execution->config, layer, model_layer, &values, err))
+	if (!model_layer->timing_only && dn_layer_values(engine_input->config, layer, model_layer, &values, err))
 		return err->code;
-	int rc = dn_run_fast(execution, outcome, err);
+	int rc = dn_run_fast(engine_input, outcome, err);
 	dn_set_value_counters(&values, &outcome->counters);
 	return rc;
 }
@@ -68,13 +68,13 @@ static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, c
 	if (!rc)
 		rc = dn_generator_open(machine->config, layer, &tiles, &generator, err);
 	if (!rc) {
-		struct dn_engine_input execution = dn_execution_of(machine, layer, generator);
+		struct dn_engine_input engine_input = dn_engine_input_of(machine, layer, generator);
 		if (!machine->rtl)
-			rc = run_fast(&execution, layer, model_layer, outcome, err);
+			rc = run_fast(&engine_input, layer, model_layer, outcome, err);
 		else if (model_layer->timing_only)
-			rc = dn_run_rtl(&execution, outcome, err);
+			rc = dn_run_rtl(&engine_input, outcome, err);
 		else
-			rc = run_with_values(&execution, dn_generator_map(generator), model_layer, outcome, err);
+			rc = run_with_values(&engine_input, dn_generator_map(generator), model_layer, outcome, err);
 	}
 	if (!rc)
 		rc = dn_generator_failed(generator, err);

@@ -32,14 +32,20 @@ struct dn_stream {
 
 enum { DN_DMA_NBIN, DN_DMA_SB, DN_DMA_NBOUT, DN_DMAS }; /* the DMAs, in the order of their turns at the port */
 
-/* Events, in the order in which they can come at one boundary. */
-enum dn_event { DN_DECODED, DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STARTED, DN_ENDED, DN_STORED, DN_EVENTS };
+/* Events, in the order in which they can come at one boundary. The index of an event is that of an instruction. */
+enum dn_event {
+	DN_DECODED,      /* of the instruction itself */
+	DN_NBIN_ARRIVED, /* of the one that asked for the load: all its rows are there */
+	DN_SB_ARRIVED,
+	DN_STARTED, /* of the one whose first step is in the cycle */
+	DN_ENDED,
+	DN_STORED, /* of the one whose results completed the store */
+	DN_EVENTS
+};
 
-/* An observer (sim/common/observer.h) of these engines is told of every event, but not in the order of their times. An
- * event's index is that of an instruction: the one that was decoded, that asked for the load whose rows have all
- * arrived, whose first step is in the cycle, that ended, or whose results completed the store. Intervals cover all
- * cycles, in the order of time. Their instruction is the one at the head of the NFU's queue. While the queue is empty
- * it is the next one to be decoded, and after the last one was decoded that last one. */
+/* An observer (sim/common/observer.h) of these engines is told of every event, but not in the order of their times.
+ * Intervals cover all cycles, in the order of time. Their instruction is the one at the head of the NFU's queue.
+ * While the queue is empty it is the next one to be decoded, and after the last one was decoded that last one. */
 
 /* One execution of a program that has passed the check (isa/check.h). */
 struct dn_engine_input {
@@ -62,6 +68,6 @@ struct dn_outcome {
 
 /* Either engine: executes the program to its end. Returns 0, NPL_ENOMEM, or NPL_EINPUT where the program takes longer
  * than DN_MAX_SECONDS. */
-typedef int dn_engine(const struct dn_engine_input *execution, struct dn_outcome *outcome, struct npl_err *err);
+typedef int dn_engine(const struct dn_engine_input *engine_input, struct dn_outcome *outcome, struct npl_err *err);
 
 #endif

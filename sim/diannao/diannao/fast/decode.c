@@ -109,7 +109,7 @@ static void decode(struct dn_fast *f)
 	if (f->values)
 		dn_fast_values_execute(f->values, instruction);
 	dn_fast_tell(f, DN_DECODED, f->index++, f->now);
-	f->ended = instruction->cp == DN_CP_END;
+	f->ended = instruction->cp.op == DN_CP_END;
 	f->fetched = false;
 }
 
@@ -128,7 +128,7 @@ bool dn_fast_may_decode(const struct dn_fast *f)
 {
 	if ((f->next.sb.op == DN_LOAD && is_full(f, &f->sb)) || (f->next.nbin.op == DN_LOAD && is_full(f, &f->nbin)))
 		return false;
-	return f->next.cp != DN_CP_SYNC || (f->queue_head == f->queue_tail && dn_fast_requests_ended(f));
+	return f->next.cp.op != DN_CP_SYNC || (f->queue_head == f->queue_tail && dn_fast_requests_ended(f));
 }
 
 /* Decodes as many instructions as the queue takes. *any_decoded: whether there was one. */
@@ -136,9 +136,9 @@ static int decode_all(struct dn_fast *f, bool *any_decoded)
 {
 	while (!f->ended && f->queue_tail - f->queue_head < (uint64_t)f->config->dma_queue) {
 		if (!f->fetched) {
-			if (f->repeat.enabled && dn_fast_repeat(f))
+			if (f->repetition.enabled && dn_fast_skip_repeats(f))
 				return f->err->code;
-			f->execution->stream.next(f->execution->stream.state, &f->next);
+			f->engine_input->stream.next(f->engine_input->stream.state, &f->next);
 			f->fetched = true;
 		}
 		if (!dn_fast_may_decode(f))

@@ -86,8 +86,8 @@ static int run(struct dn_fast *f)
 			return f->err->code;
 		if (f->now == now)
 			return 0; /* the program has ended */
-		if (f->now > f->longest || f->repeat.cycles > f->longest - f->now)
-			return dn_fail_too_long(f->execution, f->err);
+		if (f->now > f->longest || f->repetition.cycles > f->longest - f->now)
+			return dn_fail_too_long(f->engine_input, f->err);
 		advance_memory(f);
 	}
 }
@@ -111,9 +111,9 @@ static int open_buffer(struct dn_fast *f, struct dn_fast_buffer *b, int64_t rows
 static int open_dma(struct dn_fast *f)
 {
 	const struct dn_config *c = f->config;
-	f->dma_queue = 64;
+	f->descriptor_room = 64;
 	const struct npl_dma_config dma = {.engines = DN_DMAS,
-					   .queue = f->dma_queue,
+					   .queue = f->descriptor_room,
 					   .burst_bytes = c->dma_burst_bytes,
 					   .whole_requests = true,
 					   .request_cycles = (int64_t)to_memory(f, (uint64_t)c->dma_request_cycles)};
@@ -141,15 +141,16 @@ static int open_run(struct dn_fast *f)
 		return npl_no_memory(f->err);
 	if (open_buffer(f, &f->nbin, c->nbin_rows) || open_buffer(f, &f->sb, c->sb_rows) || open_dma(f))
 		return f->err->code;
-	f->repeat.enabled = f->execution->stream.count_repeats && !f->execution->observer &&
-			    !f->execution->memory.bytes && f->one_clock;
-	return f->execution->memory.bytes ? dn_fast_values_open(f->execution, &f->outcome->counters, &f->values, f->err)
-					  : 0;
+	f->repetition.enabled = f->engine_input->stream.count_repeats && !f->engine_input->observer &&
+				!f->engine_input->memory.bytes && f->one_clock;
+	return f->engine_input->memory.bytes
+		       ? dn_fast_values_open(f->engine_input, &f->outcome->counters, &f->values, f->err)
+		       : 0;
 }
 
 static void close_run(struct dn_fast *f)
 {
-	dn_fast_repeat_free(f);
+	dn_fast_repetition_free(f);
 	dn_fast_values_close(f->values);
 	npl_dma_close(f->dma);
 	free(f->nbin.load);
@@ -161,25 +162,25 @@ static void close_run(struct dn_fast *f)
 static void finish(struct dn_fast *f)
 {
 	struct dn_outcome *outcome = f->outcome;
-	outcome->cycles = f->now + f->repeat.cycles;
+	outcome->cycles = f->now + f->repetition.cycles;
 	npl_memory_advance(f->memory, to_memory(f, outcome->cycles), 0);
 	npl_memory_counters(f->memory, &outcome->memory);
-	dn_fast_repeat_count(f);
+	dn_fast_repetition_count(f);
 	dn_count_memory(&outcome->memory, &outcome->counters);
 }
 
-int dn_run_fast(const struct dn_engine_input *execution, struct dn_outcome *outcome, struct npl_err *err)
+int dn_run_fast(const struct dn_engine_input *engine_input, struct dn_outcome *outcome, struct npl_err *err)
 {
 	struct dn_fast *f = calloc(1, sizeof *f); /* on the heap: its 70 KB are more than a small stack has */
 	if (!f)
 		return npl_no_memory(err);
-	f->execution = execution;
+	f->engine_input = engine_input;
 	f->outcome = outcome;
-	f->config = execution->config;
+	f->config = engine_input->config;
 	f->err = err;
-	f->memory = execution->port;
+	f->memory = engine_input->port;
 	*outcome = (struct dn_outcome){0};
-	npl_memory_reset(execution->port);
+	npl_memory_reset(engine_input->port);
 	int rc = open_run(f);
 	if (!rc)
 		rc = run(f);

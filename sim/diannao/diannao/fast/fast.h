@@ -7,7 +7,7 @@
  *                     v loads, stores           v
  *      memory <--> npl_dma <-- requests.c  nfu.c: as many steps at once as rows have arrived
  *
- *      fast.c: which boundary comes next; repeat.c: units of instructions that repeat what others did
+ *      fast.c: which boundary comes next; repeat.c: runs of instructions that repeat what others did
  *
  * An event is a completion of the DMAs, the end of an instruction, or results that reach NBout. Between two events
  * nothing changes except how many steps have been taken or how many cycles were waited. Rows are numbered in the order
@@ -67,7 +67,7 @@ struct dn_fast_state {
 };
 struct dn_fast_mark {
 	struct dn_fast_state state;
-	int64_t unit;
+	int64_t begun;
 	uint64_t cycle;
 	struct dn_counters counters;
 	struct npl_memory_counters memory_counters;
@@ -75,22 +75,22 @@ struct dn_fast_mark {
 
 #define DN_FAST_MARKS 16
 
-/* The units of one level. */
+/* The repeats of one level. */
 struct dn_fast_repeats {
-	int64_t unit, end;                   /* units begun so far; number of the first unit that is not alike */
+	int64_t begun, end;                  /* repeats begun so far; number of the first one that is not alike */
 	uint64_t marked_at;                  /* number of the instruction at which the last mark was made */
-	int64_t marks, since_anchor, window; /* counts of these units */
+	int64_t marks, since_anchor, window; /* counts of these repeats */
 	/* The last marks. The anchor is a mark that is kept for longer and longer. */
 	struct dn_fast_mark mark[DN_FAST_MARKS];
 	struct dn_fast_mark anchor;
 };
 
-struct dn_fast_repeat {
+struct dn_fast_repetition {
 	bool enabled;
 	struct dn_fast_repeats level[DN_REPEAT_LEVELS];
 	struct dn_fast_state state; /* the present state, if `gathered` */
 	bool gathered;
-	/* What the skipped units took; f->now and the memory's clock and counters leave it out. */
+	/* What the skipped repeats took; f->now and the memory's clock and counters leave it out. */
 	uint64_t cycles;
 	struct npl_memory_counters memory_counters;
 };
@@ -98,13 +98,13 @@ struct dn_fast_repeat {
 struct dn_fast_values; /* values.c */
 
 struct dn_fast {
-	const struct dn_engine_input *execution;
+	const struct dn_engine_input *engine_input;
 	struct dn_outcome *outcome;
 	const struct dn_config *config;
 	struct npl_err *err;
 	struct npl_memory *memory;
 	struct npl_dma *dma;
-	int64_t dma_queue; /* descriptors that each of the DMAs' queues holds */
+	int64_t descriptor_room; /* descriptors that each of the DMAs' queues holds */
 	struct npl_hz machine, memory_clock;
 	bool one_clock;
 	uint64_t longest; /* the most cycles that a program may take */
@@ -138,7 +138,7 @@ struct dn_fast {
 	struct dn_fast_store *store;
 	uint64_t store_mask, stores_put, stores_pushed, stores_completed;
 
-	struct dn_fast_repeat repeat;
+	struct dn_fast_repetition repetition;
 };
 
 static inline struct dn_fast_entry *dn_fast_head(const struct dn_fast *f)
@@ -148,7 +148,7 @@ static inline struct dn_fast_entry *dn_fast_head(const struct dn_fast *f)
 
 static inline void dn_fast_tell(const struct dn_fast *f, enum dn_event event, uint64_t index, uint64_t cycle)
 {
-	const struct sim_observer *observer = f->execution->observer;
+	const struct sim_observer *observer = f->engine_input->observer;
 	if (observer && observer->on_event)
 		observer->on_event(observer->context, &(struct sim_event){event, cycle, (int64_t)index});
 }
@@ -170,13 +170,13 @@ void dn_fast_add_store(struct dn_fast *f, const struct dn_fast_store *store);
 void dn_fast_nfu_run(struct dn_fast *f, uint64_t until);
 uint64_t dn_fast_nfu_end(const struct dn_fast *f);
 
-/* repeat.c: skips units that repeat. It is called before the first instruction of what may be a unit is fetched. */
-int dn_fast_repeat(struct dn_fast *f);
-void dn_fast_repeat_count(const struct dn_fast *f); /* adds what was skipped to outcome->memory */
-void dn_fast_repeat_free(struct dn_fast *f);
+/* repeat.c: skips repeats. It is called before the first instruction of what may be one is fetched. */
+int dn_fast_skip_repeats(struct dn_fast *f);
+void dn_fast_repetition_count(const struct dn_fast *f); /* adds what was skipped to outcome->memory */
+void dn_fast_repetition_free(struct dn_fast *f);
 
 /* values.c: computes the values of whole instructions, in program order, and adds to the counters of values. */
-int dn_fast_values_open(const struct dn_engine_input *execution, struct dn_counters *counters,
+int dn_fast_values_open(const struct dn_engine_input *engine_input, struct dn_counters *counters,
 			struct dn_fast_values **values, struct npl_err *err);
 void dn_fast_values_close(struct dn_fast_values *values); /* accepts NULL */
 void dn_fast_values_execute(struct dn_fast_values *values, const struct dn_instruction *instruction);

@@ -44,7 +44,7 @@ uint64_t dn_fast_nfu_end(const struct dn_fast *f)
 
 static void attribute(struct dn_fast *f, enum dn_cycle_class cycle_class, uint64_t index, uint64_t cycles)
 {
-	const struct sim_observer *observer = f->execution->observer;
+	const struct sim_observer *observer = f->engine_input->observer;
 	struct dn_counters *n = &f->outcome->counters;
 	uint64_t from = 0;
 	for (int i = 0; i < DN_CYCLE_CLASSES; i++)

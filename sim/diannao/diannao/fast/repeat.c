@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Skips repetitions. Some programs hold units of instructions that differ in nothing but addresses (engine.h), and for
- * some memories addresses do not change the times. When a unit then begins in a machine state in which an earlier unit
- * of its level began, everything repeats as it went from there, for as long as the units are alike. These periods are
- * counted, not simulated. A unit may hold units of other levels, some of which were skipped too: the time and events of
- * a mark include them.
+ * Skips repeats: runs of instructions that differ from the run before in nothing but addresses (engine.h). For some
+ * memories addresses do not change the times. When a repeat then begins in a machine state in which an earlier one of
+ * its level began, everything goes as it went from there, for as long as the repeats are alike. These periods are
+ * counted, not simulated. A repeat may hold repeats of other levels, some of which were skipped too: the time and
+ * events of a mark include them.
  *
  * A mark holds the machine state that decides all later times. Its words are relative to the present: a time is
  * counted from now, and a row from the rows that have arrived or are free. Two marks with the same words are the same
@@ -19,15 +19,15 @@
 /* The least number of instructions between marks: a mark costs about as much as some of them. */
 #define MARK_DISTANCE 24
 
-void dn_fast_repeat_free(struct dn_fast *f)
+void dn_fast_repetition_free(struct dn_fast *f)
 {
 	for (int level = 0; level < DN_REPEAT_LEVELS; level++) {
-		struct dn_fast_repeats *u = &f->repeat.level[level];
+		struct dn_fast_repeats *repeats = &f->repetition.level[level];
 		for (int i = 0; i < DN_FAST_MARKS; i++)
-			free(u->mark[i].state.words.word);
-		free(u->anchor.state.words.word);
+			free(repeats->mark[i].state.words.word);
+		free(repeats->anchor.state.words.word);
 	}
-	free(f->repeat.state.words.word);
+	free(f->repetition.state.words.word);
 }
 
 static void add_times(uint64_t *to, const uint64_t *from, const uint64_t *since, size_t n, uint64_t times)
@@ -152,7 +152,7 @@ static int make_space(const struct dn_fast *f, struct npl_memory_words *words, u
 /* Gathers the present state. repeat.enabled becomes false where the memory cannot give its state. */
 static int gather_state(struct dn_fast *f)
 {
-	struct dn_fast_repeat *r = &f->repeat;
+	struct dn_fast_repetition *r = &f->repetition;
 	while ((r->enabled = gather(f, &r->state.words)) && r->state.words.n > r->state.words.capacity)
 		if (make_space(f, &r->state.words, r->state.words.n))
 			return f->err->code;
@@ -162,16 +162,16 @@ static int gather_state(struct dn_fast *f)
 	return 0;
 }
 
-static int take_mark(struct dn_fast *f, struct dn_fast_mark *mark, int64_t unit)
+static int take_mark(struct dn_fast *f, struct dn_fast_mark *mark, int64_t begun)
 {
-	const struct dn_fast_repeat *r = &f->repeat;
+	const struct dn_fast_repetition *r = &f->repetition;
 	const struct npl_memory_words *now = &r->state.words;
 	if (make_space(f, &mark->state.words, now->n))
 		return f->err->code;
 	memcpy(mark->state.words.word, now->word, now->n * sizeof *now->word);
 	mark->state.words.n = now->n;
 	mark->state.hash = r->state.hash;
-	mark->unit = unit;
+	mark->begun = begun;
 	mark->cycle = f->now + r->cycles;
 	mark->counters = f->outcome->counters;
 	npl_memory_counters(f->memory, &mark->memory_counters);
@@ -185,43 +185,43 @@ static bool same_state(const struct dn_fast_state *a, const struct dn_fast_state
 	       !memcmp(a->words.word, b->words.word, a->words.n * sizeof *a->words.word);
 }
 
-/* Returns the latest mark of these units whose state is the present one; NULL: there is none. */
-static const struct dn_fast_mark *find_mark(const struct dn_fast_repeats *u, const struct dn_fast_state *present)
+/* Returns the latest mark of these repeats whose state is the present one; NULL: there is none. */
+static const struct dn_fast_mark *find_mark(const struct dn_fast_repeats *repeats, const struct dn_fast_state *present)
 {
-	const int64_t max_marks = u->marks < DN_FAST_MARKS - 1 ? u->marks : DN_FAST_MARKS - 1;
+	const int64_t max_marks = repeats->marks < DN_FAST_MARKS - 1 ? repeats->marks : DN_FAST_MARKS - 1;
 	for (int64_t i = 1; i <= max_marks; i++) {
-		const struct dn_fast_mark *mark = &u->mark[(u->marks - i) % DN_FAST_MARKS];
+		const struct dn_fast_mark *mark = &repeats->mark[(repeats->marks - i) % DN_FAST_MARKS];
 		if (same_state(&mark->state, present))
 			return mark;
 	}
-	return u->marks && same_state(&u->anchor.state, present) ? &u->anchor : NULL;
+	return repeats->marks && same_state(&repeats->anchor.state, present) ? &repeats->anchor : NULL;
 }
 
-static void move_anchor(struct dn_fast_repeats *u, struct dn_fast_mark *mark)
+static void move_anchor(struct dn_fast_repeats *repeats, struct dn_fast_mark *mark)
 {
-	if (!u->marks)
-		u->window = DN_FAST_MARKS / 2;
-	else if (++u->since_anchor < u->window)
+	if (!repeats->marks)
+		repeats->window = DN_FAST_MARKS / 2;
+	else if (++repeats->since_anchor < repeats->window)
 		return;
-	const struct dn_fast_mark spare = u->anchor;
-	u->anchor = *mark;
+	const struct dn_fast_mark spare = repeats->anchor;
+	repeats->anchor = *mark;
 	*mark = spare; /* this mark is then missing among the last ones: it is the anchor */
 	mark->state.words.n = 0;
 	mark->state.hash = 0;
-	u->window *= 2;
-	u->since_anchor = 0;
+	repeats->window *= 2;
+	repeats->since_anchor = 0;
 }
 
-/* Repeats what happened since the mark as many times as the units allow. */
+/* Repeats what happened since the mark as many times as the repeats allow. */
 static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 {
-	struct dn_fast_repeat *r = &f->repeat;
-	struct dn_fast_repeats *u = &r->level[level];
-	const int64_t period = u->unit - mark->unit, times = (u->end - u->unit) / period;
+	struct dn_fast_repetition *r = &f->repetition;
+	struct dn_fast_repeats *repeats = &r->level[level];
+	const int64_t period = repeats->begun - mark->begun, times = (repeats->end - repeats->begun) / period;
 	const uint64_t cycles = f->now + r->cycles - mark->cycle;
 	struct npl_memory_counters increase;
 	if (cycles && (uint64_t)times > (f->longest - f->now - r->cycles) / cycles)
-		return dn_fail_too_long(f->execution, f->err);
+		return dn_fail_too_long(f->engine_input, f->err);
 	npl_memory_counters(f->memory, &increase);
 	add(&increase, &r->memory_counters);
 	r->cycles += (uint64_t)times * cycles;
@@ -229,58 +229,58 @@ static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 		  (const uint64_t *)&mark->counters, sizeof mark->counters / sizeof(uint64_t), (uint64_t)times);
 	add_times((uint64_t *)&r->memory_counters, (const uint64_t *)&increase,
 		  (const uint64_t *)&mark->memory_counters, sizeof increase / sizeof(uint64_t), (uint64_t)times);
-	f->execution->stream.skip(f->execution->stream.state, level, times * period);
-	u->unit += times * period;
-	u->marks = 0; /* fewer of these units are left than a period has */
+	f->engine_input->stream.skip(f->engine_input->stream.state, level, times * period);
+	repeats->begun += times * period;
+	repeats->marks = 0; /* fewer of these repeats are left than a period has */
 	return 0;
 }
 
-void dn_fast_repeat_count(const struct dn_fast *f)
+void dn_fast_repetition_count(const struct dn_fast *f)
 {
-	add(&f->outcome->memory, &f->repeat.memory_counters);
+	add(&f->outcome->memory, &f->repetition.memory_counters);
 }
 
-/* Begins so many units of this level. *skipped: some have been counted instead. */
-static int begin_units(struct dn_fast *f, int level, int64_t n_units, bool *skipped)
+/* Begins so many repeats of this level. *skipped: some have been counted instead. */
+static int begin_repeats(struct dn_fast *f, int level, int64_t n_repeats, bool *skipped)
 {
-	struct dn_fast_repeat *r = &f->repeat;
-	struct dn_fast_repeats *u = &r->level[level];
-	if (u->unit + n_units != u->end) { /* these units are not the ones of the last call */
-		u->end = u->unit + n_units;
-		u->marks = 0;
+	struct dn_fast_repetition *r = &f->repetition;
+	struct dn_fast_repeats *repeats = &r->level[level];
+	if (repeats->begun + n_repeats != repeats->end) { /* these repeats are not the ones of the last call */
+		repeats->end = repeats->begun + n_repeats;
+		repeats->marks = 0;
 	}
-	if (!u->marks || f->index - u->marked_at >= MARK_DISTANCE) {
+	if (!repeats->marks || f->index - repeats->marked_at >= MARK_DISTANCE) {
 		if (!r->gathered && gather_state(f))
 			return f->err->code;
 		if (!r->enabled)
 			return 0;
-		const struct dn_fast_mark *repeated = find_mark(u, &r->state);
-		if (repeated && u->unit - repeated->unit <= n_units) {
+		const struct dn_fast_mark *repeated = find_mark(repeats, &r->state);
+		if (repeated && repeats->begun - repeated->begun <= n_repeats) {
 			*skipped = true;
 			return repeat(f, level, repeated);
 		}
-		struct dn_fast_mark *mark = &u->mark[u->marks % DN_FAST_MARKS];
-		if (take_mark(f, mark, u->unit))
+		struct dn_fast_mark *mark = &repeats->mark[repeats->marks % DN_FAST_MARKS];
+		if (take_mark(f, mark, repeats->begun))
 			return f->err->code;
-		u->marked_at = f->index;
-		move_anchor(u, mark);
-		u->marks++;
+		repeats->marked_at = f->index;
+		move_anchor(repeats, mark);
+		repeats->marks++;
 	}
-	u->unit++;
+	repeats->begun++;
 	return 0;
 }
 
-int dn_fast_repeat(struct dn_fast *f)
+int dn_fast_skip_repeats(struct dn_fast *f)
 {
-	const struct dn_stream *stream = &f->execution->stream;
+	const struct dn_stream *stream = &f->engine_input->stream;
 	int64_t n_alike[DN_REPEAT_LEVELS];
-	f->repeat.gathered = false;
+	f->repetition.gathered = false;
 	stream->count_repeats(stream->state, n_alike);
-	for (int level = 0; level < DN_REPEAT_LEVELS && f->repeat.enabled; level++) {
+	for (int level = 0; level < DN_REPEAT_LEVELS && f->repetition.enabled; level++) {
 		bool skipped = false;
-		if (n_alike[level] && begin_units(f, level, n_alike[level], &skipped))
+		if (n_alike[level] && begin_repeats(f, level, n_alike[level], &skipped))
 			return f->err->code;
-		if (skipped) { /* the next instruction begins another unit, of this level or of all */
+		if (skipped) { /* the next instruction begins another repeat, of this level or of all */
 			stream->count_repeats(stream->state, n_alike);
 			level = -1;
 		}

@@ -22,8 +22,8 @@ void dn_fast_add_store(struct dn_fast *f, const struct dn_fast_store *store)
 static int push(struct dn_fast *f, int engine, const struct npl_dma_descriptor *descriptor)
 {
 	if (!npl_dma_can_push(f->dma, engine)) {
-		f->dma_queue *= 2;
-		if (npl_dma_lengthen(f->dma, f->dma_queue, f->err))
+		f->descriptor_room *= 2;
+		if (npl_dma_lengthen(f->dma, f->descriptor_room, f->err))
 			return f->err->code;
 	}
 	npl_dma_push(f->dma, engine, descriptor);

@@ -22,7 +22,7 @@ struct rows {
 };
 
 struct dn_fast_values {
-	const struct dn_engine_input *execution;
+	const struct dn_engine_input *engine_input;
 	struct dn_counters *count;
 	size_t tn;
 	int64_t sum_bits;
@@ -43,14 +43,14 @@ static bool open_rows(struct rows *rows, int64_t slots, size_t row_values)
 	return rows->value;
 }
 
-int dn_fast_values_open(const struct dn_engine_input *execution, struct dn_counters *counters,
+int dn_fast_values_open(const struct dn_engine_input *engine_input, struct dn_counters *counters,
 			struct dn_fast_values **values, struct npl_err *err)
 {
-	const struct dn_config *c = execution->config;
+	const struct dn_config *c = engine_input->config;
 	struct dn_fast_values *v = *values = calloc(1, sizeof *v);
 	if (!v)
 		return npl_no_memory(err);
-	v->execution = execution;
+	v->engine_input = engine_input;
 	v->count = counters;
 	v->tn = (size_t)c->tn;
 	v->sum_bits = c->sum_bits;
@@ -90,7 +90,7 @@ static void load(const struct dn_fast_values *v, struct rows *rows, uint64_t add
 		const uint64_t n = bytes < row_bytes ? bytes : row_bytes;
 		int16_t *to = row_at(rows, rows->next);
 		memset(to, 0, row_bytes);
-		memcpy(to, v->execution->memory.bytes + address, n);
+		memcpy(to, v->engine_input->memory.bytes + address, n);
 		address += n;
 		bytes -= n;
 	}
@@ -178,7 +178,7 @@ static void begin_sums(struct dn_fast_values *v, const struct dn_instruction *in
 static int32_t output_of(struct dn_fast_values *v, const struct dn_instruction *instruction, int64_t sum)
 {
 	const int nfu3 = instruction->nfu.out == DN_TO_NFU3 ? instruction->nfu.nfu3 : 0;
-	const struct dn_function *function = nfu3 ? &v->execution->function[nfu3 - 1] : NULL;
+	const struct dn_function *function = nfu3 ? &v->engine_input->function[nfu3 - 1] : NULL;
 	int64_t value = sum;
 	if (instruction->nfu.nfu2 == DN_ADD) {
 		value = dn_wrap(sum, v->sum_bits);
@@ -203,7 +203,7 @@ static void store(struct dn_fast_values *v, const struct dn_instruction *instruc
 	for (size_t n = 0; n < v->tn && v->bytes_left; n++) {
 		const int32_t result = output_of(v, instruction, v->sum[n]);
 		const int16_t narrow = (int16_t)result;
-		memcpy(v->execution->memory.bytes + v->address, wide ? (const void *)&result : &narrow, width);
+		memcpy(v->engine_input->memory.bytes + v->address, wide ? (const void *)&result : &narrow, width);
 		v->address += width;
 		v->bytes_left -= width;
 	}

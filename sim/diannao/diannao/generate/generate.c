@@ -23,7 +23,7 @@ static void next(void *state, struct dn_instruction *instruction)
 	if (g->head < g->tail)
 		*instruction = g->queue[g->head++];
 	else
-		*instruction = (struct dn_instruction){.cp = DN_CP_END};
+		*instruction = (struct dn_instruction){.cp.op = DN_CP_END};
 }
 
 static void count_repeats(void *state, int64_t units[DN_REPEAT_LEVELS])

@@ -225,7 +225,7 @@ int dn_check_one(struct dn_check *check, const struct dn_instruction *instructio
 		return dn_refuse(check, "an instruction after CP END, expected that one as the last");
 	if (!sim_instruction_ok(&dn_instruction_set, check->n_functions, instruction, reason, sizeof reason))
 		return dn_refuse(check, "%s", reason);
-	if (instruction->cp == DN_CP_SYNC && dn_order_sync(check))
+	if (instruction->cp.op == DN_CP_SYNC && dn_order_sync(check))
 		return err->code;
 	if (take_sb(check, instruction, &sb) || take_nbin(check, instruction, &nbin) ||
 	    check_steps(check, instruction, &sb, &nbin))
@@ -234,7 +234,7 @@ int dn_check_one(struct dn_check *check, const struct dn_instruction *instructio
 	finish(&check->nbin, &nbin, instruction->nbin.op, instruction->nbin.reuse, uses_nfu);
 	if (uses_nfu && (check_sums(check, instruction) || check_store(check, instruction)))
 		return err->code;
-	check->ended = instruction->cp == DN_CP_END;
+	check->ended = instruction->cp.op == DN_CP_END;
 	return check->ended ? check_closed(check) : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Checks the fields of one instruction of DianNao against each other, whatever the machine and the instructions before
- * it (docs/diannao-isa.md, Slots). Their ranges are those of the table in syntax.c. A field that has no meaning is 0,
+ * it (docs/diannao-isa.md, Slots). Their ranges are those of fields.def. A field that has no meaning is 0,
  * so that each instruction can be written in one way only. */
 #include "core/base/refuse.h"
 #include "isa.h"
@@ -30,6 +30,11 @@ static bool are_zero(const struct fields *f, enum dn_slot_at slot, int first, in
 	return true;
 }
 
+static bool is_zero(const struct fields *f, enum dn_slot_at slot, int field, const char *reason)
+{
+	return are_zero(f, slot, field, field, reason);
+}
+
 /* Says whether all bytes that a slot moves have addresses of DN_ADDRESS_BITS bits. */
 static bool bytes_ok(const struct fields *f, const char *slot, uint64_t address, uint32_t size)
 {
@@ -53,7 +58,7 @@ static bool sb_ok(const struct fields *f)
 {
 	const struct dn_instruction *instruction = f->instruction;
 	if (instruction->sb.op == DN_READ_NOP)
-		return are_zero(f, DN_SLOT_SB, 1, 3, "READ OP is NOP");
+		return are_zero(f, DN_SLOT_SB, DN_SB_REUSE, DN_SB_SIZE, "READ OP is NOP");
 	if (!instruction->sb.size)
 		return refuse(f, "SB: SIZE is 0, expected the bytes of one row at least");
 	return bytes_ok(f, "SB", instruction->sb.address, instruction->sb.size) &&
@@ -65,17 +70,19 @@ static bool nbin_ok(const struct fields *f)
 	const struct dn_instruction *instruction = f->instruction;
 	uint32_t stride = instruction->nbin.stride;
 	if (instruction->nbin.op == DN_READ_NOP)
-		return are_zero(f, DN_SLOT_NBIN, 1, 6, "READ OP is NOP");
+		return are_zero(f, DN_SLOT_NBIN, DN_NBIN_REUSE, DN_NBIN_SIZE, "READ OP is NOP");
 	if (!dn_uses_nfu(instruction) && instruction->nbin.op == DN_LOAD &&
-	    !are_zero(f, DN_SLOT_NBIN, 2, 4, "the NFU reads no rows"))
+	    !are_zero(f, DN_SLOT_NBIN, DN_NBIN_STRIDE, DN_NBIN_STRIDE_END, "the NFU reads no rows"))
 		return false;
-	if (!stride && !are_zero(f, DN_SLOT_NBIN, 3, 4, "with STRIDE 0 these are all rows held"))
+	if (!stride && !are_zero(f, DN_SLOT_NBIN, DN_NBIN_STRIDE_BEGIN, DN_NBIN_STRIDE_END,
+				 "with STRIDE 0 these are all rows held"))
 		return false;
 	if (stride && (instruction->nbin.end < instruction->nbin.begin ||
 		       (instruction->nbin.end - instruction->nbin.begin) % stride))
 		return refuse(f, "NBIN: STRIDE END is %u, expected STRIDE BEGIN, %u, and a multiple of STRIDE, %u",
 			      instruction->nbin.end, instruction->nbin.begin, stride);
-	if (instruction->nbin.op == DN_READ && !are_zero(f, DN_SLOT_NBIN, 5, 6, "READ OP is READ"))
+	if (instruction->nbin.op == DN_READ &&
+	    !are_zero(f, DN_SLOT_NBIN, DN_NBIN_ADDRESS, DN_NBIN_SIZE, "READ OP is READ"))
 		return false;
 	if (instruction->nbin.op == DN_LOAD && (!instruction->nbin.size || instruction->nbin.size % 2))
 		return refuse(f, "NBIN: SIZE is %u, expected a multiple of 2: values of 16 bits",
@@ -87,12 +94,12 @@ static bool nbin_ok(const struct fields *f)
 static bool nbout_ok(const struct fields *f)
 {
 	const struct dn_instruction *instruction = f->instruction;
-	const char *to = dn_slots[DN_SLOT_NFU].field[3].names[instruction->nfu.out];
+	const char *to = dn_slots[DN_SLOT_NFU].field[DN_NFU_NFU2_OUT].names[instruction->nfu.out];
 	bool reads = instruction->nfu.in == DN_FROM_NBOUT, stores = instruction->nbout.write == DN_STORE;
 	if (reads != (instruction->nbout.read == DN_READ))
 		return refuse(f, "NBOUT: READ OP is %s, expected %s: NFU-2 IN is %s", reads ? "NOP" : "READ",
 			      reads ? "READ" : "NOP", reads ? "NBOUT" : "not NBOUT");
-	if (instruction->nfu.out == DN_TO_KEEP && !are_zero(f, DN_SLOT_NBOUT, 1, 1, "NFU-2 OUT is KEEP"))
+	if (instruction->nfu.out == DN_TO_KEEP && !is_zero(f, DN_SLOT_NBOUT, DN_NBOUT_WRITE_OP, "NFU-2 OUT is KEEP"))
 		return false;
 	if (instruction->nfu.out != DN_TO_KEEP && !stores &&
 	    (instruction->nfu.out == DN_TO_NFU3 || instruction->nbout.write != DN_WRITE))
@@ -100,9 +107,9 @@ static bool nbout_ok(const struct fields *f)
 			      instruction->nbout.write == DN_WRITE ? "WRITE" : "NOP",
 			      instruction->nfu.out == DN_TO_NFU3 ? "STORE" : "WRITE or STORE", to);
 	if (!stores)
-		return are_zero(f, DN_SLOT_NBOUT, 2, 3, "WRITE OP is not STORE");
+		return are_zero(f, DN_SLOT_NBOUT, DN_NBOUT_ADDRESS, DN_NBOUT_SIZE, "WRITE OP is not STORE");
 	if (!instruction->nbout.size)
-		return are_zero(f, DN_SLOT_NBOUT, 2, 2, "with SIZE 0 the open store goes on");
+		return is_zero(f, DN_SLOT_NBOUT, DN_NBOUT_ADDRESS, "with SIZE 0 the open store goes on");
 	if (instruction->nbout.size % 2)
 		return refuse(f, "NBOUT: SIZE is %u, expected a multiple of 2: results of 16 bits",
 			      instruction->nbout.size);
@@ -113,40 +120,38 @@ static bool nbout_ok(const struct fields *f)
 static bool steps_ok(const struct fields *f)
 {
 	const struct dn_instruction *instruction = f->instruction;
-	const char *nfu1 = dn_slots[DN_SLOT_NFU].field[0].names[instruction->nfu.nfu1];
+	const char *nfu1 = dn_slots[DN_SLOT_NFU].field[DN_NFU_NFU1_OP].names[instruction->nfu.nfu1];
 	if (instruction->nfu.nfu1 != DN_NFU1_NOP && instruction->nfu.nfu2 != DN_ADD)
 		return refuse(f, "NFU: NFU-2 OP is MAX, expected ADD: NFU-1 OP is %s", nfu1);
 	if (instruction->nfu.nfu1 != DN_NFU1_NOP && instruction->sb.op == DN_READ_NOP)
 		return refuse(f, "SB: READ OP is NOP, expected LOAD or READ: NFU-1 OP is %s", nfu1);
 	if (instruction->nfu.nfu1 == DN_BIAS)
-		return are_zero(f, DN_SLOT_NBIN, 0, 0, "NFU-1 OP is BIAS");
+		return is_zero(f, DN_SLOT_NBIN, DN_NBIN_READ_OP, "NFU-1 OP is BIAS");
 	if (instruction->nfu.nfu1 == DN_MULT)
 		return true;
 	if (instruction->nbin.op == DN_READ_NOP)
 		return refuse(f, "NBIN: READ OP is NOP, expected LOAD or READ: NFU-1 OP is NOP and NFU-2 takes rows");
-	return are_zero(f, DN_SLOT_SB, 0, 0, "NFU-1 OP is NOP and nothing takes synapses");
+	return is_zero(f, DN_SLOT_SB, DN_SB_READ_OP, "NFU-1 OP is NOP and nothing takes synapses");
 }
 
 static bool nfu_ok(const struct fields *f)
 {
-	enum { NFU1, NFU2, INPUT, SHIFT = 7, RESULT_SHIFT, DIVISOR };
 	const struct dn_instruction *instruction = f->instruction;
 	bool maximum = instruction->nfu.nfu2 == DN_MAXIMUM, to_nfu3 = instruction->nfu.out == DN_TO_NFU3;
 	bool as_it_is = instruction->nfu.out == DN_TO_NBOUT && instruction->nbout.write == DN_STORE;
 	if (!dn_uses_nfu(instruction))
-		return are_zero(f, DN_SLOT_NFU, NFU1, NFU1, "NFU-2 OP is NOP") &&
-		       are_zero(f, DN_SLOT_NFU, INPUT, DIVISOR, "NFU-2 OP is NOP") &&
-		       are_zero(f, DN_SLOT_NBOUT, 0, 3, "NFU-2 OP is NOP");
+		return is_zero(f, DN_SLOT_NFU, DN_NFU_NFU1_OP, "NFU-2 OP is NOP") &&
+		       are_zero(f, DN_SLOT_NFU, DN_NFU_NFU2_IN, DN_NFU_DIVISOR, "NFU-2 OP is NOP") &&
+		       are_zero(f, DN_SLOT_NBOUT, DN_NBOUT_READ_OP, DN_NBOUT_SIZE, "NFU-2 OP is NOP");
 	if (!steps_ok(f))
 		return false;
 	if (!to_nfu3 && !(as_it_is && maximum) &&
-	    !are_zero(f, DN_SLOT_NFU, SHIFT, SHIFT, "only what NFU-3 or the store of a maximum takes is shifted"))
+	    !is_zero(f, DN_SLOT_NFU, DN_NFU_SHIFT, "only what NFU-3 or the store of a maximum takes is shifted"))
 		return false;
 	if ((!to_nfu3 || !instruction->nfu.nfu3) &&
-	    !are_zero(f, DN_SLOT_NFU, RESULT_SHIFT, RESULT_SHIFT, "no function of NFU-3 has a result"))
+	    !is_zero(f, DN_SLOT_NFU, DN_NFU_RESULT_SHIFT, "no function of NFU-3 has a result"))
 		return false;
-	if ((!to_nfu3 || maximum) &&
-	    !are_zero(f, DN_SLOT_NFU, DIVISOR, DIVISOR, "only sums that go to NFU-3 are divided"))
+	if ((!to_nfu3 || maximum) && !is_zero(f, DN_SLOT_NFU, DN_NFU_DIVISOR, "only sums that go to NFU-3 are divided"))
 		return false;
 	return true;
 }

@@ -30,30 +30,48 @@ enum dn_to { DN_TO_KEEP, DN_TO_NBOUT, DN_TO_NFU3 };
 
 #define DN_ADDRESS_BITS 48
 
+/* The slots, of which each is a struct of its fields (fields.def), and the numbers of the fields within their slots. */
 struct dn_instruction {
-	uint8_t cp; /* enum dn_cp */
 	struct {
-		uint8_t op, reuse; /* op: enum dn_read; reuse: 1 keeps the rows that the instruction read */
-		uint32_t size;     /* bytes */
-		uint64_t address;
+#define DN_CP(form, constant, type, member, ...) type member;
+#include "fields.def"
+	} cp;
+	struct {
+#define DN_SB(form, constant, type, member, ...) type member;
+#include "fields.def"
 	} sb;
 	struct {
-		uint8_t op, reuse;
-		uint32_t stride, begin, end; /* rows */
-		uint32_t size;               /* bytes */
-		uint64_t address;
+#define DN_NBIN(form, constant, type, member, ...) type member;
+#include "fields.def"
 	} nbin;
 	struct {
-		uint8_t read, write; /* read: DN_READ_NOP, DN_READ */
-		uint32_t size;
-		uint64_t address;
+#define DN_NBOUT(form, constant, type, member, ...) type member;
+#include "fields.def"
 	} nbout;
 	struct {
-		uint8_t nfu1, nfu2, in, out, nfu3;
-		uint8_t begin, end;
-		int16_t shift, result_shift;
-		uint32_t divisor;
+#define DN_NFU(form, constant, type, member, ...) type member;
+#include "fields.def"
 	} nfu;
+};
+enum {
+#define DN_CP(form, constant, ...) DN_CP_##constant,
+#include "fields.def"
+};
+enum {
+#define DN_SB(form, constant, ...) DN_SB_##constant,
+#include "fields.def"
+};
+enum {
+#define DN_NBIN(form, constant, ...) DN_NBIN_##constant,
+#include "fields.def"
+};
+enum {
+#define DN_NBOUT(form, constant, ...) DN_NBOUT_##constant,
+#include "fields.def"
+};
+enum {
+#define DN_NFU(form, constant, ...) DN_NFU_##constant,
+#include "fields.def"
 };
 
 /* The table of slots and fields (syntax.c). Programs of DianNao are struct sim_program with this set. The programs of

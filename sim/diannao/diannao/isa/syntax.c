@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * DianNao's slots as a table (docs/diannao-isa.md, Slots): Chen et al., ASPLOS 2014, section 5.3.3 and tables 3 and 4,
- * and npulab's own fields. */
+ * DianNao's slots as a table, from which their text, binary and ranges follow (fields.def). */
 #include "isa.h"
 
 #include <stddef.h>
@@ -16,49 +15,43 @@ static const char *const froms[] = {"RESET", "NBOUT", "KEEP"};
 static const char *const tos[] = {"KEEP", "NBOUT", "NFU3"};
 
 #define MEMBER(m) offsetof(struct dn_instruction, m), sizeof(((struct dn_instruction *)NULL)->m)
-#define NAMED(name, m, names)                                                                                          \
+#define NAMED(m, name, names)                                                                                          \
 	{                                                                                                              \
 		name, false, SIM_NAMED, names, MEMBER(m), 1, 0, sizeof names / sizeof *names - 1                       \
 	}
-#define NUMBER(name, m, bytes, high)                                                                                   \
+#define NUMBER(m, name, bytes, high)                                                                                   \
 	{                                                                                                              \
 		name, false, SIM_NUMBER, NULL, MEMBER(m), bytes, 0, high                                               \
 	}
-#define ADDRESS(m) NUMBER("ADDRESS", m, DN_ADDRESS_BITS / 8, ((int64_t)1 << DN_ADDRESS_BITS) - 1)
+#define KEYED(m, name, bytes, low, high)                                                                               \
+	{                                                                                                              \
+		name, true, SIM_NUMBER, NULL, MEMBER(m), bytes, low, high                                              \
+	}
+#define FUNCTION(m, name)                                                                                              \
+	{                                                                                                              \
+		name, false, SIM_CONSTANT, NULL, MEMBER(m), 1, 0, SIM_MAX_CONSTANTS                                    \
+	}
+#define ADDRESS(m, name) NUMBER(m, name, DN_ADDRESS_BITS / 8, ((int64_t)1 << DN_ADDRESS_BITS) - 1)
 
-static const struct sim_field cp[] = {NAMED("OP", cp, cps)};
+static const struct sim_field cp[] = {
+#define DN_CP(form, constant, type, member, ...) form(cp.member, __VA_ARGS__),
+#include "fields.def"
+};
 static const struct sim_field sb[] = {
-	NAMED("READ OP", sb.op, reads),
-	NUMBER("REUSE", sb.reuse, 1, 1),
-	ADDRESS(sb.address),
-	NUMBER("SIZE", sb.size, 4, UINT32_MAX),
+#define DN_SB(form, constant, type, member, ...) form(sb.member, __VA_ARGS__),
+#include "fields.def"
 };
 static const struct sim_field nbin[] = {
-	NAMED("READ OP", nbin.op, reads),
-	NUMBER("REUSE", nbin.reuse, 1, 1),
-	NUMBER("STRIDE", nbin.stride, 4, UINT32_MAX),
-	NUMBER("STRIDE BEGIN", nbin.begin, 4, UINT32_MAX),
-	NUMBER("STRIDE END", nbin.end, 4, UINT32_MAX),
-	ADDRESS(nbin.address),
-	NUMBER("SIZE", nbin.size, 4, UINT32_MAX),
+#define DN_NBIN(form, constant, type, member, ...) form(nbin.member, __VA_ARGS__),
+#include "fields.def"
 };
 static const struct sim_field nbout[] = {
-	NAMED("READ OP", nbout.read, sum_reads),
-	NAMED("WRITE OP", nbout.write, writes),
-	ADDRESS(nbout.address),
-	NUMBER("SIZE", nbout.size, 4, UINT32_MAX),
+#define DN_NBOUT(form, constant, type, member, ...) form(nbout.member, __VA_ARGS__),
+#include "fields.def"
 };
 static const struct sim_field nfu[] = {
-	NAMED("NFU-1 OP", nfu.nfu1, nfu1s),
-	NAMED("NFU-2 OP", nfu.nfu2, nfu2s),
-	NAMED("NFU-2 IN", nfu.in, froms),
-	NAMED("NFU-2 OUT", nfu.out, tos),
-	{"NFU-3 OP", false, SIM_CONSTANT, NULL, MEMBER(nfu.nfu3), 1, 0, SIM_MAX_CONSTANTS},
-	NUMBER("OUTPUT BEGIN", nfu.begin, 1, 1),
-	NUMBER("OUTPUT END", nfu.end, 1, 1),
-	{"shift", true, SIM_NUMBER, NULL, MEMBER(nfu.shift), 2, INT16_MIN, INT16_MAX},
-	{"result_shift", true, SIM_NUMBER, NULL, MEMBER(nfu.result_shift), 2, INT16_MIN, INT16_MAX},
-	{"divisor", true, SIM_NUMBER, NULL, MEMBER(nfu.divisor), 4, 0, 65536},
+#define DN_NFU(form, constant, type, member, ...) form(nfu.member, __VA_ARGS__),
+#include "fields.def"
 };
 
 const struct sim_slot dn_slots[DN_SLOTS] = {

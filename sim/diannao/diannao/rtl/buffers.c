@@ -19,7 +19,7 @@ static bool open_rows(struct dn_rtl_buffer *buffer, int64_t rows, int64_t row_va
 int dn_rtl_buffers_open(struct dn_rtl *rtl)
 {
 	const struct dn_config *config = rtl->config;
-	const bool values = rtl->execution->memory.bytes != NULL;
+	const bool values = rtl->engine_input->memory.bytes != NULL;
 	struct dn_rtl_nbout *nbout = &rtl->nbout;
 	nbout->tn = rtl->tn;
 	nbout->sum_rows = dn_sum_rows(config);

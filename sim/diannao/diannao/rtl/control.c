@@ -43,7 +43,7 @@ static bool has_sums(const struct dn_instruction *instruction)
  * this engine would leave its own memory are looked for. */
 static const char *fault_of(const struct dn_rtl *rtl, const struct dn_instruction *instruction)
 {
-	const struct dn_memory *memory = &rtl->execution->memory;
+	const struct dn_memory *memory = &rtl->engine_input->memory;
 	const struct dn_rtl_control *control = &rtl->control;
 	const uint64_t space = memory->bytes ? memory->size : UINT64_C(1) << DN_ADDRESS_BITS;
 	const bool loads_sb = instruction->sb.op == DN_LOAD, loads_nbin = instruction->nbin.op == DN_LOAD;
@@ -63,8 +63,8 @@ static const char *fault_of(const struct dn_rtl *rtl, const struct dn_instructio
 	if (has_sums(instruction) && sums >= rtl->nbout.slots)
 		return "a place for sums in NBout";
 	const bool function = dn_uses_nfu(instruction) && instruction->nfu.out == DN_TO_NFU3;
-	return function && instruction->nfu.nfu3 > rtl->execution->n_functions ? "a function of the program's table"
-									       : NULL;
+	return function && instruction->nfu.nfu3 > rtl->engine_input->n_functions ? "a function of the program's table"
+										  : NULL;
 }
 
 static void request(struct dn_rtl *rtl, int dma_id, uint64_t address, uint64_t bytes, int64_t rows)
@@ -192,7 +192,7 @@ static void decode(struct dn_rtl *rtl)
 	decode_nfu(rtl, instruction, &issued->bundle);
 	dn_rtl_tell(rtl, DN_DECODED, control->index++);
 	control->fetched = false;
-	control->ended = instruction->cp == DN_CP_END;
+	control->ended = instruction->cp.op == DN_CP_END;
 	rtl->progress = true;
 }
 
@@ -223,12 +223,12 @@ static bool may_decode(struct dn_rtl *rtl)
 	if (control->ended || control->queue.tail - control->queue.head == (uint64_t)rtl->config->dma_queue)
 		return false;
 	if (!control->fetched)
-		rtl->execution->stream.next(rtl->execution->stream.state, &control->next);
+		rtl->engine_input->stream.next(rtl->engine_input->stream.state, &control->next);
 	control->fetched = true;
 	if ((control->next.sb.op == DN_LOAD && is_full(rtl, DN_DMA_SB)) ||
 	    (control->next.nbin.op == DN_LOAD && is_full(rtl, DN_DMA_NBIN)))
 		return false;
-	return control->next.cp != DN_CP_SYNC || is_idle(rtl);
+	return control->next.cp.op != DN_CP_SYNC || is_idle(rtl);
 }
 
 /* Functions that end instructions and take steps. */

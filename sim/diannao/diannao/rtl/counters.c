@@ -6,14 +6,14 @@
 
 void dn_rtl_tell(const struct dn_rtl *rtl, enum dn_event event, int64_t index)
 {
-	const struct sim_observer *observer = rtl->execution->observer;
+	const struct sim_observer *observer = rtl->engine_input->observer;
 	if (observer && observer->on_event)
 		observer->on_event(observer->context, &(struct sim_event){event, rtl->cycle, index});
 }
 
 void dn_rtl_attribute(struct dn_rtl *rtl, enum dn_cycle_class cycle_class, int64_t index)
 {
-	const struct sim_observer *observer = rtl->execution->observer;
+	const struct sim_observer *observer = rtl->engine_input->observer;
 	*dn_class_counter(&rtl->outcome->counters, cycle_class) += 1;
 	if (observer && observer->on_cycles)
 		observer->on_cycles(observer->context,

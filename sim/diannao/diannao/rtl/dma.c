@@ -17,12 +17,12 @@
 
 int dn_rtl_dma_open(struct dn_rtl *rtl)
 {
-	const struct npl_memory_info *info = npl_memory_info(rtl->execution->port);
+	const struct npl_memory_info *info = npl_memory_info(rtl->engine_input->port);
 	const struct npl_hz machine = {rtl->config->clock_hz, 1};
 	const int64_t machine_rate = machine.numerator * info->clock.denominator,
 		      common = npl_gcd(machine_rate, info->clock.numerator);
 	rtl->port = (struct dn_rtl_port){
-		.memory = rtl->execution->port,
+		.memory = rtl->engine_input->port,
 		.owner = -1,
 		.request_cycles = npl_hz_ceil((uint64_t)rtl->config->dma_request_cycles, &machine, &info->clock),
 		.access_bytes = info->access_bytes,
@@ -178,7 +178,7 @@ static void rows_arrive(struct dn_rtl *rtl, int dma_id, const struct dn_rtl_requ
 {
 	struct dn_rtl_buffer *buffer = buffer_of(rtl, dma_id);
 	const uint64_t row_bytes = (uint64_t)(dma_id == DN_DMA_SB ? rtl->sb_row_bytes : rtl->row_bytes);
-	const uint8_t *bytes = rtl->execution->memory.bytes;
+	const uint8_t *bytes = rtl->engine_input->memory.bytes;
 	uint64_t end = request->completed_bytes, row = completed_before / row_bytes * row_bytes;
 	if (dma_id == DN_DMA_NBIN) { /* rows of NBin arrive all at once or not at all */
 		if (end < request->bytes)
@@ -195,9 +195,9 @@ static void complete_request(struct dn_rtl *rtl, int dma_id, const struct dn_rtl
 	static const enum dn_event events[] = {DN_NBIN_ARRIVED, DN_SB_ARRIVED, DN_STORED};
 	struct dn_counters *n = &rtl->outcome->counters;
 	if (dma_id == DN_DMA_NBOUT) {
-		if (rtl->execution->memory.bytes)
-			dn_rtl_results_read(&rtl->nbout, request->row, rtl->execution->memory.bytes + request->address,
-					    request->bytes);
+		if (rtl->engine_input->memory.bytes)
+			dn_rtl_results_read(&rtl->nbout, request->row,
+					    rtl->engine_input->memory.bytes + request->address, request->bytes);
 		rtl->nbout.rows_freed += request->rows;
 	}
 	*(dma_id == DN_DMA_NBOUT ? &n->output_bytes

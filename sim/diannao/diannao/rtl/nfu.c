@@ -48,7 +48,7 @@ int dn_rtl_nfu_open(struct dn_rtl *rtl)
 	const size_t tn = (size_t)(nfu->tn = rtl->tn), word = sizeof *nfu->sum;
 	bool allocated = open_pipe(&nfu->product, config->nfu1_stages) &&
 			 open_pipe(&nfu->term, config->nfu2_stages - 1) && open_pipe(&nfu->result, config->nfu3_stages);
-	if (allocated && rtl->execution->memory.bytes) {
+	if (allocated && rtl->engine_input->memory.bytes) {
 		nfu->input = calloc(tn, sizeof *nfu->input);
 		nfu->synapse = calloc(tn * tn, sizeof *nfu->synapse);
 		nfu->products = calloc((size_t)nfu->product.n, tn * tn * sizeof *nfu->products);
@@ -90,7 +90,7 @@ static void write_results(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle
 	struct dn_rtl_request *store = dn_rtl_fifo_at(&rtl->dma[DN_DMA_NBOUT].request, bundle->store);
 	store->filled_bytes += (uint64_t)bundle->lanes * (bundle->wide ? 4 : 2);
 	rtl->outcome->counters.nbout_rows += (uint64_t)bundle->rows;
-	if (rtl->execution->memory.bytes)
+	if (rtl->engine_input->memory.bytes)
 		dn_rtl_results_write(&rtl->nbout, bundle->row, result, bundle->lanes, bundle->wide);
 }
 
@@ -103,8 +103,8 @@ static void clock_nfu3(struct dn_rtl *rtl)
 	const struct dn_rtl_bundle *bundle = &nfu->result.bundle[first];
 	if (bundle->present && bundle->stores) {
 		n->nfu3_operations += (uint64_t)bundle->lanes;
-		if (rtl->execution->memory.bytes)
-			dn_rtl_function(bundle, bundle->nfu3 ? &rtl->execution->function[bundle->nfu3 - 1] : NULL,
+		if (rtl->engine_input->memory.bytes)
+			dn_rtl_function(bundle, bundle->nfu3 ? &rtl->engine_input->function[bundle->nfu3 - 1] : NULL,
 					words(nfu, nfu->results, first), n);
 	}
 	bundle = &nfu->result.bundle[last];
@@ -122,7 +122,7 @@ static void begin_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	if (bundle->in == DN_FROM_NBOUT)
 		rtl->outcome->counters.nbout_rows += (uint64_t)rtl->nbout.sum_rows;
-	if (!rtl->execution->memory.bytes)
+	if (!rtl->engine_input->memory.bytes)
 		return;
 	if (bundle->in == DN_FROM_NBOUT)
 		dn_rtl_sums_read(&rtl->nbout, bundle->sums, nfu->sum, nfu->exact);
@@ -142,7 +142,7 @@ static void end_sums(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	struct dn_counters *n = &rtl->outcome->counters;
-	const bool values = rtl->execution->memory.bytes != NULL;
+	const bool values = rtl->engine_input->memory.bytes != NULL;
 	const size_t bytes = (size_t)nfu->tn * sizeof *nfu->sum;
 	if (values && bundle->stores)
 		count_wraps(nfu, bundle, n);
@@ -172,7 +172,7 @@ static void accumulate(struct dn_rtl *rtl, const struct dn_rtl_bundle *bundle, c
 		return;
 	if (bundle->first)
 		begin_sums(rtl, bundle);
-	if (rtl->execution->memory.bytes)
+	if (rtl->engine_input->memory.bytes)
 		dn_rtl_accumulate(bundle, rtl->config->sum_bits, nfu->tn, term, nfu->sum, nfu->exact);
 	if (bundle->last)
 		end_sums(rtl, bundle);
@@ -184,7 +184,7 @@ static void make_terms(const struct dn_rtl *rtl, const struct dn_rtl_bundle *bun
 		       int64_t *term)
 {
 	const int64_t tn = rtl->nfu.tn;
-	if (!bundle->present || !rtl->execution->memory.bytes)
+	if (!bundle->present || !rtl->engine_input->memory.bytes)
 		return;
 	if (bundle->nfu1 == DN_MULT)
 		dn_rtl_trees(tn, product, term);
@@ -219,7 +219,7 @@ static void clock_nfu1(struct dn_rtl *rtl)
 	const struct dn_rtl_bundle *last = &nfu->product.bundle[register_index(&nfu->product, nfu->product.n - 1)];
 	nfu->product.bundle[to] = nfu->operands;
 	nfu->in_nfu1 -= last->present;
-	if (!nfu->operands.present || !rtl->execution->memory.bytes)
+	if (!nfu->operands.present || !rtl->engine_input->memory.bytes)
 		return;
 	int32_t *product = products(nfu, to);
 	if (nfu->operands.nfu1 == DN_MULT)
@@ -234,7 +234,7 @@ static void read_rows(struct dn_rtl *rtl)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	const struct dn_rtl_bundle *step = &rtl->step;
-	const bool values = rtl->execution->memory.bytes != NULL;
+	const bool values = rtl->engine_input->memory.bytes != NULL;
 	nfu->operands.present = false;
 	if (!step->present)
 		return;

@@ -32,7 +32,7 @@ static int run(struct dn_rtl *rtl)
 		if (dn_rtl_has_ended(rtl))
 			return 0;
 		if (rtl->cycle >= longest)
-			return dn_fail_too_long(rtl->execution, rtl->err);
+			return dn_fail_too_long(rtl->engine_input, rtl->err);
 		dn_rtl_take_step(rtl);
 		/* Nothing has changed and nothing can change any more: no answer is due, no request's turn has come,
 		 * and the NFU waits. */
@@ -51,12 +51,12 @@ static int open_machine(struct dn_rtl *rtl)
 	return rc ? rc : dn_rtl_control_open(rtl);
 }
 
-int dn_run_rtl(const struct dn_engine_input *execution, struct dn_outcome *outcome, struct npl_err *err)
+int dn_run_rtl(const struct dn_engine_input *engine_input, struct dn_outcome *outcome, struct npl_err *err)
 {
-	const struct dn_config *config = execution->config;
+	const struct dn_config *config = engine_input->config;
 	const struct npl_hz machine = {config->clock_hz, 1};
-	const struct npl_hz *memory = &npl_memory_info(execution->port)->clock;
-	struct dn_rtl rtl = {.execution = execution,
+	const struct npl_hz *memory = &npl_memory_info(engine_input->port)->clock;
+	struct dn_rtl rtl = {.engine_input = engine_input,
 			     .outcome = outcome,
 			     .config = config,
 			     .err = err,
@@ -64,14 +64,14 @@ int dn_run_rtl(const struct dn_engine_input *execution, struct dn_outcome *outco
 			     .row_bytes = dn_row_bytes(config),
 			     .sb_row_bytes = dn_sb_row_bytes(config)};
 	*outcome = (struct dn_outcome){0};
-	npl_memory_reset(execution->port);
+	npl_memory_reset(engine_input->port);
 	int rc = open_machine(&rtl);
 	if (!rc)
 		rc = run(&rtl);
 	if (!rc) {
 		outcome->cycles = rtl.cycle;
-		npl_memory_advance(execution->port, npl_hz_ceil(rtl.cycle, &machine, memory), 0);
-		npl_memory_counters(execution->port, &outcome->memory);
+		npl_memory_advance(engine_input->port, npl_hz_ceil(rtl.cycle, &machine, memory), 0);
+		npl_memory_counters(engine_input->port, &outcome->memory);
 		dn_count_memory(&outcome->memory, &outcome->counters);
 	}
 	dn_rtl_buffers_close(&rtl);

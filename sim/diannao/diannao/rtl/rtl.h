@@ -181,7 +181,7 @@ struct dn_rtl_control {
 /* The machine. */
 
 struct dn_rtl {
-	const struct dn_engine_input *execution;
+	const struct dn_engine_input *engine_input;
 	struct dn_outcome *outcome;
 	const struct dn_config *config;
 	struct npl_err *err;

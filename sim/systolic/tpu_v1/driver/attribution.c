@@ -185,7 +185,7 @@ static void attribute_waits(struct tpu_attribution *attribution, enum tpu_cycle_
 	int64_t activate = next_activate(attribution, -1), last = activate;
 	for (int64_t s = 0; s < attribution->n_intervals; s++) {
 		const struct sim_cycles *interval = &attribution->interval[s];
-		if (interval->cycle_class != cycle_class)
+		if (interval->cycle_class != cycle_class || interval->instruction >= 0)
 			continue;
 		for (uint64_t from = interval->begin; from < interval->end;) {
 			while (activate >= 0 && attribution->end_cycle[activate] <= from) {
@@ -280,13 +280,12 @@ int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu
 			*tpu_class_counter(&share_of(attribution, interval->instruction)->counters,
 					   interval->cycle_class) += interval->end - interval->begin;
 	}
-	/* non_matrix and its parts, the classes from here on, have no instruction. */
-	for (enum tpu_cycle_class cycle_class = TPU_CYCLES_NON_MATRIX; cycle_class < TPU_CYCLE_CLASSES; cycle_class++)
+	for (enum tpu_cycle_class cycle_class = 0; cycle_class < TPU_CYCLE_CLASSES; cycle_class++)
 		attribute_waits(attribution, cycle_class);
 	for (int i = 0; i < attribution->generated->n_layers; i++) {
-		struct tpu_counters *c = &attribution->layer_share[i].counters;
-		attribution->layer_share[i].cycles = c->array_active + c->weight_stall + c->weight_shift +
-						     c->non_matrix;
+		struct tpu_share *share = &attribution->layer_share[i];
+		for (enum tpu_cycle_class whole = 0; whole < TPU_WHOLE_CLASSES; whole++)
+			share->cycles += *tpu_class_counter(&share->counters, whole);
 	}
 	attribute_in_proportions(attribution, &outcome->counters);
 	return compare_sums(attribution, outcome, err);

@@ -96,10 +96,10 @@ static int check_given(const struct tpu_config *config, const struct npl_executi
 
 static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
 {
-	struct tpu_engine_input *engine_run = context;
+	struct tpu_engine_input *engine_input = context;
 	struct tpu_outcome outcome = {0};
-	engine_run->observer = observer;
-	if ((sim_is_rtl(execution->request.engine) ? tpu_run_rtl : tpu_run_fast)(engine_run, &outcome, err))
+	engine_input->observer = observer;
+	if ((sim_is_rtl(execution->request.engine) ? tpu_run_rtl : tpu_run_fast)(engine_input, &outcome, err))
 		return err->code;
 	execution->cycles = outcome.cycles;
 	execution->overflows = outcome.overflows;
@@ -120,8 +120,8 @@ static int execute(const void *state, const char *source, const struct sim_progr
 		   struct npl_execution *execution, struct npl_err *err)
 {
 	const struct tpu_config *config = &((const struct tpu_machine *)state)->config;
-	struct tpu_engine_input engine_run = {.config = config, .program = program};
-	struct tpu_memory *memory = &engine_run.memory;
+	struct tpu_engine_input engine_input = {.config = config, .program = program};
+	struct tpu_memory *memory = &engine_input.memory;
 	int64_t first, end;
 	if (check_given(config, &execution->request, err))
 		return err->code;
@@ -134,7 +134,7 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	if (!rc)
 		rc = tpu_program_check(config, program, memory, source, err);
 	if (!rc)
-		rc = sim_execute(&executor, &engine_run, config, program, source, execution, err);
+		rc = sim_execute(&executor, &engine_input, config, program, source, execution, err);
 	if (!rc)
 		rc = keep_outputs(config, program, source, memory, execution, err);
 	execution->buffer_row_bytes = (size_t)tpu_row_bytes(config);
@@ -158,7 +158,7 @@ const struct npl_isa tpu_isa = {
 	.has_buffer = true,
 	.check = check,
 	.describe = describe,
-	.cycle_class = tpu_time_classes,
-	.n_cycle_classes = TPU_TIME_CLASSES,
+	.time_class = tpu_time_classes,
+	.n_time_classes = TPU_TIME_CLASSES,
 	.execute = execute,
 };

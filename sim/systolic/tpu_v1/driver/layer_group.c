@@ -222,19 +222,19 @@ static int run_program(struct tpu_machine *machine, struct tpu_layer_group *hand
 		       const struct npl_layer_group_observer *observer, const struct tpu_memory *memory,
 		       struct tpu_outcome *outcome, struct npl_err *err)
 {
-	const struct tpu_engine_input execution = {.config = handle->config,
-						   .program = &handle->generated.program,
-						   .memory = *memory,
-						   .observer = &handle->attribution.observer,
-						   .cache = &handle->cache};
+	const struct tpu_engine_input engine_input = {.config = handle->config,
+						      .program = &handle->generated.program,
+						      .memory = *memory,
+						      .observer = &handle->attribution.observer,
+						      .cache = &handle->cache};
 	tpu_attribution_reset(&handle->attribution);
 	handle->observer = observer;
 	handle->memory = memory;
 	handle->layer_now = -1;
 	handle->attribution.observer.on_retired = on_retired;
 	if (machine->rtl)
-		return tpu_run_rtl(&execution, outcome, err);
-	const int rc = tpu_run_fast(&execution, outcome, err);
+		return tpu_run_rtl(&engine_input, outcome, err);
+	const int rc = tpu_run_fast(&engine_input, outcome, err);
 	if (!handle->device_caches && machine->n_cached_groups < CACHES) {
 		handle->device_caches = &machine->n_cached_groups;
 		machine->n_cached_groups++;

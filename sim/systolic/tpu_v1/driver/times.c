@@ -57,23 +57,23 @@ static bool is_read_of(const struct tpu_instruction *in, int kind)
 	return in->opcode == TPU_READ_WEIGHTS && !(in->flags & TPU_WEIGHTS_PARAMETERS) == (kind == TILES);
 }
 
-static bool open_transfers(struct transfers *b, const struct sim_program *program, int kind)
+static bool open_transfers(struct transfers *transfers, const struct sim_program *program, int kind)
 {
 	for (int64_t i = 0; i < program->count; i++)
-		b->readers += is_read_of(&tpu_code(program)[i], kind);
-	b->instruction = calloc((size_t)b->readers + 1, sizeof *b->instruction);
-	b->first = calloc((size_t)b->readers + 1, sizeof *b->first);
-	if (!b->instruction || !b->first)
+		transfers->readers += is_read_of(&tpu_code(program)[i], kind);
+	transfers->instruction = calloc((size_t)transfers->readers + 1, sizeof *transfers->instruction);
+	transfers->first = calloc((size_t)transfers->readers + 1, sizeof *transfers->first);
+	if (!transfers->instruction || !transfers->first)
 		return false;
 	int64_t n = 0;
 	for (int64_t i = 0; i < program->count; i++) {
 		if (!is_read_of(&tpu_code(program)[i], kind))
 			continue;
-		b->instruction[n] = i;
-		b->first[n++] = b->items;
-		b->items += tpu_code(program)[i].operand;
+		transfers->instruction[n] = i;
+		transfers->first[n++] = transfers->items;
+		transfers->items += tpu_code(program)[i].operand;
 	}
-	b->first[n] = b->items;
+	transfers->first[n] = transfers->items;
 	return true;
 }
 
@@ -171,7 +171,7 @@ static void times_interval(void *state, const struct sim_cycles *interval)
 	const uint64_t n = interval->end - interval->begin;
 	if (interval->instruction >= 0)
 		times->time[interval->instruction].cycles[time_class[interval->cycle_class]] += n;
-	if (interval->cycle_class <= TPU_CYCLES_NON_MATRIX)
+	if (interval->cycle_class < TPU_WHOLE_CLASSES)
 		return;
 	struct sim_cycles *grown = npl_grow(times->stall, times->stalls, &times->stalls_capacity, sizeof *grown);
 	times->out_of_memory = times->out_of_memory || !grown;
@@ -199,8 +199,8 @@ static int64_t times_instruction(const void *state, const struct sim_event *even
 	if (!table && event->kind != TPU_TILE_PUSHED && event->kind != TPU_TILE_SHIFTED &&
 	    event->kind != TPU_TILE_POPPED)
 		return event->index;
-	const struct transfers *b = &times->transfers[table ? TABLES : TILES];
-	return b->instruction[last_below(b->first, b->readers, event->index)];
+	const struct transfers *transfers = &times->transfers[table ? TABLES : TILES];
+	return transfers->instruction[last_below(transfers->first, transfers->readers, event->index)];
 }
 
 /* What follows runs after the program. */
@@ -242,15 +242,16 @@ static void walk_read(const struct times *times, struct walk *walk, int64_t i, u
 {
 	const struct tpu_instruction *in = &tpu_code(times->program)[i];
 	const int kind = in->flags & TPU_WEIGHTS_PARAMETERS ? TABLES : TILES;
-	const struct transfers *b = &times->transfers[kind];
+	const struct transfers *transfers = &times->transfers[kind];
 	const int64_t capacity = kind == TABLES ? times->config->parameter_tables : times->config->fifo_tiles;
 	for (int64_t n = 0; n < in->operand; n++) {
 		const int64_t item = walk->read[kind]++, previous = item - capacity;
-		if (item >= b->arrivals.count)
+		if (item >= transfers->arrivals.count)
 			continue; /* the program ended without it */
-		const uint64_t arrived = b->arrivals.cycle[item];
-		if (previous >= 0 && previous < b->releases.count && b->releases.cycle[previous] < arrived)
-			charge(&times->time[i], now, b->releases.cycle[previous], TPU_TIME_FIFO_FULL);
+		const uint64_t arrived = transfers->arrivals.cycle[item];
+		if (previous >= 0 && previous < transfers->releases.count &&
+		    transfers->releases.cycle[previous] < arrived)
+			charge(&times->time[i], now, transfers->releases.cycle[previous], TPU_TIME_FIFO_FULL);
 		charge(&times->time[i], now, arrived, TPU_TIME_WEIGHT_MEMORY);
 	}
 	walk->free[TPU_WEIGHTS] = *now;
@@ -330,8 +331,10 @@ static int times_take(void *state, uint64_t cycles, struct npl_instruction_time 
 		for (int s = 0; s < TPU_TIME_CLASSES && unattributed <= cycles_of_time; s++)
 			unattributed -= time->cycles[s];
 		if (unattributed)
-			return npl_fail(err, NPL_EINTERNAL, "instruction %lld has %llu cycles and spends others",
-					(long long)i, (unsigned long long)cycles_of_time);
+			return npl_fail(err, NPL_EINTERNAL,
+					"instruction %lld takes %llu cycles, and its classes sum to %llu", (long long)i,
+					(unsigned long long)cycles_of_time,
+					(unsigned long long)(cycles_of_time - unattributed));
 	}
 	*table = times->time;
 	times->time = NULL;

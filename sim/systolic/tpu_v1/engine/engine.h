@@ -34,11 +34,11 @@ enum tpu_event {
 
 /* An observer (sim/common/observer.h) of these engines gets events in the order of their cycles. At one boundary they
  * come in the order of their kinds, and of one kind in the order of their index. on_retired is called for each
- * instruction of a unit. Intervals are as long as can be. Those of the first four classes, taken together, come in the
- * order of time, from cycle 0 to the last without gap or overlap. Those of each part of non_matrix come in the order of
+ * instruction of a unit. Intervals are as long as can be. Those of the whole classes, taken together, come in the order
+ * of time, from cycle 0 to the last without gap or overlap. Those of each part of non_matrix come in the order of
  * time. The instruction of an active interval is the one whose vectors enter, that of weight_stall and weight_shift the
- * one that waits for the tile, and that of others is -1. Faults are counted at activates, and sum to those of the
- * outcome. An execution that does not return 0 tells only some events and intervals. */
+ * one that waits for the tile, and that of others is -1. Overflows and saturations are counted at activates,
+ * and sum to those of the outcome. An execution that does not return 0 tells only some events and intervals. */
 
 /* One execution of a program that has passed tpu_program_check (isa/check.h). */
 struct tpu_engine_input {
@@ -61,6 +61,6 @@ struct tpu_outcome {
 
 /* Either engine: executes the program to its halt. Returns 0, NPL_ENOMEM, or NPL_EINPUT where the program can never
  * end; the message then says what waits for what. */
-typedef int tpu_engine(const struct tpu_engine_input *execution, struct tpu_outcome *outcome, struct npl_err *err);
+typedef int tpu_engine(const struct tpu_engine_input *engine_input, struct tpu_outcome *outcome, struct npl_err *err);
 
 #endif

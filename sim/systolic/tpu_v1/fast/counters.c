@@ -65,12 +65,12 @@ static int64_t pooling_steps(const struct tpu_registers *r, const struct tpu_ins
 	return images * rows.out * columns.out + lag + (shrinks > 0 ? (images - 1) * shrinks : 0);
 }
 
-static uint64_t matrix_duration(struct tpu_fast_timing *s, const struct tpu_instruction *in)
+static uint64_t matrix_duration(struct tpu_fast_timing *timing, const struct tpu_instruction *in)
 {
-	struct tpu_counters *counters = &s->outcome->counters;
+	struct tpu_counters *counters = &timing->outcome->counters;
 	uint64_t entering = (uint64_t)in->length << !!(in->flags & TPU_MATRIX_INPUTS16);
-	uint64_t cells = (uint64_t)(s->config->rows * s->config->columns);
-	uint64_t useful = s->registers.value[TPU_REG_USEFUL_CELLS];
+	uint64_t cells = (uint64_t)(timing->config->rows * timing->config->columns);
+	uint64_t useful = timing->registers.value[TPU_REG_USEFUL_CELLS];
 	counters->useful_macs += entering * useful;
 	counters->unused_macs += entering * (cells - useful);
 	counters->ub_rows_read += entering;
@@ -80,10 +80,10 @@ static uint64_t matrix_duration(struct tpu_fast_timing *s, const struct tpu_inst
 	return entering;
 }
 
-static uint64_t activate_duration(struct tpu_fast_timing *s, const struct tpu_instruction *in)
+static uint64_t activate_duration(struct tpu_fast_timing *timing, const struct tpu_instruction *in)
 {
-	const struct tpu_registers *r = &s->registers;
-	struct tpu_counters *counters = &s->outcome->counters;
+	const struct tpu_registers *r = &timing->registers;
+	struct tpu_counters *counters = &timing->outcome->counters;
 	enum tpu_operand operand = tpu_operand_of(in->flags);
 	bool from_buffer = in->flags & TPU_ACTIVATE_FROM_BUFFER,
 	     has_second = operand == TPU_ADD || operand == TPU_MULTIPLY;
@@ -93,18 +93,18 @@ static uint64_t activate_duration(struct tpu_fast_timing *s, const struct tpu_in
 	planes = source + second > planes ? source + second : planes;
 	int64_t steps = in->length, pooled = pools(r, in) ? pooling_steps(r, in) : 0;
 	steps = pooled > steps ? pooled : steps;
-	uint64_t cycles = (uint64_t)(s->config->activate_cycles_per_row * planes * steps);
+	uint64_t cycles = (uint64_t)(timing->config->activate_cycles_per_row * planes * steps);
 	counters->ub_rows_read += (uint64_t)((source + second) * in->length);
 	counters->ub_rows_written += (uint64_t)(result * tpu_fast_results(r, in));
 	counters->activate_cycles += cycles;
 	return cycles;
 }
 
-static uint64_t link_duration(struct tpu_fast_timing *s, const struct tpu_instruction *in)
+static uint64_t link_duration(struct tpu_fast_timing *timing, const struct tpu_instruction *in)
 {
-	struct tpu_counters *counters = &s->outcome->counters;
-	uint64_t bytes = (uint64_t)in->length * s->registers.value[TPU_REG_HOST_ROW_BYTES];
-	uint64_t rate = tpu_link_bytes_per_second(s->config);
+	struct tpu_counters *counters = &timing->outcome->counters;
+	uint64_t bytes = (uint64_t)in->length * timing->registers.value[TPU_REG_HOST_ROW_BYTES];
+	uint64_t rate = tpu_link_bytes_per_second(timing->config);
 	if (in->opcode == TPU_READ_HOST_MEMORY) {
 		counters->host_bytes_in += bytes;
 		counters->ub_rows_written += in->length;
@@ -112,36 +112,36 @@ static uint64_t link_duration(struct tpu_fast_timing *s, const struct tpu_instru
 		counters->host_bytes_out += bytes;
 		counters->ub_rows_read += in->length;
 	}
-	npl_u128 cycles = ((npl_u128)bytes * (uint64_t)s->config->clock_hz + rate - 1) / rate;
-	return tpu_link_latency_cycles(s->config) + (uint64_t)cycles;
+	npl_u128 cycles = ((npl_u128)bytes * (uint64_t)timing->config->clock_hz + rate - 1) / rate;
+	return tpu_link_latency_cycles(timing->config) + (uint64_t)cycles;
 }
 
-uint64_t tpu_fast_duration(struct tpu_fast_timing *s, const struct tpu_instruction *in)
+uint64_t tpu_fast_duration(struct tpu_fast_timing *timing, const struct tpu_instruction *in)
 {
-	const uint64_t columns = (uint64_t)s->config->columns;
-	const uint64_t tile = (uint64_t)s->config->rows * columns, table = TPU_TABLE_ROWS * columns;
+	const uint64_t columns = (uint64_t)timing->config->columns;
+	const uint64_t tile = (uint64_t)timing->config->rows * columns, table = TPU_TABLE_ROWS * columns;
 	switch (tpu_unit_of(in->opcode)) {
 	case TPU_MATRIX:
-		return matrix_duration(s, in);
+		return matrix_duration(timing, in);
 	case TPU_ACTIVATION:
-		return activate_duration(s, in);
+		return activate_duration(timing, in);
 	case TPU_WEIGHTS:
-		s->outcome->counters.weight_bytes += in->operand * (in->flags & TPU_WEIGHTS_PARAMETERS ? table : tile);
+		timing->outcome->counters.weight_bytes += in->operand *
+							  (in->flags & TPU_WEIGHTS_PARAMETERS ? table : tile);
 		return 0;
 	case TPU_HOST_IN:
 	case TPU_HOST_OUT:
-		return link_duration(s, in);
+		return link_duration(timing, in);
 	default:
 		return 0;
 	}
 }
 
-/* The intervals that may still become longer: one for the four classes that cover all cycles, and one for each part of
- * non_matrix. */
+/* The intervals that may still become longer: one for all whole classes, and one for each part of non_matrix. */
 struct intervals {
 	struct tpu_counters *counters;
 	const struct sim_observer *observer;       /* NULL: the intervals are not asked for */
-	struct sim_cycles last[TPU_CYCLE_CLASSES]; /* the first one stands for the four classes; from == to: none */
+	struct sim_cycles last[TPU_CYCLE_CLASSES]; /* the first one stands for the whole classes; begin == end: none */
 };
 
 /* Tells the observer the interval, unless the next one makes it longer. */
@@ -165,18 +165,18 @@ static inline void attribute(struct intervals *intervals, enum tpu_cycle_class c
 		return;
 	*tpu_class_counter(intervals->counters, cycle_class) += to - from;
 	if (intervals->observer)
-		follow(intervals->observer, &intervals->last[cycle_class <= TPU_CYCLES_NON_MATRIX ? 0 : cycle_class],
+		follow(intervals->observer, &intervals->last[cycle_class < TPU_WHOLE_CLASSES ? 0 : cycle_class],
 		       (struct sim_cycles){cycle_class, from, to, instruction});
 }
 
 /* Counts the non-matrix cycles [from, to), and the parts of them in which the issue stage waits or a sync takes its
  * time. *next is the first wait that can still matter, as waits come in order. */
-static void count_waits(struct tpu_fast_timing *s, uint64_t from, uint64_t to, int64_t *next,
+static void count_waits(struct tpu_fast_timing *timing, uint64_t from, uint64_t to, int64_t *next,
 			struct intervals *intervals)
 {
 	attribute(intervals, TPU_CYCLES_NON_MATRIX, from, to, -1);
-	for (int64_t i = *next; i < s->waits && s->wait[i].begin < to; i++) {
-		const struct tpu_fast_wait *wait = &s->wait[i];
+	for (int64_t i = *next; i < timing->waits && timing->wait[i].begin < to; i++) {
+		const struct tpu_fast_wait *wait = &timing->wait[i];
 		const uint64_t known = npl_max_u64(wait->input_end, wait->raw_end);
 		attribute(intervals, TPU_CYCLES_INPUT_STALL, npl_max_u64(from, wait->begin),
 			  npl_min_u64(to, wait->input_end), -1);
@@ -192,10 +192,10 @@ static void count_waits(struct tpu_fast_timing *s, uint64_t from, uint64_t to, i
 }
 
 /* Counts how long a matrix instruction that could start at `can` waits for its tile. Returns the end of the wait. */
-static uint64_t count_tile(struct tpu_fast_timing *s, const struct tpu_fast_job *job, uint64_t can,
+static uint64_t count_tile(struct tpu_fast_timing *timing, const struct tpu_fast_job *job, uint64_t can,
 			   struct intervals *intervals)
 {
-	const struct tpu_fast_tile *tile = &s->tile[job->switch_to];
+	const struct tpu_fast_tile *tile = &timing->tile[job->switch_to];
 	attribute(intervals, TPU_CYCLES_WEIGHT_STALL, can, npl_min_u64(job->start, tile->shift_cycle), job->index);
 	attribute(intervals, TPU_CYCLES_WEIGHT_SHIFT, npl_max_u64(can, tile->shift_cycle),
 		  npl_min_u64(job->start, tile->pop_cycle), job->index);
@@ -209,23 +209,24 @@ static void report_remaining_cycles(const struct intervals *intervals)
 			intervals->observer->on_cycles(intervals->observer->context, &intervals->last[i]);
 }
 
-void tpu_fast_count_stalls(struct tpu_fast_timing *s)
+void tpu_fast_count_stalls(struct tpu_fast_timing *timing)
 {
-	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
-	struct intervals intervals = {.counters = &s->outcome->counters,
-				      .observer = s->observer && s->observer->on_cycles ? s->observer : NULL};
+	const struct tpu_fast_unit *matrix = &timing->unit[TPU_MATRIX];
+	struct intervals intervals = {.counters = &timing->outcome->counters,
+				      .observer = timing->observer && timing->observer->on_cycles ? timing->observer
+												  : NULL};
 	uint64_t idle = 0; /* the cycle from which on no vector enters */
 	int64_t next = 0;
 	for (int64_t i = 0; i < matrix->jobs_resolved; i++) {
 		const struct tpu_fast_job *job = &matrix->job[i];
 		uint64_t may_start = npl_max_u64(job->issue_cycle + 1, idle), tile_end = may_start;
-		count_waits(s, idle, may_start, &next, &intervals);
+		count_waits(timing, idle, may_start, &next, &intervals);
 		if (job->switch_to >= 0)
-			tile_end = count_tile(s, job, may_start, &intervals);
-		count_waits(s, tile_end, job->start, &next, &intervals);
+			tile_end = count_tile(timing, job, may_start, &intervals);
+		count_waits(timing, tile_end, job->start, &next, &intervals);
 		idle = job->start + job->duration;
 		attribute(&intervals, TPU_CYCLES_ARRAY_ACTIVE, job->start, idle, job->index);
 	}
-	count_waits(s, idle, s->outcome->cycles, &next, &intervals);
+	count_waits(timing, idle, timing->outcome->cycles, &next, &intervals);
 	report_remaining_cycles(&intervals);
 }

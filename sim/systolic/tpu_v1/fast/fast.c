@@ -49,32 +49,32 @@ static bool precedes(const struct sim_event *a, const struct sim_event *b)
 }
 
 /* Returns the number of tiles popped. A tile whose shift would end after the program is not popped. */
-static int64_t tiles_popped(const struct tpu_fast_timing *s)
+static int64_t tiles_popped(const struct tpu_fast_timing *timing)
 {
 	int64_t popped = 0;
-	while (popped < s->tiles_popped && s->tile[popped].pop_cycle <= s->outcome->cycles)
+	while (popped < timing->tiles_popped && timing->tile[popped].pop_cycle <= timing->outcome->cycles)
 		popped++;
 	return popped;
 }
 
 /* Tells the observer all events. */
-static void tell_events(const struct tpu_fast_timing *s, const struct sim_observer *observer)
+static void tell_events(const struct tpu_fast_timing *timing, const struct sim_observer *observer)
 {
-	const struct tpu_fast_tile *tile = s->tile;
+	const struct tpu_fast_tile *tile = timing->tile;
 	struct stream streams[] = {
-		ends_of(&s->unit[TPU_ACTIVATION], TPU_ACTIVATE_ENDED),
-		starts_of(&s->unit[TPU_ACTIVATION], TPU_ACTIVATE_STARTED),
-		ends_of(&s->unit[TPU_HOST_IN], TPU_HOST_ENDED),
-		ends_of(&s->unit[TPU_HOST_OUT], TPU_HOST_ENDED),
-		starts_of(&s->unit[TPU_HOST_IN], TPU_HOST_STARTED),
-		starts_of(&s->unit[TPU_HOST_OUT], TPU_HOST_STARTED),
-		{TPU_ISSUED, s->issue_cycle, NULL, sizeof *s->issue_cycle, s->next, 0},
-		starts_of(&s->unit[TPU_MATRIX], TPU_MATRIX_STARTED),
-		ends_of(&s->unit[TPU_MATRIX], TPU_MATRIX_WRITTEN),
-		{TPU_TABLE_LOADED, &s->table->load_cycle, NULL, sizeof *s->table, s->tables_loaded, 0},
-		{TPU_TILE_POPPED, &tile->pop_cycle, NULL, sizeof *tile, tiles_popped(s), 0},
-		{TPU_TILE_PUSHED, &tile->push_cycle, NULL, sizeof *tile, s->tiles_pushed, 0},
-		{TPU_TILE_SHIFTED, &tile->shift_cycle, NULL, sizeof *tile, s->tiles_popped, 0},
+		ends_of(&timing->unit[TPU_ACTIVATION], TPU_ACTIVATE_ENDED),
+		starts_of(&timing->unit[TPU_ACTIVATION], TPU_ACTIVATE_STARTED),
+		ends_of(&timing->unit[TPU_HOST_IN], TPU_HOST_ENDED),
+		ends_of(&timing->unit[TPU_HOST_OUT], TPU_HOST_ENDED),
+		starts_of(&timing->unit[TPU_HOST_IN], TPU_HOST_STARTED),
+		starts_of(&timing->unit[TPU_HOST_OUT], TPU_HOST_STARTED),
+		{TPU_ISSUED, timing->issue_cycle, NULL, sizeof *timing->issue_cycle, timing->next, 0},
+		starts_of(&timing->unit[TPU_MATRIX], TPU_MATRIX_STARTED),
+		ends_of(&timing->unit[TPU_MATRIX], TPU_MATRIX_WRITTEN),
+		{TPU_TABLE_LOADED, &timing->table->load_cycle, NULL, sizeof *timing->table, timing->tables_loaded, 0},
+		{TPU_TILE_POPPED, &tile->pop_cycle, NULL, sizeof *tile, tiles_popped(timing), 0},
+		{TPU_TILE_PUSHED, &tile->push_cycle, NULL, sizeof *tile, timing->tiles_pushed, 0},
+		{TPU_TILE_SHIFTED, &tile->shift_cycle, NULL, sizeof *tile, timing->tiles_popped, 0},
 	};
 	const size_t n = sizeof streams / sizeof *streams;
 	for (;;) {
@@ -112,27 +112,27 @@ void tpu_fast_cache_free(struct tpu_fast_cache *cache)
 	free(cache);
 }
 
-static int run(struct tpu_fast_cache *cache, const struct tpu_engine_input *execution, struct tpu_outcome *outcome,
+static int run(struct tpu_fast_cache *cache, const struct tpu_engine_input *engine_input, struct tpu_outcome *outcome,
 	       struct npl_err *err)
 {
-	struct tpu_fast_timing schedule;
+	struct tpu_fast_timing timing;
 	*outcome = (struct tpu_outcome){0};
-	if (!cache->weights_open && tpu_weight_memory_open(execution->config, false, &cache->weights, err))
+	if (!cache->weights_open && tpu_weight_memory_open(engine_input->config, false, &cache->weights, err))
 		return err->code;
 	cache->weights_open = true;
-	int rc = tpu_fast_timing(&schedule, execution, cache->weights, outcome, err);
-	if (!rc && execution->observer && execution->observer->on_event)
-		tell_events(&schedule, execution->observer);
-	tpu_fast_schedule_close(&schedule);
-	return rc ? rc : tpu_fast_values(&cache->machine, execution, outcome, err);
+	int rc = tpu_fast_timing(&timing, engine_input, cache->weights, outcome, err);
+	if (!rc && engine_input->observer && engine_input->observer->on_event)
+		tell_events(&timing, engine_input->observer);
+	tpu_fast_timing_close(&timing);
+	return rc ? rc : tpu_fast_values(&cache->machine, engine_input, outcome, err);
 }
 
-int tpu_run_fast(const struct tpu_engine_input *execution, struct tpu_outcome *outcome, struct npl_err *err)
+int tpu_run_fast(const struct tpu_engine_input *engine_input, struct tpu_outcome *outcome, struct npl_err *err)
 {
-	struct tpu_fast_cache *own_cache = NULL, **cache = execution->cache ? execution->cache : &own_cache;
+	struct tpu_fast_cache *own_cache = NULL, **cache = engine_input->cache ? engine_input->cache : &own_cache;
 	if (!*cache)
 		*cache = calloc(1, sizeof **cache);
-	const int rc = *cache ? run(*cache, execution, outcome, err) : npl_no_memory(err);
+	const int rc = *cache ? run(*cache, engine_input, outcome, err) : npl_no_memory(err);
 	tpu_fast_cache_free(own_cache);
 	return rc;
 }

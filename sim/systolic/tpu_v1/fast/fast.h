@@ -119,13 +119,13 @@ struct tpu_fast_timing {
 /* Finds when everything happens: fills *schedule, outcome->cycles and the counters, and tells the observer, if there is
  * one, the class of each cycle. NPL_EINPUT: the program never ends. NPL_ENOMEM. The caller closes the schedule in any
  * case. */
-int tpu_fast_timing(struct tpu_fast_timing *schedule, const struct tpu_engine_input *execution,
+int tpu_fast_timing(struct tpu_fast_timing *timing, const struct tpu_engine_input *engine_input,
 		    struct npl_memory *weights, struct tpu_outcome *outcome, struct npl_err *err);
-void tpu_fast_schedule_close(struct tpu_fast_timing *schedule);
+void tpu_fast_timing_close(struct tpu_fast_timing *timing);
 
 /* These resolve the jobs that can be resolved now. They say whether there was one, or a transfer. */
-bool tpu_fast_advance(struct tpu_fast_timing *schedule, enum tpu_unit unit);
-bool tpu_fast_advance_weights(struct tpu_fast_timing *schedule);
+bool tpu_fast_advance(struct tpu_fast_timing *timing, enum tpu_unit unit);
+bool tpu_fast_advance_weights(struct tpu_fast_timing *timing);
 /* The transfer that begins next. */
 struct tpu_fast_next {
 	bool is_table;
@@ -133,31 +133,31 @@ struct tpu_fast_next {
 	uint64_t row, rows; /* rows of weight memory */
 };
 /* Finds the next transfer. Returns false where there is none, or its time is not known. */
-bool tpu_fast_next_transfer(const struct tpu_fast_timing *schedule, struct tpu_fast_next *next);
+bool tpu_fast_next_transfer(const struct tpu_fast_timing *timing, struct tpu_fast_next *next);
 /* Begins the next transfer in cycle begin_cycle. Returns the job that is complete with it, or -1. */
-int64_t tpu_fast_begin_transfer(struct tpu_fast_timing *schedule, bool is_table, uint64_t begin_cycle);
+int64_t tpu_fast_begin_transfer(struct tpu_fast_timing *timing, bool is_table, uint64_t begin_cycle);
 /* Notes that the next tile or table arrives. */
-void tpu_fast_arrive(struct tpu_fast_timing *schedule, bool is_table, int64_t job, uint64_t cycle);
+void tpu_fast_arrive(struct tpu_fast_timing *timing, bool is_table, int64_t job, uint64_t cycle);
 
 /* The functions up to tpu_fast_await_weights are for a memory behind the port. weights NULL: there is none, and the
  * port has a fixed rate. */
-int tpu_fast_port_open(struct tpu_fast_timing *schedule, struct npl_memory *weights, struct npl_err *err);
+int tpu_fast_port_open(struct tpu_fast_timing *timing, struct npl_memory *weights, struct npl_err *err);
 /* Counts what weight memory did, when the program has halted. */
-void tpu_fast_count_weight_memory(struct tpu_fast_timing *schedule);
-bool tpu_fast_ask_weights(struct tpu_fast_timing *schedule);
+void tpu_fast_count_weight_memory(struct tpu_fast_timing *timing);
+bool tpu_fast_ask_weights(struct tpu_fast_timing *timing);
 /* Lets the next transfer under way arrive. It is called when nothing else can be resolved, so that no transfer begins
  * before. Returns false where no transfer is under way. */
-bool tpu_fast_await_weights(struct tpu_fast_timing *schedule);
+bool tpu_fast_await_weights(struct tpu_fast_timing *timing);
 
 /* Notes, after a push or a switch, the tiles whose shift is now known. */
-void tpu_fast_shift_tiles(struct tpu_fast_timing *schedule);
+void tpu_fast_shift_tiles(struct tpu_fast_timing *timing);
 /* Fails with NPL_EINPUT, and names what the program waits for when nothing can be resolved any more. */
-int tpu_fast_stuck(const struct tpu_fast_timing *schedule, struct npl_err *err);
+int tpu_fast_stuck(const struct tpu_fast_timing *timing, struct npl_err *err);
 
 /* Returns the duration of the next instruction as it issues, and adds its part of the counters. */
-uint64_t tpu_fast_duration(struct tpu_fast_timing *schedule, const struct tpu_instruction *instruction);
+uint64_t tpu_fast_duration(struct tpu_fast_timing *timing, const struct tpu_instruction *instruction);
 /* Counts what follows from the times of all events, once these are known, and tells the observer the intervals. */
-void tpu_fast_count_stalls(struct tpu_fast_timing *schedule);
+void tpu_fast_count_stalls(struct tpu_fast_timing *timing);
 
 /* Returns how many vectors an activate makes of its `length` source vectors. */
 int64_t tpu_fast_results(const struct tpu_registers *registers, const struct tpu_instruction *instruction);

@@ -8,16 +8,16 @@
 
 #include <stdlib.h>
 
-int tpu_fast_port_open(struct tpu_fast_timing *s, struct npl_memory *weights, struct npl_err *err)
+int tpu_fast_port_open(struct tpu_fast_timing *timing, struct npl_memory *weights, struct npl_err *err)
 {
-	struct tpu_fast_port *port = &s->port;
+	struct tpu_fast_port *port = &timing->port;
 	port->memory = weights;
 	if (!weights)
 		return 0;
 	npl_memory_reset(weights);
-	port->clock = (struct npl_hz){s->config->clock_hz, 1};
+	port->clock = (struct npl_hz){timing->config->clock_hz, 1};
 	port->memory_clock = npl_memory_info(weights)->clock;
-	port->capacity = (uint64_t)(s->config->fifo_tiles + s->config->parameter_tables);
+	port->capacity = (uint64_t)(timing->config->fifo_tiles + timing->config->parameter_tables);
 	port->transfer = calloc(port->capacity, sizeof *port->transfer);
 	if (port->transfer)
 		return 0;
@@ -28,9 +28,9 @@ int tpu_fast_port_open(struct tpu_fast_timing *s, struct npl_memory *weights, st
 enum { AT_ONCE = 64 };
 
 /* Takes answers of the memory. Says whether a transfer arrived. */
-static bool take_completions(struct tpu_fast_timing *s)
+static bool take_completions(struct tpu_fast_timing *timing)
 {
-	struct tpu_fast_port *port = &s->port;
+	struct tpu_fast_port *port = &timing->port;
 	struct npl_memory_completion completion[AT_ONCE];
 	const uint64_t arrived_before = port->transfers_arrived;
 	for (uint64_t n = AT_ONCE; n == AT_ONCE;) {
@@ -50,34 +50,34 @@ static bool take_completions(struct tpu_fast_timing *s)
 		if (cycle < port->free_cycle) /* transfers arrive in the order in which they began */
 			cycle = port->free_cycle;
 		port->free_cycle = cycle;
-		tpu_fast_arrive(s, first->is_table, first->job, cycle);
+		tpu_fast_arrive(timing, first->is_table, first->job, cycle);
 	}
 	return port->transfers_arrived > arrived_before;
 }
 
-static void advance_to(struct tpu_fast_timing *s, uint64_t cycle)
+static void advance_to(struct tpu_fast_timing *timing, uint64_t cycle)
 {
-	struct tpu_fast_port *port = &s->port;
+	struct tpu_fast_port *port = &timing->port;
 	npl_memory_advance(port->memory, npl_hz_ceil(cycle, &port->clock, &port->memory_clock), 0);
 }
 
 /* Feeds requests as soon as the memory takes them. */
-static void feed(struct tpu_fast_timing *s, const struct npl_memory_request *requests, uint64_t n)
+static void feed(struct tpu_fast_timing *timing, const struct npl_memory_request *requests, uint64_t n)
 {
-	struct npl_memory *memory = s->port.memory;
+	struct npl_memory *memory = timing->port.memory;
 	struct npl_memory_feed feed = {.requests = requests, .n = n};
 	while (npl_memory_feed(memory, &feed), feed.n_pushed < n) {
 		const uint64_t pending = npl_memory_pending(memory);
-		take_completions(s);
+		take_completions(timing);
 		if (npl_memory_pending(memory) == pending)
 			npl_memory_advance(memory, UINT64_MAX / 4, NPL_MEMORY_ROOM | NPL_MEMORY_COMPLETION);
 	}
 }
 
 /* Asks for the bytes of the next transfer. Returns the cycle of the machine in which memory takes the first of them. */
-static uint64_t issue_transfer(struct tpu_fast_timing *s, uint64_t address, uint64_t end)
+static uint64_t issue_transfer(struct tpu_fast_timing *timing, uint64_t address, uint64_t end)
 {
-	struct tpu_fast_port *port = &s->port;
+	struct tpu_fast_port *port = &timing->port;
 	struct npl_memory_request request[AT_ONCE];
 	const uint64_t access = npl_memory_info(port->memory)->access_bytes;
 	uint64_t first = 0;
@@ -90,7 +90,7 @@ static uint64_t issue_transfer(struct tpu_fast_timing *s, uint64_t address, uint
 			request[n] = (struct npl_memory_request){address, bytes, port->transfers_issued, false};
 		}
 		port->transfer[port->transfers_issued % port->capacity].accesses += n;
-		feed(s, request, n);
+		feed(timing, request, n);
 		if (!n_issued)
 			first = npl_memory_now(port->memory);
 		n_issued += n;
@@ -98,38 +98,38 @@ static uint64_t issue_transfer(struct tpu_fast_timing *s, uint64_t address, uint
 	return npl_hz_floor(first, &port->memory_clock, &port->clock);
 }
 
-bool tpu_fast_ask_weights(struct tpu_fast_timing *s)
+bool tpu_fast_ask_weights(struct tpu_fast_timing *timing)
 {
-	struct tpu_fast_port *port = &s->port;
-	const uint64_t columns = (uint64_t)s->config->columns;
+	struct tpu_fast_port *port = &timing->port;
+	const uint64_t columns = (uint64_t)timing->config->columns;
 	struct tpu_fast_next next;
 	bool moved = false;
-	while (tpu_fast_next_transfer(s, &next)) {
+	while (tpu_fast_next_transfer(timing, &next)) {
 		struct tpu_fast_transfer *transfer = &port->transfer[port->transfers_issued % port->capacity];
 		*transfer = (struct tpu_fast_transfer){.is_table = next.is_table};
-		advance_to(s, next.ready);
-		take_completions(s);
-		transfer->begin_cycle = issue_transfer(s, next.row * columns, (next.row + next.rows) * columns);
-		transfer->job = tpu_fast_begin_transfer(s, next.is_table, transfer->begin_cycle);
+		advance_to(timing, next.ready);
+		take_completions(timing);
+		transfer->begin_cycle = issue_transfer(timing, next.row * columns, (next.row + next.rows) * columns);
+		transfer->job = tpu_fast_begin_transfer(timing, next.is_table, transfer->begin_cycle);
 		port->transfers_issued++;
 		moved = true;
 	}
-	return take_completions(s) || moved;
+	return take_completions(timing) || moved;
 }
 
-bool tpu_fast_await_weights(struct tpu_fast_timing *s)
+bool tpu_fast_await_weights(struct tpu_fast_timing *timing)
 {
-	struct tpu_fast_port *port = &s->port;
+	struct tpu_fast_port *port = &timing->port;
 	if (port->transfers_arrived == port->transfers_issued)
 		return false;
-	while (!take_completions(s))
+	while (!take_completions(timing))
 		npl_memory_advance(port->memory, UINT64_MAX / 4, NPL_MEMORY_COMPLETION);
 	return true;
 }
 
-void tpu_fast_count_weight_memory(struct tpu_fast_timing *s)
+void tpu_fast_count_weight_memory(struct tpu_fast_timing *timing)
 {
-	if (s->port.memory)
-		advance_to(s, s->outcome->cycles);
-	tpu_count_weight_memory(s->port.memory, &s->outcome->counters);
+	if (timing->port.memory)
+		advance_to(timing, timing->outcome->cycles);
+	tpu_count_weight_memory(timing->port.memory, &timing->outcome->counters);
 }

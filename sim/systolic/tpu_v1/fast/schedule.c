@@ -36,78 +36,81 @@ static void *array(int64_t count, size_t size)
 
 /* Makes room for the schedule. At most as many tiles come as are switched to, one more for the shadow plane, and a full
  * FIFO. Returns 0 or NPL_ENOMEM. */
-static int open_schedule(struct tpu_fast_timing *s, struct npl_err *err)
+static int open_timing(struct tpu_fast_timing *timing, struct npl_err *err)
 {
-	const struct sizes sizes = sizes_of(s->program);
+	const struct sizes sizes = sizes_of(timing->program);
 	bool ok = true;
 	for (int u = 0; u < TPU_UNITS; u++) {
-		s->unit[u].job = array(sizes.jobs[u], sizeof *s->unit[u].job);
-		ok = ok && s->unit[u].job;
+		timing->unit[u].job = array(sizes.jobs[u], sizeof *timing->unit[u].job);
+		ok = ok && timing->unit[u].job;
 	}
-	s->issue_cycle = array(s->program->count, sizeof *s->issue_cycle);
-	s->wait = array(sizes.waits, sizeof *s->wait);
-	s->tile = array(sizes.tile_switches + s->config->fifo_tiles + 1, sizeof *s->tile);
-	s->table = array(sizes.table_switches + s->config->parameter_tables, sizeof *s->table);
-	if (!ok || !s->issue_cycle || !s->wait || !s->tile || !s->table)
+	timing->issue_cycle = array(timing->program->count, sizeof *timing->issue_cycle);
+	timing->wait = array(sizes.waits, sizeof *timing->wait);
+	timing->tile = array(sizes.tile_switches + timing->config->fifo_tiles + 1, sizeof *timing->tile);
+	timing->table = array(sizes.table_switches + timing->config->parameter_tables, sizeof *timing->table);
+	if (!ok || !timing->issue_cycle || !timing->wait || !timing->tile || !timing->table)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a program of %lld instructions",
-				(long long)s->program->count);
-	int rc = tpu_fast_ranges_open(&s->writers, s->config->accumulator_rows, err);
-	return rc ? rc : tpu_fast_ranges_open(&s->readers, s->config->accumulator_rows, err);
+				(long long)timing->program->count);
+	int rc = tpu_fast_ranges_open(&timing->writers, timing->config->accumulator_rows, err);
+	return rc ? rc : tpu_fast_ranges_open(&timing->readers, timing->config->accumulator_rows, err);
 }
 
-void tpu_fast_schedule_close(struct tpu_fast_timing *s)
+void tpu_fast_timing_close(struct tpu_fast_timing *timing)
 {
 	for (int u = 0; u < TPU_UNITS; u++)
-		free(s->unit[u].job);
-	free(s->issue_cycle);
-	free(s->wait);
-	free(s->tile);
-	free(s->table);
-	free(s->port.transfer);
-	tpu_fast_ranges_close(&s->writers);
-	tpu_fast_ranges_close(&s->readers);
+		free(timing->unit[u].job);
+	free(timing->issue_cycle);
+	free(timing->wait);
+	free(timing->tile);
+	free(timing->table);
+	free(timing->port.transfer);
+	tpu_fast_ranges_close(&timing->writers);
+	tpu_fast_ranges_close(&timing->readers);
 }
 
 /* Notes which job on the same accumulators a matrix or activate instruction waits for. */
-static void note_accumulators(struct tpu_fast_timing *s, const struct tpu_instruction *in, struct tpu_fast_job *job)
+static void note_accumulators(struct tpu_fast_timing *timing, const struct tpu_instruction *in,
+			      struct tpu_fast_job *job)
 {
 	bool matrix = tpu_unit_of(in->opcode) == TPU_MATRIX;
 	job->waits_for_job = -1;
 	if (!matrix && (in->flags & TPU_ACTIVATE_FROM_BUFFER))
 		return;
-	job->waits_for_job = tpu_fast_ranges_most(matrix ? &s->readers : &s->writers, in->operand, in->length);
-	tpu_fast_ranges_assign(matrix ? &s->writers : &s->readers, in->operand, in->length,
-			       s->unit[matrix ? TPU_MATRIX : TPU_ACTIVATION].jobs_issued);
+	job->waits_for_job = tpu_fast_ranges_most(matrix ? &timing->readers : &timing->writers, in->operand,
+						  in->length);
+	tpu_fast_ranges_assign(matrix ? &timing->writers : &timing->readers, in->operand, in->length,
+			       timing->unit[matrix ? TPU_MATRIX : TPU_ACTIVATION].jobs_issued);
 }
 
 /* Puts an instruction that issues at `cycle` into its unit's queue. */
-static void enqueue(struct tpu_fast_timing *s, const struct tpu_instruction *in, enum tpu_unit unit_id, uint64_t cycle)
+static void enqueue(struct tpu_fast_timing *timing, const struct tpu_instruction *in, enum tpu_unit unit_id,
+		    uint64_t cycle)
 {
-	struct tpu_fast_unit *unit = &s->unit[unit_id];
+	struct tpu_fast_unit *unit = &timing->unit[unit_id];
 	struct tpu_fast_job *job = &unit->job[unit->jobs_issued];
-	*job = (struct tpu_fast_job){.index = s->next,
+	*job = (struct tpu_fast_job){.index = timing->next,
 				     .issue_cycle = cycle,
-				     .duration = tpu_fast_duration(s, in),
+				     .duration = tpu_fast_duration(timing, in),
 				     .switch_to = -1,
 				     .waits_for_job = -1};
 	if (unit_id == TPU_WEIGHTS)
 		job->n_transfers = in->operand;
 	else if (unit_id == TPU_MATRIX && (in->flags & TPU_MATRIX_SWITCH))
-		job->switch_to = s->tile_switches++;
+		job->switch_to = timing->tile_switches++;
 	else if (unit_id == TPU_ACTIVATION && (in->flags & TPU_ACTIVATE_SWITCH))
-		job->switch_to = s->table_switches++;
+		job->switch_to = timing->table_switches++;
 	if (unit_id == TPU_MATRIX || unit_id == TPU_ACTIVATION)
-		note_accumulators(s, in, job);
+		note_accumulators(timing, in, job);
 	unit->jobs_issued++;
 }
 
 /* Says whether it is known when the queue has room. *from: the cycle from which on it has. */
-static bool queue_has_space(const struct tpu_fast_timing *s, enum tpu_unit unit_id, uint64_t *from)
+static bool queue_has_space(const struct tpu_fast_timing *timing, enum tpu_unit unit_id, uint64_t *from)
 {
-	const struct tpu_fast_unit *unit = &s->unit[unit_id];
+	const struct tpu_fast_unit *unit = &timing->unit[unit_id];
 	/* the instruction that must have left the queue */
-	int64_t previous = unit->jobs_issued - s->config->queue_instructions;
-	if (previous >= (unit_id == TPU_WEIGHTS ? s->jobs_begun : unit->jobs_resolved))
+	int64_t previous = unit->jobs_issued - timing->config->queue_instructions;
+	if (previous >= (unit_id == TPU_WEIGHTS ? timing->jobs_begun : unit->jobs_resolved))
 		return false;
 	if (previous >= 0 && unit->job[previous].start + 1 > *from)
 		*from = unit->job[previous].start + 1;
@@ -116,18 +119,18 @@ static bool queue_has_space(const struct tpu_fast_timing *s, enum tpu_unit unit_
 
 /* Says whether it is known when these units have nothing left to do. *from: the cycle from which on this is so; *wait:
  * what is waited for meanwhile. */
-static bool units_done(const struct tpu_fast_timing *s, unsigned units, uint64_t *from, struct tpu_fast_wait *wait)
+static bool units_done(const struct tpu_fast_timing *timing, unsigned units, uint64_t *from, struct tpu_fast_wait *wait)
 {
 	uint64_t *const until[TPU_UNITS] = {[TPU_HOST_IN] = &wait->input_end,
 					    [TPU_HOST_OUT] = &wait->output_end,
 					    [TPU_MATRIX] = &wait->raw_end,
 					    [TPU_ACTIVATION] = &wait->raw_end};
-	*wait = (struct tpu_fast_wait){.begin = s->earliest_issue,
-				       .input_end = s->earliest_issue,
-				       .raw_end = s->earliest_issue,
-				       .output_end = s->earliest_issue};
+	*wait = (struct tpu_fast_wait){.begin = timing->earliest_issue,
+				       .input_end = timing->earliest_issue,
+				       .raw_end = timing->earliest_issue,
+				       .output_end = timing->earliest_issue};
 	for (int u = 0; u < TPU_UNITS; u++) {
-		const struct tpu_fast_unit *unit = &s->unit[u];
+		const struct tpu_fast_unit *unit = &timing->unit[u];
 		if (!(units & 1u << u) || !unit->jobs_issued)
 			continue;
 		if (unit->jobs_resolved < unit->jobs_issued)
@@ -141,60 +144,60 @@ static bool units_done(const struct tpu_fast_timing *s, unsigned units, uint64_t
 }
 
 /* Issues the next instruction if its cycle is known. Says whether it was. */
-static bool issue_one(struct tpu_fast_timing *s)
+static bool issue_one(struct tpu_fast_timing *timing)
 {
-	const struct tpu_instruction *in = &tpu_code(s->program)[s->next];
+	const struct tpu_instruction *in = &tpu_code(timing->program)[timing->next];
 	const enum tpu_unit unit = tpu_unit_of(in->opcode);
 	const bool waits = in->opcode == TPU_SYNC || in->opcode == TPU_HALT;
 	const unsigned all = (1u << TPU_UNITS) - 1;
-	const uint64_t pause = in->opcode == TPU_SYNC ? (uint64_t)s->config->sync_cycles : 0;
-	uint64_t cycle = s->earliest_issue;
+	const uint64_t pause = in->opcode == TPU_SYNC ? (uint64_t)timing->config->sync_cycles : 0;
+	uint64_t cycle = timing->earliest_issue;
 	struct tpu_fast_wait wait;
-	if (waits && !units_done(s, in->opcode == TPU_HALT ? all : in->flags, &cycle, &wait))
+	if (waits && !units_done(timing, in->opcode == TPU_HALT ? all : in->flags, &cycle, &wait))
 		return false;
-	if (unit < TPU_UNITS && !queue_has_space(s, unit, &cycle))
+	if (unit < TPU_UNITS && !queue_has_space(timing, unit, &cycle))
 		return false;
 	if (waits) {
 		wait.pause = cycle + 1;
 		wait.end = wait.pause + pause;
-		s->wait[s->waits++] = wait;
+		timing->wait[timing->waits++] = wait;
 	}
 	if (unit < TPU_UNITS)
-		enqueue(s, in, unit, cycle);
+		enqueue(timing, in, unit, cycle);
 	if (in->opcode == TPU_SET_CONFIG)
-		s->registers.value[in->operand] = in->length;
-	s->issue_cycle[s->next++] = cycle;
-	s->earliest_issue = cycle + (uint64_t)s->config->issue_cycles + pause;
-	s->outcome->counters.instructions++;
-	s->halted = in->opcode == TPU_HALT;
+		timing->registers.value[in->operand] = in->length;
+	timing->issue_cycle[timing->next++] = cycle;
+	timing->earliest_issue = cycle + (uint64_t)timing->config->issue_cycles + pause;
+	timing->outcome->counters.instructions++;
+	timing->halted = in->opcode == TPU_HALT;
 	return true;
 }
 
-int tpu_fast_timing(struct tpu_fast_timing *s, const struct tpu_engine_input *execution, struct npl_memory *weights,
-		    struct tpu_outcome *outcome, struct npl_err *err)
+int tpu_fast_timing(struct tpu_fast_timing *timing, const struct tpu_engine_input *engine_input,
+		    struct npl_memory *weights, struct tpu_outcome *outcome, struct npl_err *err)
 {
-	const struct tpu_config *config = execution->config;
-	*s = (struct tpu_fast_timing){.config = config,
-				      .program = execution->program,
-				      .outcome = outcome,
-				      .observer = execution->observer,
-				      .registers = tpu_reset_registers(config->rows, config->columns)};
-	int rc = open_schedule(s, err);
+	const struct tpu_config *config = engine_input->config;
+	*timing = (struct tpu_fast_timing){.config = config,
+					   .program = engine_input->program,
+					   .outcome = outcome,
+					   .observer = engine_input->observer,
+					   .registers = tpu_reset_registers(config->rows, config->columns)};
+	int rc = open_timing(timing, err);
 	if (!rc)
-		rc = tpu_fast_port_open(s, weights, err);
-	while (!rc && !s->halted) {
+		rc = tpu_fast_port_open(timing, weights, err);
+	while (!rc && !timing->halted) {
 		bool moved = false;
-		while (!s->halted && issue_one(s))
+		while (!timing->halted && issue_one(timing))
 			moved = true;
 		for (int u = 0; u < TPU_UNITS; u++)
-			moved = tpu_fast_advance(s, (enum tpu_unit)u) || moved;
-		if (!moved && !tpu_fast_await_weights(s))
-			rc = tpu_fast_stuck(s, err);
+			moved = tpu_fast_advance(timing, (enum tpu_unit)u) || moved;
+		if (!moved && !tpu_fast_await_weights(timing))
+			rc = tpu_fast_stuck(timing, err);
 	}
 	if (rc)
 		return rc;
-	outcome->cycles = s->issue_cycle[s->next - 1] + 1;
-	tpu_fast_count_weight_memory(s);
-	tpu_fast_count_stalls(s);
+	outcome->cycles = timing->issue_cycle[timing->next - 1] + 1;
+	tpu_fast_count_weight_memory(timing);
+	tpu_fast_count_stalls(timing);
 	return 0;
 }

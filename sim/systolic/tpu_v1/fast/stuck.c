@@ -5,14 +5,15 @@
 #include "sim/systolic/tpu_v1/engine/stuck.h"
 #include "fast.h"
 
-static bool is_blocked(const struct tpu_fast_timing *s, enum tpu_unit unit)
+static bool is_blocked(const struct tpu_fast_timing *timing, enum tpu_unit unit)
 {
-	return s->unit[unit].jobs_resolved < s->unit[unit].jobs_issued;
+	return timing->unit[unit].jobs_resolved < timing->unit[unit].jobs_issued;
 }
 
-static const struct tpu_instruction *instruction_of(const struct tpu_fast_timing *s, const struct tpu_fast_job *job)
+static const struct tpu_instruction *instruction_of(const struct tpu_fast_timing *timing,
+						    const struct tpu_fast_job *job)
 {
-	return &tpu_code(s->program)[job->index];
+	return &tpu_code(timing->program)[job->index];
 }
 
 static bool uses_accumulators(const struct tpu_instruction *in)
@@ -22,12 +23,12 @@ static bool uses_accumulators(const struct tpu_instruction *in)
 
 /* Returns the first of the other unit's instructions that uses accumulators of this job and is not resolved.
  * job->waits_for_job is the last of these instructions. */
-static int64_t first_with_its_accumulators(const struct tpu_fast_timing *s, const struct tpu_fast_job *job,
+static int64_t first_with_its_accumulators(const struct tpu_fast_timing *timing, const struct tpu_fast_job *job,
 					   const struct tpu_fast_unit *other)
 {
-	const struct tpu_instruction *in = instruction_of(s, job);
+	const struct tpu_instruction *in = instruction_of(timing, job);
 	for (int64_t i = other->jobs_resolved; i < other->jobs_issued && other->job[i].index < job->index; i++) {
-		const struct tpu_instruction *user = instruction_of(s, &other->job[i]);
+		const struct tpu_instruction *user = instruction_of(timing, &other->job[i]);
 		if (uses_accumulators(user) && user->operand < (int64_t)in->operand + in->length &&
 		    in->operand < (int64_t)user->operand + user->length)
 			return other->job[i].index;
@@ -35,44 +36,44 @@ static int64_t first_with_its_accumulators(const struct tpu_fast_timing *s, cons
 	return -1;
 }
 
-static struct tpu_waiting unit_waits(const struct tpu_fast_timing *s, enum tpu_unit unit_id)
+static struct tpu_waiting unit_waits(const struct tpu_fast_timing *timing, enum tpu_unit unit_id)
 {
-	const struct tpu_fast_unit *unit = &s->unit[unit_id];
-	if (!is_blocked(s, unit_id))
+	const struct tpu_fast_unit *unit = &timing->unit[unit_id];
+	if (!is_blocked(timing, unit_id))
 		return (struct tpu_waiting){.index = -1};
 	const struct tpu_fast_job *job = &unit->job[unit->jobs_resolved];
 	struct tpu_waiting waiting = {.index = job->index};
 	if (unit_id == TPU_WEIGHTS) {
-		waiting.reason = instruction_of(s, job)->flags & TPU_WEIGHTS_PARAMETERS ? TPU_FOR_TABLE_SPACE
-											: TPU_FOR_TILE_SPACE;
-	} else if (job->switch_to >= (unit_id == TPU_MATRIX ? s->tiles_popped : s->tables_loaded)) {
+		waiting.reason = instruction_of(timing, job)->flags & TPU_WEIGHTS_PARAMETERS ? TPU_FOR_TABLE_SPACE
+											     : TPU_FOR_TILE_SPACE;
+	} else if (job->switch_to >= (unit_id == TPU_MATRIX ? timing->tiles_popped : timing->tables_loaded)) {
 		waiting.reason = unit_id == TPU_MATRIX ? TPU_FOR_A_TILE : TPU_FOR_A_TABLE;
 	} else {
 		const enum tpu_unit other = unit_id == TPU_MATRIX ? TPU_ACTIVATION : TPU_MATRIX;
 		waiting.reason = unit_id == TPU_MATRIX ? TPU_FOR_READS : TPU_FOR_WRITES;
-		waiting.blocker = first_with_its_accumulators(s, job, &s->unit[other]);
+		waiting.blocker = first_with_its_accumulators(timing, job, &timing->unit[other]);
 	}
 	return waiting;
 }
 
-static struct tpu_waiting issue_waits(const struct tpu_fast_timing *s)
+static struct tpu_waiting issue_waits(const struct tpu_fast_timing *timing)
 {
-	const struct tpu_instruction *in = &tpu_code(s->program)[s->next];
+	const struct tpu_instruction *in = &tpu_code(timing->program)[timing->next];
 	const unsigned units = in->opcode == TPU_SYNC ? in->flags : (1u << TPU_UNITS) - 1;
-	struct tpu_waiting waiting = {.index = s->next, .reason = TPU_FOR_UNITS};
+	struct tpu_waiting waiting = {.index = timing->next, .reason = TPU_FOR_UNITS};
 	if (tpu_unit_of(in->opcode) < TPU_UNITS) {
 		waiting.reason = TPU_FOR_A_QUEUE;
 		waiting.units = 1u << tpu_unit_of(in->opcode);
 		return waiting;
 	}
 	for (enum tpu_unit u = 0; u < TPU_UNITS; u++)
-		waiting.units |= units & (unsigned)is_blocked(s, u) << u;
+		waiting.units |= units & (unsigned)is_blocked(timing, u) << u;
 	return waiting;
 }
 
-int tpu_fast_stuck(const struct tpu_fast_timing *s, struct npl_err *err)
+int tpu_fast_stuck(const struct tpu_fast_timing *timing, struct npl_err *err)
 {
-	const struct tpu_waiting all[] = {unit_waits(s, TPU_WEIGHTS), unit_waits(s, TPU_MATRIX),
-					  unit_waits(s, TPU_ACTIVATION), issue_waits(s)};
-	return tpu_fail_deadlock(s->program, all, 4, err);
+	const struct tpu_waiting all[] = {unit_waits(timing, TPU_WEIGHTS), unit_waits(timing, TPU_MATRIX),
+					  unit_waits(timing, TPU_ACTIVATION), issue_waits(timing)};
+	return tpu_fail_deadlock(timing->program, all, 4, err);
 }

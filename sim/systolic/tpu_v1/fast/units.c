@@ -19,17 +19,17 @@ static bool resolve_link(const struct tpu_fast_unit *unit, struct tpu_fast_job *
 	return true;
 }
 
-static bool resolve_matrix(struct tpu_fast_timing *s, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
+static bool resolve_matrix(struct tpu_fast_timing *timing, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
 {
-	const struct tpu_config *config = s->config;
-	const struct tpu_fast_unit *activation = &s->unit[TPU_ACTIVATION];
+	const struct tpu_config *config = timing->config;
+	const struct tpu_fast_unit *activation = &timing->unit[TPU_ACTIVATION];
 	uint64_t registers = (uint64_t)config->matrix_registers, first_write = (uint64_t)config->rows - 1 + registers;
 	const struct tpu_fast_job last = previous_job(unit);
 	uint64_t start = npl_max_u64(job->issue_cycle + 1, last.start + last.duration);
-	if (job->switch_to >= s->tiles_popped || job->waits_for_job >= activation->jobs_resolved)
+	if (job->switch_to >= timing->tiles_popped || job->waits_for_job >= activation->jobs_resolved)
 		return false;
 	if (job->switch_to >= 0)
-		start = npl_max_u64(start, s->tile[job->switch_to].pop_cycle);
+		start = npl_max_u64(start, timing->tile[job->switch_to].pop_cycle);
 	if (job->waits_for_job >= 0) {
 		const struct tpu_fast_job *reader = &activation->job[job->waits_for_job];
 		uint64_t read = reader->start + reader->duration;
@@ -38,50 +38,50 @@ static bool resolve_matrix(struct tpu_fast_timing *s, const struct tpu_fast_unit
 	job->start = start;
 	job->end = start + job->duration + (uint64_t)(config->rows + config->columns - 2) + registers;
 	if (job->switch_to >= 0) {
-		s->tile[job->switch_to].switch_cycle = start;
-		s->tiles_taken++;
-		tpu_fast_shift_tiles(s);
+		timing->tile[job->switch_to].switch_cycle = start;
+		timing->tiles_taken++;
+		tpu_fast_shift_tiles(timing);
 	}
 	return true;
 }
 
-static bool resolve_activate(struct tpu_fast_timing *s, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
+static bool resolve_activate(struct tpu_fast_timing *timing, const struct tpu_fast_unit *unit, struct tpu_fast_job *job)
 {
-	const struct tpu_fast_unit *matrix = &s->unit[TPU_MATRIX];
+	const struct tpu_fast_unit *matrix = &timing->unit[TPU_MATRIX];
 	uint64_t start = npl_max_u64(job->issue_cycle + 1, previous_job(unit).end);
-	if (job->switch_to >= s->tables_loaded || job->waits_for_job >= matrix->jobs_resolved)
+	if (job->switch_to >= timing->tables_loaded || job->waits_for_job >= matrix->jobs_resolved)
 		return false;
 	if (job->switch_to >= 0)
-		start = npl_max_u64(start, s->table[job->switch_to].load_cycle);
+		start = npl_max_u64(start, timing->table[job->switch_to].load_cycle);
 	if (job->waits_for_job >= 0)
 		start = npl_max_u64(start, matrix->job[job->waits_for_job].end);
 	job->start = start;
-	job->end = start + job->duration + (uint64_t)s->config->activate_latency_cycles;
+	job->end = start + job->duration + (uint64_t)timing->config->activate_latency_cycles;
 	if (job->switch_to >= 0) {
-		s->table[job->switch_to].use_cycle = start;
-		s->tables_taken++;
+		timing->table[job->switch_to].use_cycle = start;
+		timing->tables_taken++;
 	}
 	return true;
 }
 
-static bool resolve(struct tpu_fast_timing *s, enum tpu_unit unit_id)
+static bool resolve(struct tpu_fast_timing *timing, enum tpu_unit unit_id)
 {
-	struct tpu_fast_unit *unit = &s->unit[unit_id];
+	struct tpu_fast_unit *unit = &timing->unit[unit_id];
 	struct tpu_fast_job *job = &unit->job[unit->jobs_resolved];
 	if (unit_id == TPU_MATRIX)
-		return resolve_matrix(s, unit, job);
+		return resolve_matrix(timing, unit, job);
 	if (unit_id == TPU_ACTIVATION)
-		return resolve_activate(s, unit, job);
+		return resolve_activate(timing, unit, job);
 	return resolve_link(unit, job);
 }
 
-bool tpu_fast_advance(struct tpu_fast_timing *s, enum tpu_unit unit_id)
+bool tpu_fast_advance(struct tpu_fast_timing *timing, enum tpu_unit unit_id)
 {
-	struct tpu_fast_unit *unit = &s->unit[unit_id];
+	struct tpu_fast_unit *unit = &timing->unit[unit_id];
 	int64_t resolved = unit->jobs_resolved;
 	if (unit_id == TPU_WEIGHTS)
-		return tpu_fast_advance_weights(s);
-	while (unit->jobs_resolved < unit->jobs_issued && resolve(s, unit_id))
+		return tpu_fast_advance_weights(timing);
+	while (unit->jobs_resolved < unit->jobs_issued && resolve(timing, unit_id))
 		unit->jobs_resolved++;
 	return unit->jobs_resolved > resolved;
 }

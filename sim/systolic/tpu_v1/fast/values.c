@@ -277,19 +277,19 @@ static int run_program(struct tpu_fast_machine *m, const struct sim_program *pro
 	return rc;
 }
 
-int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_engine_input *execution,
+int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_engine_input *engine_input,
 		    struct tpu_outcome *outcome, struct npl_err *err)
 {
-	const struct sim_program *program = execution->program;
-	const struct sim_observer *observer = execution->observer;
-	if (execution->memory.timing_only)
+	const struct sim_program *program = engine_input->program;
+	const struct sim_observer *observer = engine_input->observer;
+	if (engine_input->memory.timing_only)
 		return run_program(NULL, program, observer, err);
-	struct tpu_fast_machine *m = machine_for(cached, execution->config, err);
+	struct tpu_fast_machine *m = machine_for(cached, engine_input->config, err);
 	if (!m)
 		return err->code;
-	m->config = execution->config;
+	m->config = engine_input->config;
 	m->program = program;
-	m->memory = &execution->memory;
+	m->memory = &engine_input->memory;
 	m->outcome = outcome;
 	m->value_counts = observer ? observer->value_counts : NULL;
 	int rc = open_run(m, err);

@@ -154,7 +154,7 @@ struct tpu_fast_machine {
 
 /* Computes the values of a checked program and adds to the outcome's overflows and saturations. *cached is what the
  * execution before has left, or NULL. Returns 0 or NPL_ENOMEM. */
-int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_engine_input *execution,
+int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_engine_input *engine_input,
 		    struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_machine_free(struct tpu_fast_machine *machine); /* accepts NULL */
 /* Notes overflows and saturations of an instruction. */

@@ -9,8 +9,8 @@
  *     struct tpu_memory memory = {.buffer = ..., .weights = g.weights, .weight_bytes = g.weight_bytes, .host = ...,
  *                                 .host_bytes = g.host_bytes};
  *     tpu_load_tensor(&g, &config, x, x, &memory, &err);          each of g.location that is given
- *     struct tpu_engine_input execution = {.config = &config, .program = &g.program, .memory = memory};
- *     tpu_run_fast(&execution, &outcome, &err);
+ *     struct tpu_engine_input engine_input = {.config = &config, .program = &g.program, .memory = memory};
+ *     tpu_run_fast(&engine_input, &outcome, &err);
  *     tpu_read_tensor(&g, &config, y, y, &memory, &err);          each output of the group
  *     tpu_generated_free(&g);
  *

@@ -78,7 +78,7 @@ void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class cyc
 	if (!context->observer || !context->observer->on_cycles)
 		return;
 	struct sim_cycles *interval =
-		&context->interval[cycle_class > TPU_CYCLES_NON_MATRIX ? cycle_class - TPU_CYCLES_NON_MATRIX : 0];
+		&context->interval[cycle_class < TPU_WHOLE_CLASSES ? 0 : cycle_class - TPU_LAST_WHOLE_CLASS];
 	if (interval->end == context->cycle && interval->cycle_class == cycle_class &&
 	    interval->instruction == instruction) {
 		interval->end++;

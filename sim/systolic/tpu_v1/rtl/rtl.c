@@ -93,13 +93,13 @@ static void close_machine(struct tpu_rtl *rtl)
 	tpu_rtl_activate_close(&rtl->activate);
 }
 
-int tpu_run_rtl(const struct tpu_engine_input *execution, struct tpu_outcome *outcome, struct npl_err *err)
+int tpu_run_rtl(const struct tpu_engine_input *engine_input, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	*outcome = (struct tpu_outcome){0};
-	struct tpu_rtl rtl = {.context = {.config = execution->config,
-					  .program = execution->program,
-					  .memory = &execution->memory,
-					  .observer = execution->observer,
+	struct tpu_rtl rtl = {.context = {.config = engine_input->config,
+					  .program = engine_input->program,
+					  .memory = &engine_input->memory,
+					  .observer = engine_input->observer,
 					  .outcome = outcome,
 					  .err = err}};
 	int rc = open_machine(&rtl);

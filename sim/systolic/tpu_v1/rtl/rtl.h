@@ -61,9 +61,9 @@ struct tpu_rtl_issued tpu_rtl_queue_pop(struct tpu_rtl_queue *queue);
 
 /* What the blocks share that is not a register. */
 
-/* The intervals of cycles that may still become longer: one for the four classes that cover all cycles, and one for
- * each part of non_matrix. */
-enum { TPU_RTL_INTERVALS = TPU_CYCLE_CLASSES - TPU_CYCLES_NON_MATRIX };
+/* The intervals of cycles that may still become longer: one for all whole classes, and one for each part of
+ * non_matrix. */
+enum { TPU_RTL_INTERVALS = TPU_CYCLE_CLASSES - TPU_LAST_WHOLE_CLASS };
 struct tpu_rtl_context {
 	const struct tpu_config *config;
 	const struct sim_program *program;

@@ -55,7 +55,7 @@ static void executed_free(struct executed *o)
 	free(o->bytes);
 }
 
-struct dn_engine_input diannao_execution(const struct diannao_case *c, struct npl_memory *memory)
+struct dn_engine_input diannao_engine_input(const struct diannao_case *c, struct npl_memory *memory)
 {
 	return (struct dn_engine_input){
 		.config = &c->config, .n_functions = c->program.n_constants, .function = c->function, .port = memory};
@@ -79,11 +79,11 @@ static bool run_all(struct executed *o, const struct diannao_case *c, struct npl
 	}
 	memset(o->events.cycle, 0xff, events);
 	memcpy(o->bytes, c->bytes, c->size);
-	struct dn_engine_input execution = diannao_execution(c, memory);
-	execution.stream = diannao_source(&stream, c, false);
-	execution.memory = (struct dn_memory){o->bytes, c->size};
-	execution.observer = &observer;
-	const bool ran = !engine(&execution, &o->outcome, &err);
+	struct dn_engine_input engine_input = diannao_engine_input(c, memory);
+	engine_input.stream = diannao_source(&stream, c, false);
+	engine_input.memory = (struct dn_memory){o->bytes, c->size};
+	engine_input.observer = &observer;
+	const bool ran = !engine(&engine_input, &o->outcome, &err);
 	if (!ran)
 		snprintf(reason, reason_bytes, "%s", err.msg);
 	else if (o->events.strange)
@@ -101,10 +101,10 @@ static bool run_times(struct executed *o, const struct diannao_case *c, struct n
 		      bool units, struct diannao_stream *stream, char *reason, size_t reason_bytes)
 {
 	struct npl_err err = {0};
-	struct dn_engine_input execution = diannao_execution(c, memory);
-	execution.stream = diannao_source(stream, c, units);
+	struct dn_engine_input engine_input = diannao_engine_input(c, memory);
+	engine_input.stream = diannao_source(stream, c, units);
 	*o = (struct executed){0};
-	if (!engine(&execution, &o->outcome, &err))
+	if (!engine(&engine_input, &o->outcome, &err))
 		return true;
 	snprintf(reason, reason_bytes, "%s", err.msg);
 	return false;
@@ -216,7 +216,7 @@ static bool passes(const struct diannao_case *c, const struct diannao_request *w
 	if (!wish->repeats && dn_program_check(&c->config, c->size, &c->program, "program", err))
 		return false;
 	bool ok = !dn_check_begin(&checker, err);
-	while (ok && instruction.cp != DN_CP_END) {
+	while (ok && instruction.cp.op != DN_CP_END) {
 		source.next(source.state, &instruction);
 		ok = !dn_check_one(&checker, &instruction, 0, err);
 	}

@@ -12,7 +12,7 @@
 bool diannao_checked(struct diannao_case *c, uint64_t seed, const struct diannao_request *wish,
 		     struct npl_memory **memory, char *reason, size_t reason_bytes);
 /* An execution of it; which instructions, and whether with values, is left open. */
-struct dn_engine_input diannao_execution(const struct diannao_case *c, struct npl_memory *memory);
+struct dn_engine_input diannao_engine_input(const struct diannao_case *c, struct npl_memory *memory);
 
 /* Cycles, counters and those of memory. False: the first difference, in `reason`. */
 bool diannao_same_counts(const struct dn_outcome *a, const struct dn_outcome *b, char *reason, size_t reason_bytes);

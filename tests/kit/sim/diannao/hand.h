@@ -222,21 +222,21 @@ static inline int hand_once(struct dn_hand *h, bool values, struct npl_err *err)
 {
 	const struct sim_observer observer = {.context = h, .on_event = hand_happened};
 	h->next = h->events = 0;
-	const struct dn_engine_input execution = {.config = &h->config,
+	const struct dn_engine_input engine_input = {.config = &h->config,
 						  .stream = {.state = h, .next = hand_next},
 						  .n_functions = 2,
 						  .function = h->function,
 						  .memory = {values ? h->bytes : NULL, values ? HAND_BYTES : 0},
 						  .port = h->memory,
 						  .observer = &observer};
-	return dn_run_rtl(&execution, &h->outcome, err);
+	return dn_run_rtl(&engine_input, &h->outcome, err);
 }
 
 /* The last instruction gets CP END. */
 static inline void hand_run(struct dn_hand *h)
 {
 	struct npl_err err = {0};
-	h->program[h->count - 1].cp = DN_CP_END;
+	h->program[h->count - 1].cp.op = DN_CP_END;
 	memcpy(h->before, h->bytes, sizeof h->before);
 	cr_assert_eq(hand_once(h, false, &err), 0, "%s", err.msg);
 	const struct dn_outcome timing = h->outcome;

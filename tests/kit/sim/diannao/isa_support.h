@@ -115,7 +115,7 @@ static inline void dn_isa_random_ends(uint64_t *rng, int n_functions, struct dn_
 /* Any instruction that is one: often at the ends of its ranges. */
 static inline struct dn_instruction dn_isa_random(uint64_t *rng, int n_functions)
 {
-	struct dn_instruction out = {.cp = (uint8_t)test_range(rng, 0, 2)};
+	struct dn_instruction out = {.cp.op = (uint8_t)test_range(rng, 0, 2)};
 	switch (test_range(rng, 0, 4)) {
 	case 0: /* no steps */
 		out.sb.op = (uint8_t)test_range(rng, 0, 2);

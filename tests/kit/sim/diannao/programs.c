@@ -159,7 +159,7 @@ static void emit(struct maker *m, struct dn_instruction *instruction)
 		m->failed = true;
 	if (m->failed)
 		return;
-	instruction->cp = m->sync ? DN_CP_SYNC : DN_CP_NOP;
+	instruction->cp.op = m->sync ? DN_CP_SYNC : DN_CP_NOP;
 	m->sync = false;
 	m->c->move[program->count] = (uint64_t)(one_in(m, 3) ? 0 : draw(m, 1, 5000));
 	m->failed = dn_program_add(program, instruction, 0, &err);
@@ -504,7 +504,7 @@ static void make_program(struct maker *m, const struct diannao_request *wish)
 	emit(m, &end);
 	c->part[c->parts - 1].count++;
 	if (!m->failed)
-		dn_code(&c->program)[c->program.count - 1].cp = DN_CP_END;
+		dn_code(&c->program)[c->program.count - 1].cp.op = DN_CP_END;
 }
 
 bool diannao_case_make(struct diannao_case *c, uint64_t seed, const struct diannao_request *wish)

@@ -158,13 +158,13 @@ static bool run_layer(const struct diannao_unit_case *c, struct npl_memory *memo
 	if (dn_generator_open(&c->config, &c->layer, &c->tiles, &counted.generator, err))
 		return false;
 	counted.stream = dn_generator_stream(counted.generator);
-	const struct dn_engine_input execution = {
+	const struct dn_engine_input engine_input = {
 		.config = &c->config,
 		.stream = {&counted, next, units ? count_repeats : NULL, units ? skip : NULL},
 		.n_functions = c->layer.activates,
 		.function = &c->layer.function,
 		.port = memory};
-	const bool ok = !dn_run_fast(&execution, outcome, err) && !dn_generator_failed(counted.generator, err);
+	const bool ok = !dn_run_fast(&engine_input, outcome, err) && !dn_generator_failed(counted.generator, err);
 	*instructions = counted.instructions;
 	dn_generator_close(counted.generator);
 	return ok;

@@ -9,7 +9,8 @@
 #include "machine.h"
 
 /* What went wrong in values, in all and of each instruction. */
-static inline void test_expect_faults(const struct test_machine *m, const struct interpreter *p, const char *label)
+static inline void test_expect_value_counts(const struct test_machine *m, const struct interpreter *p,
+					    const char *label)
 {
 	cr_assert_eq(m->outcome.overflows, (uint64_t)p->overflows, "%s: %llu overflows, expected %lld", label,
 		     (unsigned long long)m->outcome.overflows, (long long)p->overflows);
@@ -44,7 +45,7 @@ static inline void test_expect(const struct test_machine *m, const char *label)
 	for (size_t i = 0; i < memory.host_bytes; i++)
 		cr_assert_eq(m->memory.host[i], memory.host[i], "%s: host byte %zu is %u, expected %u", label, i,
 			     m->memory.host[i], memory.host[i]);
-	test_expect_faults(m, &p, label);
+	test_expect_value_counts(m, &p, label);
 	interpreter_expect_counters(&p, &m->outcome.counters, label);
 	interpreter_close(&p);
 	free(memory.buffer);

@@ -6,8 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static const char *const names[TPU_CYCLE_CLASSES] = {"active", "stall", "shift",  "idle",
-						     "raw",    "input", "output", "pause"};
+static const char *const names[TPU_CYCLE_CLASSES] = {
+	[TPU_CYCLES_ARRAY_ACTIVE] = "active", [TPU_CYCLES_WEIGHT_STALL] = "stall", [TPU_CYCLES_WEIGHT_SHIFT] = "shift",
+	[TPU_CYCLES_NON_MATRIX] = "idle",     [TPU_CYCLES_RAW_STALL] = "raw",      [TPU_CYCLES_INPUT_STALL] = "input",
+	[TPU_CYCLES_OUTPUT_STALL] = "output", [TPU_CYCLES_SYNC_PAUSE] = "pause",
+};
 
 static int stream_of(enum tpu_cycle_class cycle_class)
 {
@@ -72,7 +75,7 @@ bool program_intervals_same(const struct program_intervals a[PROGRAM_STREAMS],
 	return true;
 }
 
-/* Whether a interval can follow the one before in its stream; previous NULL: it is the first. */
+/* Whether an interval can follow the one before in its stream; previous NULL: it is the first. */
 static bool can_follow(const struct sim_cycles *interval, const struct sim_cycles *previous, int stream)
 {
 	uint64_t end = previous ? previous->end : 0;
@@ -98,9 +101,7 @@ static bool right_instruction(const struct sim_cycles *interval, const struct si
 bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STREAMS], const struct sim_program *program,
 			      const struct tpu_outcome *outcome, char *reason, size_t reason_bytes)
 {
-	const struct tpu_counters *k = &outcome->counters;
-	const uint64_t counted[TPU_CYCLE_CLASSES] = {k->array_active, k->weight_stall, k->weight_shift, k->non_matrix,
-						     k->raw_stall,    k->input_stall,  k->output_stall, k->sync_pause};
+	struct tpu_counters counters = outcome->counters;
 	uint64_t sum[TPU_CYCLE_CLASSES] = {0}, all = 0;
 	for (int s = 0; s < PROGRAM_STREAMS; s++)
 		for (int64_t i = 0; i < stream[s].count; i++) {
@@ -114,11 +115,12 @@ bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STRE
 			return false;
 		}
 	for (int s = 0; s < TPU_CYCLE_CLASSES; s++) {
-		all += s <= TPU_CYCLES_NON_MATRIX ? sum[s] : 0;
-		if (sum[s] == counted[s])
+		all += s < TPU_WHOLE_CLASSES ? sum[s] : 0;
+		const uint64_t counted = *tpu_class_counter(&counters, s);
+		if (sum[s] == counted)
 			continue;
 		snprintf(reason, reason_bytes, "intervals of '%s' add up to %llu cycles, expected %llu", names[s],
-			 (unsigned long long)sum[s], (unsigned long long)counted[s]);
+			 (unsigned long long)sum[s], (unsigned long long)counted);
 		return false;
 	}
 	if (all == outcome->cycles)
@@ -128,18 +130,19 @@ bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STRE
 	return false;
 }
 
-bool program_faults_add_up(const struct sim_value_counts *faults, const struct sim_program *program,
-			   const struct tpu_outcome *outcome, char *reason, size_t reason_bytes)
+bool program_value_counts_add_up(const struct sim_value_counts *value_counts, const struct sim_program *program,
+				 const struct tpu_outcome *outcome, char *reason, size_t reason_bytes)
 {
 	struct sim_value_counts sum = {0, 0};
 	for (int64_t i = 0; i < program->count; i++) {
 		enum tpu_unit unit = tpu_unit_of(tpu_code(program)[i].opcode);
-		sum.overflows += faults[i].overflows;
-		sum.saturations += faults[i].saturations;
-		if (unit == TPU_ACTIVATION || faults[i].overflows + faults[i].saturations == 0)
+		sum.overflows += value_counts[i].overflows;
+		sum.saturations += value_counts[i].saturations;
+		if (unit == TPU_ACTIVATION || value_counts[i].overflows + value_counts[i].saturations == 0)
 			continue;
 		snprintf(reason, reason_bytes, "instruction %lld has %llu overflows and %llu saturations", (long long)i,
-			 (unsigned long long)faults[i].overflows, (unsigned long long)faults[i].saturations);
+			 (unsigned long long)value_counts[i].overflows,
+			 (unsigned long long)value_counts[i].saturations);
 		return false;
 	}
 	if (sum.overflows == outcome->overflows && sum.saturations == outcome->saturations)
@@ -169,13 +172,13 @@ void program_intervals_text(const struct program_intervals stream[PROGRAM_STREAM
 		}
 }
 
-void program_faults_text(const struct sim_value_counts *faults, int64_t count, char *text, size_t n)
+void program_value_counts_text(const struct sim_value_counts *value_counts, int64_t count, char *text, size_t n)
 {
 	size_t length = 0;
 	text[0] = '\0';
 	for (int64_t i = 0; i < count; i++)
 		for (int k = 0; k < 2; k++) {
-			uint64_t value = k ? faults[i].saturations : faults[i].overflows;
+			uint64_t value = k ? value_counts[i].saturations : value_counts[i].overflows;
 			char item[60];
 			snprintf(item, sizeof item, "i%lld %llu %s", (long long)i, (unsigned long long)value,
 				 k ? "saturated" : "wrapped");

@@ -28,13 +28,13 @@ bool program_intervals_same(const struct program_intervals a[PROGRAM_STREAMS],
 bool program_intervals_add_up(const struct program_intervals stream[PROGRAM_STREAMS], const struct sim_program *program,
 			      const struct tpu_outcome *outcome, char *reason, size_t reason_bytes);
 /* Whether they are at instructions that can have them, and add up to those of the outcome. */
-bool program_faults_add_up(const struct sim_value_counts *faults, const struct sim_program *program,
-			   const struct tpu_outcome *outcome, char *reason, size_t reason_bytes);
+bool program_value_counts_add_up(const struct sim_value_counts *value_counts, const struct sim_program *program,
+				 const struct tpu_outcome *outcome, char *reason, size_t reason_bytes);
 
 /* "idle 0-2, stall 2-4 i1, shift 4-7 i1, active 7-9 i1, idle 9-14, raw 9-13": cycles from - to, instructions, stream
  * after stream. */
 void program_intervals_text(const struct program_intervals stream[PROGRAM_STREAMS], char *text, size_t n);
 /* "i4 1 wrapped, i6 3 saturated": of those that have any. */
-void program_faults_text(const struct sim_value_counts *faults, int64_t count, char *text, size_t n);
+void program_value_counts_text(const struct sim_value_counts *value_counts, int64_t count, char *text, size_t n);
 
 #endif

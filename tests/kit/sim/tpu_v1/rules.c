@@ -378,18 +378,22 @@ static void mark_matrix(struct rules *r)
 	}
 }
 
-/* Whether a interval's cycles are all of its kind and belong to its instruction. That there are no others follows from
+/* Whether an interval's cycles are all of its kind and belong to its instruction. That there are no others follows from
  * the counters. */
 static bool interval_rule(struct rules *r, const struct sim_cycles *interval)
 {
-	static const unsigned char kinds[TPU_CYCLE_CLASSES] = {ACTIVE, STALL, SHIFT,  NON_MATRIX,
-							       RAW,    INPUT, OUTPUT, PAUSE};
+	static const unsigned char kinds[TPU_CYCLE_CLASSES] = {
+		[TPU_CYCLES_ARRAY_ACTIVE] = ACTIVE, [TPU_CYCLES_WEIGHT_STALL] = STALL,
+		[TPU_CYCLES_WEIGHT_SHIFT] = SHIFT,  [TPU_CYCLES_NON_MATRIX] = NON_MATRIX,
+		[TPU_CYCLES_RAW_STALL] = RAW,       [TPU_CYCLES_INPUT_STALL] = INPUT,
+		[TPU_CYCLES_OUTPUT_STALL] = OUTPUT, [TPU_CYCLES_SYNC_PAUSE] = PAUSE,
+	};
 	for (uint64_t t = interval->begin; t < interval->end && t < r->run->outcome.cycles; t++) {
 		unsigned char kind = r->cycle_kind[t];
 		if (interval->cycle_class == TPU_CYCLES_NON_MATRIX && kind >= INPUT)
 			kind = NON_MATRIX;
-		if (!check_equal(r, "kind of a interval's cycle", (int64_t)t, kinds[interval->cycle_class], kind) ||
-		    !check_equal(r, "instruction of a interval's cycle", (int64_t)t, (uint64_t)interval->instruction,
+		if (!check_equal(r, "kind of an interval's cycle", (int64_t)t, kinds[interval->cycle_class], kind) ||
+		    !check_equal(r, "instruction of an interval's cycle", (int64_t)t, (uint64_t)interval->instruction,
 				 (uint64_t)r->cycle_of[t]))
 			return false;
 	}

@@ -215,9 +215,9 @@ bool program_run(struct program_run *run, tpu_engine *engine, const struct progr
 				    .host_bytes = c->host_bytes,
 				    .timing_only = timing_only};
 	struct sim_observer observer = {run, on_event, on_cycles, on_retired, run->value_counts};
-	const struct tpu_engine_input execution = {
+	const struct tpu_engine_input engine_input = {
 		.config = &c->config, .program = &c->program, .memory = memory, .observer = &observer};
-	run->rc = engine(&execution, &run->outcome, &run->err);
+	run->rc = engine(&engine_input, &run->outcome, &run->err);
 	return run->rc != NPL_ENOMEM;
 }
 
@@ -317,7 +317,8 @@ static bool same_retirement(const struct program_run *a, const struct program_ru
 	return true;
 }
 
-static bool same_faults(const struct program_run *a, const struct program_run *b, char *reason, size_t reason_bytes)
+static bool same_value_counts(const struct program_run *a, const struct program_run *b, char *reason,
+			      size_t reason_bytes)
 {
 	for (int64_t i = 0; i < a->c->program.count; i++) {
 		const struct sim_value_counts *x = a->value_counts + i, *y = b->value_counts + i;
@@ -336,7 +337,7 @@ static bool adds_up(const struct program_run *run, char *reason, size_t reason_b
 {
 	const struct sim_program *program = &run->c->program;
 	return program_intervals_add_up(run->intervals, program, &run->outcome, reason, reason_bytes) &&
-	       program_faults_add_up(run->value_counts, program, &run->outcome, reason, reason_bytes);
+	       program_value_counts_add_up(run->value_counts, program, &run->outcome, reason, reason_bytes);
 }
 
 bool program_same(const struct program_run *a, const struct program_run *b, bool times_only, char *reason,
@@ -363,6 +364,6 @@ bool program_same(const struct program_run *a, const struct program_run *b, bool
 	       same_outcome(&a->outcome, &b->outcome, times_only, reason, reason_bytes) &&
 	       same_retirement(a, b, times_only, reason, reason_bytes) &&
 	       program_intervals_same(a->intervals, b->intervals, reason, reason_bytes) &&
-	       (times_only || same_faults(a, b, reason, reason_bytes)) && adds_up(a, reason, reason_bytes) &&
+	       (times_only || same_value_counts(a, b, reason, reason_bytes)) && adds_up(a, reason, reason_bytes) &&
 	       adds_up(b, reason, reason_bytes);
 }

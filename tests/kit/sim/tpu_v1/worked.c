@@ -24,7 +24,7 @@ struct worked {
 	struct expected event[8]; /* to the first of which nothing is said */
 	uint64_t cycles;
 	uint64_t array_active, weight_stall, weight_shift, input_stall, raw_stall, output_stall, sync_pause;
-	const char *intervals, *value_counts; /* in the words of intervals.h; faults NULL: none */
+	const char *intervals, *value_counts; /* in the words of intervals.h; value_counts NULL: none */
 	/* what is not as in the machine above; 0: it is */
 	int64_t fifo_tiles, tables, queue, weight_rate, registers, activate_cycles, activate_latency_cycles, issue,
 		sync;
@@ -506,8 +506,8 @@ static bool as_expected(const struct worked *w, const struct program_run *run, c
 	program_intervals_text(run->intervals, message, sizeof message);
 	if (text_differs("intervals", message, w->intervals, reason, reason_bytes))
 		return false;
-	program_faults_text(run->value_counts, run->c->program.count, message, sizeof message);
-	if (text_differs("faults", message, w->value_counts ? w->value_counts : "", reason, reason_bytes))
+	program_value_counts_text(run->value_counts, run->c->program.count, message, sizeof message);
+	if (text_differs("value counts", message, w->value_counts ? w->value_counts : "", reason, reason_bytes))
 		return false;
 	return !(differs("cycles", 0, run->outcome.cycles, w->cycles, reason, reason_bytes) ||
 		 differs("sum of the four counters", 0, all, w->cycles, reason, reason_bytes) ||

@@ -167,10 +167,10 @@ Test(diannao_engines, huge_counts_of_units_end_in_time)
 			  (unsigned long long)seed, reason);
 		for (int i = 0; i < c.parts; i++)
 			c.part[i].times = c.part[i].times > 1 ? 1000000000000000 : 1;
-		struct dn_engine_input execution = diannao_execution(&c, memory);
+		struct dn_engine_input engine_input = diannao_engine_input(&c, memory);
 		struct dn_outcome outcome;
-		execution.stream = diannao_source(&stream, &c, true);
-		if (dn_run_fast(&execution, &outcome, &err)) {
+		engine_input.stream = diannao_source(&stream, &c, true);
+		if (dn_run_fast(&engine_input, &outcome, &err)) {
 			cr_assert_eq(err.code, NPL_EINPUT, "%s", err.msg);
 			cr_assert(strstr(err.msg, "longer than 400000000 s"), "%s", err.msg);
 			too_long++;

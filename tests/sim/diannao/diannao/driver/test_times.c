@@ -49,10 +49,10 @@ Test(diannao_times, classes_sum_to_cycles_and_counters)
 		cr_assert_eq(dn_times.open(&times, &c.config, &c.program, &err), 0);
 		const struct sim_observer observer = {
 			.context = times, .on_event = dn_times.on_event, .on_cycles = dn_times.on_cycles};
-		struct dn_engine_input execution = diannao_execution(&c, memory);
-		execution.stream = diannao_source(&stream, &c, false);
-		execution.observer = &observer;
-		cr_assert_eq(dn_run_fast(&execution, &outcome, &err), 0, "%s", err.msg);
+		struct dn_engine_input engine_input = diannao_engine_input(&c, memory);
+		engine_input.stream = diannao_source(&stream, &c, false);
+		engine_input.observer = &observer;
+		cr_assert_eq(dn_run_fast(&engine_input, &outcome, &err), 0, "%s", err.msg);
 		cr_assert_eq(dn_times.take(times, outcome.cycles, &table, &err), 0);
 		expect_sums(&outcome, table, c.program.count, sum, seed);
 		for (int s = 0; s < DN_TIME_CLASSES; s++)

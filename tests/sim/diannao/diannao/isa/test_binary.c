@@ -9,10 +9,10 @@
 enum { FORMER = 40, HEADER = FORMER + 16 + 64, FUNCTION = 96 };
 
 static const struct dn_instruction example = {
-	.cp = DN_CP_END,
-	.sb = {DN_LOAD, 1, 0x04030201, 0x665544332211},
+	.cp.op = DN_CP_END,
+	.sb = {DN_LOAD, 1, 0x665544332211, 0x04030201},
 	.nbin = {DN_READ, 0, 3, 0x100, 0x106, 0, 0},
-	.nbout = {DN_READ, DN_STORE, 0x0c0b0a08, 0x0000ffeeddcc},
+	.nbout = {DN_READ, DN_STORE, 0x0000ffeeddcc, 0x0c0b0a08},
 	.nfu = {DN_MULT, DN_ADD, DN_FROM_NBOUT, DN_TO_NFU3, 2, 1, 0, -2, 0x1234, 0x00010000},
 };
 
@@ -165,7 +165,7 @@ Test(diannao_isa_binary, malformed_binaries_are_refused)
 	};
 	struct sim_program program = {
 		.set = &dn_instruction_set, .n_constants = 2, .constant = {{.name = "F"}, {.name = "G"}}};
-	const struct dn_instruction end = {.cp = DN_CP_END};
+	const struct dn_instruction end = {.cp.op = DN_CP_END};
 	struct npl_err err = {0};
 	size_t n;
 	dn_program_add(&program, &example, 0, &err);
@@ -213,10 +213,10 @@ Test(diannao_isa_binary, former_binaries_are_read)
 	uint8_t *reread = dn_isa_encoded(&program, &n_again);
 	cr_assert(n == n_again && !memcmp(bytes, reread, n));
 	sim_program_free(&program);
-	const struct dn_instruction end = {.cp = DN_CP_END};
+	const struct dn_instruction end = {.cp.op = DN_CP_END};
 	sim_encode(&dn_instruction_set, &end, former);
 	cr_assert_eq(dn_program_decode("f.bin", former, DN_INSTRUCTION_BYTES, &program, &err), 0, "%s", err.msg);
-	cr_assert(program.count == 1 && dn_code(&program)->cp == DN_CP_END && !program.n_constants);
+	cr_assert(program.count == 1 && dn_code(&program)->cp.op == DN_CP_END && !program.n_constants);
 	sim_program_free(&program);
 	free(bytes);
 	free(former);
@@ -259,7 +259,7 @@ Test(diannao_isa_binary, an_invalid_instruction_has_neither_text_nor_binary)
 {
 	struct sim_program program = {0};
 	const struct dn_instruction nothing = {0}, bad = {.sb = {.op = DN_LOAD}},
-				    far = {.sb = {DN_READ, 0, 8, UINT64_MAX}};
+				    far = {.sb = {DN_READ, 0, UINT64_MAX, 8}};
 	struct npl_err err = {0};
 	char *text;
 	uint8_t *bytes;

@@ -385,10 +385,10 @@ Test(diannao_isa_check, instructions_without_lines_go_by_number)
 		struct dn_instruction instruction;
 		const char *expected;
 	} cases[] = {
-		{{.cp = 3}, "CP: OP is 3, expected 0 (NOP), 1 (SYNC), 2 (END)"},
-		{{.sb = {3, 0, 0, 0}}, "SB: READ OP is 3"},
-		{{.sb = {DN_LOAD, 1, 32, (uint64_t)1 << 48}}, "SB: ADDRESS is 281474976710656, expected 0 to"},
-		{{.sb = {DN_LOAD, 1, 32, UINT64_MAX}}, "SB: ADDRESS is -1, expected 0 to"},
+		{{.cp.op = 3}, "CP: OP is 3, expected 0 (NOP), 1 (SYNC), 2 (END)"},
+		{{.sb = {.op = 3}}, "SB: READ OP is 3"},
+		{{.sb = {DN_LOAD, 1, (uint64_t)1 << 48, 32}}, "SB: ADDRESS is 281474976710656, expected 0 to"},
+		{{.sb = {DN_LOAD, 1, UINT64_MAX, 32}}, "SB: ADDRESS is -1, expected 0 to"},
 		{{.nbin = {.op = 9}}, "NBIN: READ OP is 9"},
 		{{.nbout = {.read = DN_LOAD}}, "NBOUT: READ OP is 1, expected 0 (NOP), 2 (READ)"},
 		{{.nbout = {.write = 3}}, "NBOUT: WRITE OP is 3, expected 0 (NOP), 1 (WRITE), 2 (STORE)"},
@@ -403,7 +403,7 @@ Test(diannao_isa_check, instructions_without_lines_go_by_number)
 	const struct dn_config config = dn_isa_machine();
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct sim_program program = {0};
-		const struct dn_instruction nothing = {0}, end = {.cp = DN_CP_END};
+		const struct dn_instruction nothing = {0}, end = {.cp.op = DN_CP_END};
 		struct npl_err err = {0};
 		dn_program_add(&program, &nothing, 0, &err);
 		dn_program_add(&program, &cases[i].instruction, 0, &err);
@@ -435,11 +435,11 @@ static struct sim_program random_order(uint64_t *rng, int steps, int64_t *refuse
 	int64_t rows[2] = {0, 0}, read[2] = {0, 0}; /* of NBin and SB: loaded, needed by a step */
 	*refused = -1;
 	for (int i = 0; i < steps; i++) {
-		struct dn_instruction instruction = {.cp = test_range(rng, 0, 7) == 0};
+		struct dn_instruction instruction = {.cp.op = test_range(rng, 0, 7) == 0};
 		struct moved now[2];
 		int moves = 0;
 		bool sb = test_range(rng, 0, 1), works = test_range(rng, 0, 1);
-		n = instruction.cp ? 0 : n;
+		n = instruction.cp.op ? 0 : n;
 		uint64_t address = (uint64_t)test_range(rng, 0, 400);
 		if (!works && sb) {
 			instruction.sb.op = DN_LOAD, instruction.sb.reuse = 1, instruction.sb.size = 32,
@@ -479,7 +479,7 @@ static struct sim_program random_order(uint64_t *rng, int steps, int64_t *refuse
 		}
 		cr_assert_eq(dn_program_add(&program, &instruction, 0, &err), 0);
 	}
-	const struct dn_instruction end = {.cp = DN_CP_END};
+	const struct dn_instruction end = {.cp.op = DN_CP_END};
 	cr_assert_eq(dn_program_add(&program, &end, 0, &err), 0);
 	return program;
 }
@@ -536,7 +536,7 @@ Test(diannao_isa_check, a_long_stream_takes_the_memory_of_one_instruction)
 		cr_assert(strstr(err.msg, "layer: instruction 99999: the last instruction, expected CP END"), "%s",
 			  err.msg);
 		instruction.nbout.address -= 8;
-		instruction.cp = DN_CP_END;
+		instruction.cp.op = DN_CP_END;
 		cr_assert_eq(dn_check_one(&checker, &instruction, 0, &err), with ? NPL_EINPUT : 0);
 		cr_assert(!with || strstr(err.msg, "which instruction 99998 stores"), "%s", err.msg);
 		dn_check_close(&checker);

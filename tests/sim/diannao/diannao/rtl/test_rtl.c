@@ -186,7 +186,7 @@ Test(diannao_rtl, sums_and_results_have_rows_of_their_own)
 		hand_load_nbin(instruction, 0, 4, 0);
 		hand_sb(instruction, DN_LOAD, (uint64_t)step[i].synapses, 8, 0);
 		instruction->nfu.begin = step[i].begin;
-		instruction->cp = DN_CP_SYNC;
+		instruction->cp.op = DN_CP_SYNC;
 		if (step[i].out == DN_TO_NFU3)
 			hand_store(instruction, 204 + 4 * (uint64_t)(i - 5), 4);
 	}
@@ -441,7 +441,7 @@ Test(diannao_rtl, sync_sees_stores)
 		hand_maximum(h, 0, 200, 1);
 		struct dn_instruction *instruction = hand_maximum(h, 200, 204, 1);
 		instruction->nfu.shift = -1;
-		instruction->cp = sync ? DN_CP_SYNC : DN_CP_NOP;
+		instruction->cp.op = sync ? DN_CP_SYNC : DN_CP_NOP;
 		hand_add(h);
 		hand_run(h);
 		cr_expect(hand_get(h, 200) == 5 && hand_get(h, 202) == 6);

@@ -233,7 +233,7 @@ Test(diannao_rtl_time, a_sync_waits_for_stores)
 {
 	struct dn_hand *h = hand_open(2, IDEAL);
 	hand_maximum(h, 0, 200, 1);
-	hand_maximum(h, 4, 204, 1)->cp = DN_CP_SYNC;
+	hand_maximum(h, 4, 204, 1)->cp.op = DN_CP_SYNC;
 	hand_add(h);
 	hand_run(h);
 	cr_expect_eq(hand_when(h, DN_DECODED, 1), 4);
@@ -245,7 +245,7 @@ Test(diannao_rtl_time, a_sync_waits_for_stores)
 	h = hand_open(2, IDEAL);
 	hand_maximum(h, 0, 200, 1)->nbout.size = 8;
 	hand_store(hand_maximum(h, 4, 0, 1), 0, 0);
-	h->program[1].cp = DN_CP_SYNC;
+	h->program[1].cp.op = DN_CP_SYNC;
 	hand_add(h);
 	hand_run(h);
 	cr_expect_eq(hand_when(h, DN_STARTED, 1), 3);
@@ -256,7 +256,7 @@ Test(diannao_rtl_time, a_sync_waits_for_stores)
 	 * 8. */
 	h = hand_open(16, WHOLE);
 	hand_sb(hand_add(h), DN_LOAD, 1024, 512, 1);
-	hand_maximum(h, 0, 8192, 1)->cp = DN_CP_SYNC;
+	hand_maximum(h, 0, 8192, 1)->cp.op = DN_CP_SYNC;
 	hand_add(h);
 	hand_run(h);
 	cr_expect_eq(hand_when(h, DN_ENDED, 0), 0);
@@ -457,7 +457,7 @@ Test(diannao_rtl_time, dram_is_slower_than_its_bytes_on_both_engines)
 static void cannot(struct dn_hand *h, const char *reason)
 {
 	struct npl_err err = {0};
-	h->program[h->count - 1].cp = DN_CP_END;
+	h->program[h->count - 1].cp.op = DN_CP_END;
 	for (int values = 0; values < 2; values++) {
 		cr_expect_eq(hand_once(h, values, &err), NPL_EINTERNAL);
 		cr_expect(strstr(err.msg, reason) != NULL, "'%s' does not say '%s'", err.msg, reason);
@@ -489,7 +489,7 @@ Test(diannao_rtl_time, programs_that_cannot_go_on)
 		h = hand_open(2, memories[m]);
 		hand_load_nbin(hand_add(h), 0, 32, 1);
 		hand_load_nbin(hand_add(h), 0, 4, 1);
-		hand_add(h)->cp = DN_CP_SYNC;
+		hand_add(h)->cp.op = DN_CP_SYNC;
 		hand_add(h);
 		cannot(h, "no transfer brings");
 	}
