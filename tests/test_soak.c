@@ -15,7 +15,7 @@ static void soak(const char *kind, int seed, int count)
 	if (!shipped_can_make())
 		cr_skip("no python3-onnx");
 	if (cli_no_limits())
-		count = (count + 3) / 4; /* under a sanitizer or an emulator each run takes several times as long */
+		count = (count + 7) / 8; /* under a sanitizer or an emulator each run takes several times as long */
 	if (asked && *asked)
 		count = atoi(asked);
 	cli_folder(folder);

@@ -149,7 +149,7 @@ Test(isa, same_values_under_each)
 {
 	static char all[8000], capped[8000];
 	layers_under("", all, sizeof all);
-	for (int i = 0; i < WORDS; i++) {
+	for (int i = 0; i < WORDS; i += TEST_SANITIZED ? 3 : 1) {
 		layers_under(words[i], capped, sizeof capped);
 		cr_assert_str_eq(capped, all, "%s", words[i]);
 	}
