@@ -91,11 +91,12 @@ test: ## the tests from nothing: packages, build, run
 	@scripts/install-deps.sh test
 	@$(MAKE) --no-print-directory -j$$(nproc) all check
 
-check: $(out)/npulab_tests all $(fake_cuda) $(bench_cuda) ## builds and runs the tests (packages already there); FILTER='q16*' for some
-	@scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab
+check: $(out)/npulab_tests all $(fake_cuda) $(bench_cuda) ## builds and runs the tests (packages already there); FOR=core/q16 for those of a folder or source, FILTER='q16*/*' for some suites
+	@$(if $(FOR),FILTER=$$(scripts/suites.sh $(FOR)) && export FILTER &&) scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab
 
 # Suites whose code asks the processor what it can; one without AVX, one with AVX2 and nothing beyond. qemu 7.2 has no AVX-512.
-processor_suites := @(runner|systolic_matrix|tpu_@(values|vector|device|energy|fast_values)|int8*|q16*|exact*|half*|cpu*|onednn*|processor*|sha256*|integer*|ops_kernel*|ops_functions*)/*
+empty :=
+processor_suites := @(runner|processor*|$(subst $(empty) $(empty),|,$(shell cat tests/processor_suites.txt)))/*
 PROCESSORS := Nehalem Haswell
 test-emulated: ## the suites that depend on the processor, on emulated ones (PROCESSORS=Nehalem for one of the two)
 	@scripts/install-deps.sh test emulate

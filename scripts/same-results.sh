@@ -50,9 +50,14 @@ side new "$2" "${NEW_ENV:-}"
 
 # Runs: a name and arguments of npulab; @ stands for the folder of its outputs. The longest come first.
 machines=tpu_v1,diannao,systolic_128x128,systolic_16x16
+analytical=$(grep -l '^driver: processor' machines/*.yaml | grep -v /host.yaml | sed 's,.*/,,; s,\.yaml$,,' | paste -sd ,)
+validators=$(sed -nE 's/^NPL_VALIDATOR\(([a-z0-9_]+),.*/\1/p' validate/validators.def)
 small=(digits lenet5 lstm_lm mlp1 mobilenet_v2)
 middle=(mlp0 lstm0 lstm1 cnn0 resnet50 alexnet gpt2_small_decode)
 large=(cnn1 vgg16 bert_base)
+listed=$(printf '%s\n' "${small[@]}" "${middle[@]}" "${large[@]}" | sort)
+shipped=$(basename -s .yaml models/*.yaml | sort)
+[ "$listed" = "$shipped" ] || { echo "same-results: networks that only one of this script and models/ has:" && comm -3 <(echo "$listed") <(echo "$shipped"); exit 2; } >&2
 {
 	for network in "${large[@]}"; do
 		echo "$network-tpu compare $network --devices tpu_v1 --no-accuracy --layers --json @/json"
@@ -97,7 +102,10 @@ large=(cnn1 vgg16 bert_base)
 			echo "dram-$pattern-$preset dram --pattern $pattern -n 30000 --preset $preset --json @/json"
 		done
 	done
-	for what in tpu_v1 diannao dram; do
+	for network in "${small[@]}" resnet50; do
+		echo "$network-analytical compare $network --devices $analytical --timing-only --json @/json"
+	done
+	for what in $validators; do
 		echo "validate-$what validate $what --all --json @/json"
 	done
 	for device in tpu_v1 diannao; do

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promises: every command is in the help of the program, has a help of its own, and stands in docs/commands.md. */
+ * Promises: every command is in the help of the program, has a help of its own, and stands in docs/commands.md and
+ * docs/options.md; the schemas' tests run every command that prints JSON. */
 #include "tests/kit/cli_run.h"
 
 static const char *const commands[] = {
@@ -8,6 +9,14 @@ static const char *const commands[] = {
 #include "cli/commands.def"
 #undef CLI_COMMAND
 };
+
+static void read_file(const char *path, char *text, size_t n)
+{
+	FILE *file = fopen(path, "r");
+	cr_assert(file, "%s", path);
+	text[fread(text, 1, n - 1, file)] = '\0';
+	fclose(file);
+}
 
 static bool is_on_page(const char *page, const char *command)
 {
@@ -19,11 +28,10 @@ static bool is_on_page(const char *page, const char *command)
 
 Test(commands, are_in_the_help_and_on_the_page)
 {
-	char page[32768];
-	FILE *file = fopen("docs/commands.md", "r");
-	cr_assert(file, "docs/commands.md");
-	page[fread(page, 1, sizeof page - 1, file)] = '\0';
-	fclose(file);
+	static char page[1 << 16], options[1 << 16], schemas[1 << 16];
+	read_file("docs/commands.md", page, sizeof page);
+	read_file("docs/options.md", options, sizeof options);
+	read_file("tests/schemas.py", schemas, sizeof schemas);
 	struct cli_result all = cli_run(&(struct cli_run_options){0}, "--help");
 	cr_assert_eq(all.status, 0, "%s", all.err);
 	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
@@ -32,6 +40,12 @@ Test(commands, are_in_the_help_and_on_the_page)
 		cr_expect(strstr(r.out, commands[i]), "%s --help does not name it", commands[i]);
 		cr_expect(strstr(all.out, commands[i]), "`npulab --help` does not list %s", commands[i]);
 		cr_expect(is_on_page(page, commands[i]), "docs/commands.md has no row of %s", commands[i]);
+		char section[80], run[80];
+		snprintf(section, sizeof section, "npulab %s", commands[i]);
+		cr_expect(strstr(options, section), "docs/options.md has nothing of %s", commands[i]);
+		snprintf(run, sizeof run, "\"%s ", commands[i]);
+		cr_expect(!cli_says(r.out, "--json FILE") || strstr(schemas, run), "COMMANDS of schemas.py has no %s",
+			  commands[i]);
 		cli_free(&r);
 	}
 	cli_free(&all);

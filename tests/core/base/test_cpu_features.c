@@ -4,16 +4,32 @@
  * what the processor computes in 8 bits and what machines compute stays the same to the bit, reports say that it is in
  * force, and another word is refused. A word that takes nothing away here is skipped: the suites have run so
  * already. */
+#include "core/base/message.h"
 #include "npulab/cpu_features.h"
 #include "tests/kit/cli_json.h"
 
 static const char *const words[] = {"sse2", "avx", "avx2", "avx-vnni", "avx512", "avx512-vnni"};
 #define WORDS ((int)(sizeof words / sizeof *words))
 
-/* Suites whose code chooses its kernels at run time. */
-#define SUITES                                                                                                         \
-	"@(systolic_matrix|tpu_@(values|vector|device|energy|fast_values)|int8*|q16*|exact*|half*|cpu*|onednn*|"       \
-	"integer*|ops_kernel*|ops_functions*)/*"
+/* Reads the patterns of the suites whose code chooses its kernels at run time: "@(int8*|q16*)/*". */
+static void read_suites(char filter[1000])
+{
+	FILE *file = fopen("tests/processor_suites.txt", "r");
+	char pattern[80];
+	snprintf(filter, 1000, "@(");
+	cr_assert(file);
+	while (fscanf(file, "%79s", pattern) == 1) {
+		char command[200];
+		const size_t length = strlen(pattern);
+		const bool whole = pattern[length - 1] != '*';
+		snprintf(command, sizeof command, "grep -rqE '^Test\\(%.*s%s,' tests",
+			 (int)(whole ? length : length - 1), pattern, whole ? "" : "[a-z0-9_]*");
+		cr_assert_eq(system(command), 0, "no suite is called %s", pattern); /* NOLINT(cert-env33-c) */
+		npl_append(filter, 1000, filter[2] ? "|" : "", "%s", pattern);
+	}
+	fclose(file);
+	npl_append(filter, 1000, "", ")/*");
+}
 
 static bool takes_away(const char *word)
 {
@@ -40,12 +56,12 @@ static void check_suites(const char *word)
 		cr_skip("%s: the sanitizers see these suites without a limit", word);
 	if (!runs(word) || !takes_away(word))
 		cr_skip("%s: this processor %s", word, runs(word) ? "has no more" : "does not have all of it");
-	char command[2 * CLI_PATH + 400], program[CLI_PATH] = "", *out = NULL;
+	char command[2 * CLI_PATH + 1400], program[CLI_PATH] = "", filter[1000], *out = NULL;
 	size_t bytes;
+	read_suites(filter);
 	cr_assert(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
-	snprintf(command, sizeof command,
-		 "env -u BXFI_MAP NPULAB_MAX_ISA=%s %s '%s' --jobs 1 --filter '" SUITES "' 2>&1", word, cli_runner(),
-		 program);
+	snprintf(command, sizeof command, "env -u BXFI_MAP NPULAB_MAX_ISA=%s %s '%s' --jobs 1 --filter '%s' 2>&1", word,
+		 cli_runner(), program, filter);
 	FILE *pipe = popen(command, "r"), *into = open_memstream(&out, &bytes);
 	cr_assert(pipe && into);
 	for (int c; (c = fgetc(pipe)) != EOF;)

@@ -30,6 +30,12 @@ static bool are_zero(const struct fields *f, enum dn_slot_at slot, int first, in
 	return true;
 }
 
+/* Says whether the fields of a slot from one on are 0. */
+static bool rest_is_zero(const struct fields *f, enum dn_slot_at slot, int first, const char *reason)
+{
+	return are_zero(f, slot, first, dn_slots[slot].n_fields - 1, reason);
+}
+
 static bool is_zero(const struct fields *f, enum dn_slot_at slot, int field, const char *reason)
 {
 	return are_zero(f, slot, field, field, reason);
@@ -58,7 +64,7 @@ static bool sb_ok(const struct fields *f)
 {
 	const struct dn_instruction *instruction = f->instruction;
 	if (instruction->sb.op == DN_READ_NOP)
-		return are_zero(f, DN_SLOT_SB, DN_SB_REUSE, DN_SB_SIZE, "READ OP is NOP");
+		return rest_is_zero(f, DN_SLOT_SB, DN_SB_REUSE, "READ OP is NOP");
 	if (!instruction->sb.size)
 		return refuse(f, "SB: SIZE is 0, expected the bytes of one row at least");
 	return bytes_ok(f, "SB", instruction->sb.address, instruction->sb.size) &&
@@ -70,7 +76,7 @@ static bool nbin_ok(const struct fields *f)
 	const struct dn_instruction *instruction = f->instruction;
 	uint32_t stride = instruction->nbin.stride;
 	if (instruction->nbin.op == DN_READ_NOP)
-		return are_zero(f, DN_SLOT_NBIN, DN_NBIN_REUSE, DN_NBIN_SIZE, "READ OP is NOP");
+		return rest_is_zero(f, DN_SLOT_NBIN, DN_NBIN_REUSE, "READ OP is NOP");
 	if (!dn_uses_nfu(instruction) && instruction->nbin.op == DN_LOAD &&
 	    !are_zero(f, DN_SLOT_NBIN, DN_NBIN_STRIDE, DN_NBIN_STRIDE_END, "the NFU reads no rows"))
 		return false;
@@ -141,8 +147,8 @@ static bool nfu_ok(const struct fields *f)
 	bool as_it_is = instruction->nfu.out == DN_TO_NBOUT && instruction->nbout.write == DN_STORE;
 	if (!dn_uses_nfu(instruction))
 		return is_zero(f, DN_SLOT_NFU, DN_NFU_NFU1_OP, "NFU-2 OP is NOP") &&
-		       are_zero(f, DN_SLOT_NFU, DN_NFU_NFU2_IN, DN_NFU_DIVISOR, "NFU-2 OP is NOP") &&
-		       are_zero(f, DN_SLOT_NBOUT, DN_NBOUT_READ_OP, DN_NBOUT_SIZE, "NFU-2 OP is NOP");
+		       rest_is_zero(f, DN_SLOT_NFU, DN_NFU_NFU2_IN, "NFU-2 OP is NOP") &&
+		       rest_is_zero(f, DN_SLOT_NBOUT, DN_NBOUT_READ_OP, "NFU-2 OP is NOP");
 	if (!steps_ok(f))
 		return false;
 	if (!to_nfu3 && !(as_it_is && maximum) &&

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which parameters and fields random cases draw. One that always has the same value is compared by no test of two
+ * engines.
+ */
+#ifndef NPULAB_TESTS_KIT_SIM_DRAWS_H
+#define NPULAB_TESTS_KIT_SIM_DRAWS_H
+
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "core/files/words.h"
+#include "npulab/params.h"
+#include "sim/common/instruction_set.h"
+
+/* What one parameter or field has been. */
+struct test_draw {
+	int64_t first;
+	bool seen, differed;
+};
+
+static inline void test_draw_note(struct test_draw *draw, int64_t value)
+{
+	draw->differed |= draw->seen && draw->first != value;
+	draw->first = draw->seen ? draw->first : value;
+	draw->seen = true;
+}
+
+/* The parameters of a machine, by their rows. Texts are compared by their addresses. */
+static inline void test_draw_config(struct test_draw *draw, const struct npl_param *params, const void *config)
+{
+	for (; params->key; params++, draw++) {
+		int64_t value = 0;
+		memcpy(&value, (const char *)config + params->offset,
+		       params->type == NPL_PARAM_CHOICE ? sizeof(int) : sizeof value);
+		test_draw_note(draw, value);
+	}
+}
+
+/* Each parameter has differed, or is among the exceptions (words), which have not. */
+static inline void test_expect_draws(const struct test_draw *draw, const struct npl_param *params,
+				     const char *exceptions)
+{
+	for (; params->key; params++, draw++) {
+		const char *words = exceptions, *word;
+		bool excepted = false;
+		size_t length;
+		while ((word = npl_next_word(&words, &length)))
+			excepted |= strlen(params->key) == length && !memcmp(word, params->key, length);
+		cr_expect_neq(draw->differed, excepted, "%s %s", params->key,
+			      excepted ? "is drawn: it is no exception" : "is never drawn");
+	}
+}
+
+#endif
