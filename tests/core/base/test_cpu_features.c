@@ -11,7 +11,7 @@
 static const char *const words[] = {"sse2", "avx", "avx2", "avx-vnni", "avx512", "avx512-vnni"};
 #define WORDS ((int)(sizeof words / sizeof *words))
 
-/* Reads the patterns of the suites whose code chooses its kernels at run time: "@(int8*|q16*)/*". */
+/* Reads the patterns of the suites whose code chooses its kernels at run time, as one filter. */
 static void read_suites(char filter[1000])
 {
 	FILE *file = fopen("tests/processor_suites.txt", "r");

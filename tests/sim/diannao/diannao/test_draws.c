@@ -17,7 +17,7 @@ enum { SEEDS = 200, MAX_PARAMS = 100, MAX_FIELDS = DN_SLOTS * SIM_MAX_FIELDS };
 
 Test(diannao_draws, every_parameter_is_drawn)
 {
-	struct test_draw draw[MAX_PARAMS] = {{0}};
+	struct test_draw draw[MAX_PARAMS] = {{0}}, of_layers[MAX_PARAMS] = {{0}};
 	struct npl_arena arena = {0};
 	struct dn_config paper;
 	struct npl_err err;
@@ -26,13 +26,14 @@ Test(diannao_draws, every_parameter_is_drawn)
 		struct diannao_case c;
 		struct diannao_unit_case unit;
 		cr_assert(diannao_case_make(&c, seed, &(struct diannao_request){0}));
-
 		test_draw_config(draw, dn_params, &c.config);
 		diannao_case_free(&c);
 		if (diannao_unit_case_make(&unit, seed, &paper))
-			test_draw_config(draw, dn_params, &unit.config);
+			test_draw_config(of_layers, dn_params, &unit.config);
 	}
 	npl_arena_free(&arena);
+	for (int i = 0; i < MAX_PARAMS; i++)
+		draw[i].differed |= of_layers[i].differed;
 	test_expect_draws(draw, dn_params, EXCEPTIONS);
 }
 
