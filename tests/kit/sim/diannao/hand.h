@@ -223,12 +223,12 @@ static inline int hand_once(struct dn_hand *h, bool values, struct npl_err *err)
 	const struct sim_observer observer = {.context = h, .on_event = hand_happened};
 	h->next = h->events = 0;
 	const struct dn_engine_input engine_input = {.config = &h->config,
-						  .stream = {.state = h, .next = hand_next},
-						  .n_functions = 2,
-						  .function = h->function,
-						  .memory = {values ? h->bytes : NULL, values ? HAND_BYTES : 0},
-						  .port = h->memory,
-						  .observer = &observer};
+						     .stream = {.state = h, .next = hand_next},
+						     .n_functions = 2,
+						     .function = h->function,
+						     .memory = {values ? h->bytes : NULL, values ? HAND_BYTES : 0},
+						     .port = h->memory,
+						     .observer = &observer};
 	return dn_run_rtl(&engine_input, &h->outcome, err);
 }
 
