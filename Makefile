@@ -175,7 +175,7 @@ install-files:
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/npulab \
 	        $(DESTDIR)$(PREFIX)/share/npulab/machines $(DESTDIR)$(PREFIX)/share/npulab/memories \
 	        $(DESTDIR)$(PREFIX)/share/npulab/models $(DESTDIR)$(PREFIX)/share/npulab/published \
-	        $(DESTDIR)$(PREFIX)/share/npulab/schemas
+	        $(DESTDIR)$(PREFIX)/share/npulab/schemas $(DESTDIR)$(PREFIX)/share/npulab/energies
 	install -m 755 $(bin)/npulab $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(bin)/libnpulab.a $(shared) $(DESTDIR)$(PREFIX)/lib/
 	cp -P $(bin)/libnpulab.so $(bin)/libnpulab.so.$(abi) $(DESTDIR)$(PREFIX)/lib/
@@ -184,16 +184,17 @@ install-files:
 	install -m 644 memories/*.yaml $(DESTDIR)$(PREFIX)/share/npulab/memories/
 	install -m 644 published/*.csv $(DESTDIR)$(PREFIX)/share/npulab/published/
 	install -m 644 schemas/*.json $(DESTDIR)$(PREFIX)/share/npulab/schemas/
+	install -m 644 energies/*.csv $(DESTDIR)$(PREFIX)/share/npulab/energies/
 	install -m 644 $(wildcard models/*.onnx models/*.yaml models/*.npy models/README.md) $(DESTDIR)$(PREFIX)/share/npulab/models/
 	printf 'prefix=%s\nName: npulab\nDescription: cycle-level models of published neural-network accelerators\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -Wl,-rpath,$${prefix}/lib -lnpulab\nLibs.private: %s\n' \
 	        '$(PREFIX)' '$(VERSION)' '$(libs)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/npulab.pc
 
 installed = $(addprefix $(DESTDIR)$(PREFIX)/,bin/npulab lib/libnpulab.a lib/libnpulab.so lib/libnpulab.so.$(abi) lib/$(notdir $(shared)) lib/pkgconfig/npulab.pc \
-	$(addprefix share/npulab/,$(wildcard machines/*.yaml memories/*.yaml published/*.csv schemas/*.json models/*)))
+	$(addprefix share/npulab/,$(wildcard machines/*.yaml memories/*.yaml published/*.csv schemas/*.json energies/*.csv models/*)))
 uninstall: ## removes what install put there
 	rm -f $(installed)
 	rm -rf $(DESTDIR)$(PREFIX)/include/npulab
-	@rmdir $(addprefix $(DESTDIR)$(PREFIX)/share/npulab,/machines /memories /models /published /schemas) $(DESTDIR)$(PREFIX)/share/npulab 2> /dev/null || true
+	@rmdir $(addprefix $(DESTDIR)$(PREFIX)/share/npulab,/machines /memories /models /published /schemas /energies) $(DESTDIR)$(PREFIX)/share/npulab 2> /dev/null || true
 
 clean: ## removes build/
 	rm -rf build

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab energy: what operations and memories cost by the tables of energies/, at any node and voltage. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common.h"
+#include "core/base/message.h"
+#include "core/files/words.h"
+#include "npulab/arena.h"
+#include "reports/format/table.h"
+#include "sim/energy/tables.h"
+
+#define MAX_COMPONENTS 64
+
+/* What the user asks for. */
+struct request {
+	const char *component[MAX_COMPONENTS];
+	int n_components; /* 0: all */
+	const char *node, *volts, *table;
+	int64_t sram_bytes, width_bits, macro_bits, ports;
+	bool check;
+	struct sim_process process;
+};
+
+struct answer {
+	const struct request *request;
+	const struct sim_energy_tables *tables;
+	struct sim_sram_figures sram;
+};
+
+/* Says whether a row is the first of its component and action, and is asked for. */
+static bool is_shown(const struct answer *answer, int row)
+{
+	const struct sim_operation *all = answer->tables->operation, *o = &all[row];
+	const struct request *request = answer->request;
+	bool wanted = !request->n_components && !request->sram_bytes;
+	for (int i = 0; i < request->n_components; i++)
+		wanted |= !strcmp(request->component[i], o->component);
+	for (int i = 0; i < row; i++)
+		wanted &= strcmp(all[i].component, o->component) != 0 || strcmp(all[i].action, o->action) != 0;
+	return wanted;
+}
+
+/* "45 nm, scaled", "between 45 and 7 nm", "45 nm" */
+static const char *explain(const struct sim_estimate *e, const struct sim_process *process, char *text, size_t n)
+{
+	const struct sim_operation *nearest = e->below ? e->below : e->above;
+	if (e->below && e->above && e->below != e->above)
+		snprintf(text, n, "between %g and %g nm", e->above->process.node_nm, e->below->process.node_nm);
+	else
+		snprintf(text, n, "%g nm, %g V%s", nearest->process.node_nm, nearest->process.volts,
+			 nearest->process.node_nm == process->node_nm && nearest->process.volts == process->volts
+				 ? ""
+				 : ", scaled");
+	return text;
+}
+
+static void number_cell(double value, char *cell, size_t n)
+{
+	snprintf(cell, n, "%.3g", value);
+}
+
+static void put_range(struct npl_table *table, const char *name, const char *what, const struct sim_range *range,
+		      const char *note)
+{
+	char low[32], middle[32], high[32];
+	number_cell(range->low, low, sizeof low);
+	number_cell(range->middle, middle, sizeof middle);
+	number_cell(range->high, high, sizeof high);
+	npl_table_row(table, (const char *const[]){name, what, low, middle, high, note});
+}
+
+/* Puts the range of an action, and below it what each source says if the component was named. */
+static int put_operation(struct npl_table *table, const struct answer *answer, const struct sim_operation *o,
+			 struct npl_err *err)
+{
+	const struct request *request = answer->request;
+	struct sim_estimate estimates[SIM_MAX_SOURCES];
+	struct sim_range pj;
+	char sources[200] = "";
+	int n;
+	if (sim_operation_estimates(answer->tables, o->component, o->action, &request->process, estimates, &n, err) ||
+	    sim_operation_pj(answer->tables, o->component, o->action, &request->process, &pj, err))
+		return err->code;
+	for (int i = 0; i < n; i++)
+		npl_append(sources, sizeof sources, ", ", "%s",
+			   (estimates[i].below ? estimates[i].below : estimates[i].above)->source);
+	put_range(table, o->component, o->action, &pj, sources);
+	for (int i = 0; i < n && request->n_components; i++) {
+		char how[80], source[80];
+		snprintf(source, sizeof source, "  %s",
+			 (estimates[i].below ? estimates[i].below : estimates[i].above)->source);
+		put_range(table, source, "", &estimates[i].pj,
+			  explain(&estimates[i], &request->process, how, sizeof how));
+	}
+	return 0;
+}
+
+static int print_operations(const struct answer *answer, struct npl_err *err)
+{
+	static const char *const header[] = {"COMPONENT", "ACTION", "PJ LOW", "MIDDLE", "HIGH", "SOURCES"};
+	const struct sim_energy_tables *tables = answer->tables;
+	struct npl_table table;
+	int rc = 0, shown = 0;
+	npl_table_open(&table, "wlrrrl", header);
+	for (int i = 0; i < tables->n_operations && !rc; i++)
+		if (is_shown(answer, i)) {
+			rc = put_operation(&table, answer, &tables->operation[i], err);
+			shown++;
+		}
+	if (!rc && shown)
+		npl_table_print(&table, stdout);
+	return cli_table_printed(npl_table_close(&table), rc, err);
+}
+
+static int print_sram(const struct answer *answer, struct npl_err *err)
+{
+	static const char *const header[] = {"MEMORY", "UNIT", "LOW", "MIDDLE", "HIGH", ""};
+	const struct sim_sram_figures *f = &answer->sram;
+	struct npl_table table;
+	char macros[80];
+	snprintf(macros, sizeof macros, "%lld macro%s side by side, %lld bank%s", (long long)f->columns,
+		 npl_plural(f->columns), (long long)f->banks, npl_plural(f->banks));
+	npl_table_open(&table, "wlrrrl", header);
+	put_range(&table, "read", "pJ", &f->read_pj, macros);
+	put_range(&table, "write", "pJ", &f->write_pj, "");
+	put_range(&table, "leakage", "W", &f->leakage_w, "");
+	put_range(&table, "area", "mm2", &f->area_mm2, "");
+	npl_table_print(&table, stdout);
+	return cli_table_printed(npl_table_close(&table), 0, err);
+}
+
+static int read_number(const char *option, const char *text, double *value, struct npl_err *err)
+{
+	if (!text || (npl_parse_number(text, value) && *value > 0))
+		return 0;
+	return npl_fail(err, NPL_EUSAGE, "--%s '%s', expected a number above 0", option, text);
+}
+
+static int check_components(const struct request *request, const struct sim_energy_tables *tables, struct npl_err *err)
+{
+	struct sim_range pj;
+	for (int c = 0; c < request->n_components; c++) {
+		bool known = false;
+		for (int i = 0; i < tables->n_operations; i++)
+			known |= !strcmp(request->component[c], tables->operation[i].component);
+		if (!known)
+			return sim_operation_pj(tables, request->component[c], "", &request->process, &pj, err);
+	}
+	return 0;
+}
+
+/* Checks that every action of the tables can be had at the process, and says how many there are. */
+static int check_tables(const struct answer *answer, struct npl_err *err)
+{
+	int actions = 0;
+	for (int i = 0; i < answer->tables->n_operations; i++) {
+		const struct sim_operation *o = &answer->tables->operation[i];
+		struct sim_range pj;
+		if (sim_operation_pj(answer->tables, o->component, o->action, &answer->request->process, &pj, err))
+			return npl_prefix(err, "%s:%d", o->path, o->line);
+		actions += is_shown(answer, i);
+	}
+	printf("%d rows of %d actions, %d macros of SRAM, %d nodes of processes: all as they should be\n",
+	       answer->tables->n_operations, actions, answer->tables->n_srams, answer->tables->n_scalings);
+	return 0;
+}
+
+static int answer_request(struct request *request, struct npl_err *err)
+{
+	struct npl_arena arena = {0};
+	struct sim_energy_tables tables;
+	struct answer answer = {.request = request, .tables = &tables};
+	const struct sim_sram sram = {request->sram_bytes, request->width_bits, request->macro_bits,
+				      (int)request->ports};
+	int rc = sim_energy_tables_load(&arena, request->table, &tables, err);
+	if (!rc)
+		rc = check_components(request, &tables, err);
+	if (!rc && request->check)
+		rc = check_tables(&answer, err);
+	else if (!rc && request->sram_bytes)
+		rc = sim_sram_figures_of(&tables, &sram, request->process.node_nm, &answer.sram, err);
+	if (!rc && !request->check)
+		rc = request->sram_bytes ? print_sram(&answer, err) : print_operations(&answer, err);
+	npl_arena_free(&arena);
+	return rc;
+}
+
+static int energy_main(int argc, char **argv, struct npl_err *err)
+{
+	struct request request = {
+		.width_bits = 64, .macro_bits = 256, .ports = 1, .process = {.node_nm = 45, .volts = 0.9}};
+	const struct cli_option options[] = {
+		{"node", CLI_TEXT, &request.node, 0, 0, "NM", "of the process, 7 to 180 nanometres (default 45)"},
+		{"volts", CLI_TEXT, &request.volts, 0, 0, "V", "supply of logic (default 0.9)"},
+		{"table", CLI_TEXT, &request.table, 0, 0, "FILE", "operations of your own, beside the shipped ones"},
+		{"sram", CLI_BYTES, &request.sram_bytes, 1, INT64_MAX, "BYTES", "a memory on the chip instead"},
+		{"width", CLI_INT, &request.width_bits, 1, 1 << 20, "BITS", "of an access to that memory (default 64)"},
+		{"macro", CLI_INT, &request.macro_bits, 1, 512, "BITS", "widest macro it is made of (default 256)"},
+		{"ports", CLI_INT, &request.ports, 1, 2, "N", "1 that reads or writes, or 2, one of each (default 1)"},
+		{"check", CLI_FLAG, &request.check, 0, 0, NULL, "only say whether the tables are as they should be"},
+		{0}};
+	bool help_printed;
+	if (cli_parse(&cli_energy, options, argc, argv, request.component, MAX_COMPONENTS, &request.n_components,
+		      &help_printed, err) ||
+	    help_printed)
+		return help_printed ? 0 : err->code;
+	if (request.sram_bytes && request.n_components)
+		return npl_fail(err, NPL_EUSAGE, "%s and --sram: expected components or a memory",
+				request.component[0]);
+	if (read_number("node", request.node, &request.process.node_nm, err) ||
+	    read_number("volts", request.volts, &request.process.volts, err))
+		return err->code;
+	return answer_request(&request, err);
+}
+
+const struct cli_command cli_energy = {"energy", "[COMPONENT...] [--node NM] [--volts V] [--sram BYTES --width BITS]",
+				       "what operations and memories on a chip cost\n"
+				       "A named component is shown with what each source says of it.",
+				       energy_main};

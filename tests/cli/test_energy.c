@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab energy: the tables' figures for components and memories, a user's table beside the shipped ones, and what it
+ * refuses. */
+#include "tests/kit/cli_run.h"
+
+static const struct cli_run_options plainly = {0};
+
+Test(cli_energy, lists_components_with_their_ranges)
+{
+	struct cli_result r = cli_run(&plainly, "energy", "--node", "28");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_expect(cli_says(r.out, "COMPONENT ACTION PJ LOW MIDDLE HIGH SOURCES"), "%s", r.out);
+	cr_expect(cli_says(r.out, "int8_multiplier multiply"), "%s", r.out);
+	cli_free(&r);
+	r = cli_run(&plainly, "energy", "int8_multiplier", "--node", "28");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_expect(cli_says(r.out, "horowitz2014") && cli_says(r.out, "45 nm, 0.9 V, scaled") &&
+			  cli_says(r.out, "between 45 and 7 nm"),
+		  "%s", r.out);
+	cr_expect(!cli_says(r.out, "int32_adder"), "%s", r.out);
+	cli_free(&r);
+}
+
+Test(cli_energy, builds_memories_from_macros)
+{
+	struct cli_result r = cli_run(&plainly, "energy", "--sram", "24Mi", "--width", "2048", "--node", "28");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_expect(cli_says(r.out, "8 macros side by side, 1 bank") && cli_says(r.out, "area mm2"), "%s", r.out);
+	cli_free(&r);
+}
+
+Test(cli_energy, takes_a_table_of_the_user)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	cli_write_text(folder, "own.csv",
+		       "component,action,pj,node_nm,volts,area_um2,leakage_uw,source\n"
+		       "fp8_multiplier,multiply,0.05,7,0.7,,,vendor2024\n");
+	const struct cli_run_options options = {.folder = folder};
+	struct cli_result r = cli_run(&options, "energy", "fp8_multiplier", "--table", "@/own.csv", "--node", "7",
+				      "--volts", "0.7");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_expect(cli_says(r.out, "fp8_multiplier multiply 0.05 0.05 0.05 vendor2024"), "%s", r.out);
+	cli_free(&r);
+	r = cli_run(&options, "energy", "--check", "--table", "@/own.csv", "--node", "28");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_expect(cli_says(r.out, "all as they should be"), "%s", r.out);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}
+
+Test(cli_energy, refuses_what_no_table_covers)
+{
+	struct cli_result r = cli_run(&plainly, "energy", "int8_multiplyer");
+	cli_check_refusal(&r, 2, "no energy of the component 'int8_multiplyer'; the nearest is 'int8_multiplier'",
+			  "component");
+	cli_free(&r);
+	r = cli_run(&plainly, "energy", "--node", "5");
+	cli_check_refusal(&r, 2, "5 nm, expected 7 to 180", "node");
+	cli_free(&r);
+	r = cli_run(&plainly, "energy", "--volts", "none");
+	cli_check_refusal(&r, 2, "--volts 'none', expected a number above 0", "volts");
+	cli_free(&r);
+	r = cli_run(&plainly, "energy", "int8_adder", "--sram", "1Mi");
+	cli_check_refusal(&r, 2, "expected components or a memory", "both");
+	cli_free(&r);
+	r = cli_run(&plainly, "energy", "--table", "/no/such.csv");
+	cli_check_refusal(&r, 3, "/no/such.csv", "table");
+	cli_free(&r);
+}
