@@ -109,8 +109,10 @@ static int print_operations(const struct answer *answer, struct npl_err *err)
 			rc = put_operation(&table, answer, &tables->operation[i], err);
 			shown++;
 		}
-	if (!rc && shown)
+	if (!rc && shown) {
+		printf("at %g nm and %g V\n\n", answer->request->process.node_nm, answer->request->process.volts);
 		npl_table_print(&table, stdout);
+	}
 	return cli_table_printed(npl_table_close(&table), rc, err);
 }
 
@@ -119,6 +121,7 @@ static int print_sram(const struct answer *answer, struct npl_err *err)
 	static const char *const header[] = {"MEMORY", "UNIT", "LOW", "MIDDLE", "HIGH", ""};
 	const struct sim_sram_figures *f = &answer->sram;
 	struct npl_table table;
+	const struct request *request = answer->request;
 	char macros[80];
 	snprintf(macros, sizeof macros, "%lld macro%s side by side, %lld bank%s", (long long)f->columns,
 		 npl_plural(f->columns), (long long)f->banks, npl_plural(f->banks));
@@ -127,6 +130,9 @@ static int print_sram(const struct answer *answer, struct npl_err *err)
 	put_range(&table, "write", "pJ", &f->write_pj, "");
 	put_range(&table, "leakage", "W", &f->leakage_w, "");
 	put_range(&table, "area", "mm2", &f->area_mm2, "");
+	printf("%lld bytes, %lld bits an access, %lld port%s, at %g nm\n\n", (long long)request->sram_bytes,
+	       (long long)request->width_bits, (long long)request->ports, npl_plural(request->ports),
+	       request->process.node_nm);
 	npl_table_print(&table, stdout);
 	return cli_table_printed(npl_table_close(&table), 0, err);
 }

@@ -94,7 +94,7 @@ static int load_operations(const char *path, struct npl_arena *arena, struct sim
 		COLUMN(sim_operation, TEXT, "source", source),
 	};
 	struct npl_csv csv;
-	void *rows;
+	void *rows = NULL;
 	if (read_table(path, columns, sizeof columns / sizeof *columns, sizeof(struct sim_operation), false, arena,
 		       &csv, &rows, err))
 		return err->code;
@@ -158,7 +158,7 @@ static int load_srams(struct npl_arena *arena, struct sim_energy_tables *tables,
 	};
 	char path[4096];
 	struct npl_csv csv;
-	void *rows;
+	void *rows = NULL;
 	if (shipped_path("sram.csv", path, sizeof path, err) ||
 	    read_table(path, columns, sizeof columns / sizeof *columns, sizeof(struct sim_sram_run), false, arena, &csv,
 		       &rows, err))
@@ -182,7 +182,7 @@ static int load_scalings(struct npl_arena *arena, struct sim_energy_tables *tabl
 	};
 	char path[4096];
 	struct npl_csv csv;
-	void *rows;
+	void *rows = NULL;
 	if (shipped_path("scaling.csv", path, sizeof path, err) ||
 	    read_table(path, columns, sizeof columns / sizeof *columns, sizeof(struct sim_scaling), true, arena, &csv,
 		       &rows, err))
