@@ -95,6 +95,8 @@ static int load_operations(const char *path, struct npl_arena *arena, struct sim
 	};
 	struct npl_csv csv;
 	void *rows = NULL;
+	*operations = NULL;
+	*n = 0;
 	if (read_table(path, columns, sizeof columns / sizeof *columns, sizeof(struct sim_operation), false, arena,
 		       &csv, &rows, err))
 		return err->code;
