@@ -27,10 +27,10 @@ static void find_rows(const struct sim_energy_tables *tables, const struct sim_o
 	}
 }
 
-static int estimate(const struct sim_energy_tables *tables, const struct sim_process *process, struct sim_estimate *e,
-		    struct npl_err *err)
+static int estimate(const struct sim_energy_tables *tables, const struct sim_operation *first,
+		    const struct sim_process *process, struct sim_estimate *e, struct npl_err *err)
 {
-	const struct sim_operation *nearest = e->below ? e->below : e->above;
+	const struct sim_operation *nearest = e->below ? e->below : e->above ? e->above : first;
 	struct sim_range factor;
 	if (e->below && e->above && e->below != e->above) {
 		sim_range_add(&e->pj, sim_log_log(process->node_nm, e->below->process.node_nm, e->below->pj,
@@ -99,7 +99,7 @@ int sim_operation_estimates(const struct sim_energy_tables *tables, const char *
 		struct sim_estimate *e = &estimates[(*n)++];
 		*e = (struct sim_estimate){0};
 		find_rows(tables, o, process->node_nm, e);
-		if (estimate(tables, process, e, err))
+		if (estimate(tables, o, process, e, err))
 			return err->code;
 	}
 	return *n ? 0 : refuse_unknown(tables, component, action, err);

@@ -91,7 +91,7 @@ int sim_scale_energy(const struct sim_energy_tables *tables, const struct sim_pr
 	static const char *const processes[] = {"hp", "lp"};
 	*factor = (struct sim_range){0};
 	for (int i = 0; i < 2; i++) {
-		double energy_from, energy_to;
+		double energy_from = 0, energy_to = 0;
 		if (energy_at(tables, processes[i], from, &energy_from, err) ||
 		    energy_at(tables, processes[i], to, &energy_to, err))
 			return err->code;

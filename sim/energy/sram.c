@@ -150,7 +150,7 @@ static void add_port(const struct sim_energy_tables *tables, const struct macro 
 /* Returns the least width of the table that holds the bits, or its greatest. */
 static int64_t macro_width(const struct sim_energy_tables *tables, int64_t bits)
 {
-	int64_t least = INT64_MAX, greatest = 0;
+	int64_t least = INT64_MAX, greatest = tables->sram->width_bits;
 	for (int i = 0; i < tables->n_srams; i++) {
 		const int64_t width = tables->sram[i].width_bits;
 		greatest = npl_max_i64(greatest, width);

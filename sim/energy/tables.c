@@ -53,26 +53,29 @@ static int read_field(const struct npl_csv *csv, int row, int index, const struc
 	return 0;
 }
 
-/* Reads a table; *rows becomes n of `bytes` each. Numbers may be negative where the table is of polynomials. */
-static int read_table(const char *path, const struct column *columns, size_t n_columns, size_t bytes,
-		      bool may_be_negative, struct npl_arena *arena, struct npl_csv *csv, void **rows,
-		      struct npl_err *err)
+/* Reads a table. Returns its rows, of `bytes` each; NULL: an error. Numbers may be negative where the table is of
+ * polynomials. */
+static void *read_table(const char *path, const struct column *columns, size_t n_columns, size_t bytes,
+			bool may_be_negative, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err)
 {
 	if (npl_csv_load(path, arena, csv, err))
-		return err->code;
-	char *row = npl_arena_array(arena, (size_t)csv->n_rows + 1, bytes);
-	if (!row)
-		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
-	*rows = row;
-	for (size_t c = 0; c < n_columns; c++) {
+		return NULL;
+	char *rows = npl_arena_array(arena, (size_t)csv->n_rows + 1, bytes);
+	if (!rows)
+		npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
+	for (size_t c = 0; c < n_columns && rows; c++) {
 		const int index = npl_csv_column(csv, columns[c].name, err);
 		if (index < 0)
-			return err->code;
+			return NULL;
 		for (int i = 0; i < csv->n_rows; i++)
-			if (read_field(csv, i, index, &columns[c], may_be_negative, row + (size_t)i * bytes, err))
-				return err->code;
+			if (read_field(csv, i, index, &columns[c], may_be_negative, rows + (size_t)i * bytes, err))
+				return NULL;
 	}
-	return csv->n_rows ? 0 : npl_fail(err, NPL_EINPUT, "%s: no rows, expected one at least", path);
+	if (rows && csv->n_rows)
+		return rows;
+	if (rows)
+		npl_fail(err, NPL_EINPUT, "%s: no rows, expected one at least", path);
+	return NULL;
 }
 
 #define COLUMN(type, kind, name, member)                                                                               \
@@ -80,8 +83,8 @@ static int read_table(const char *path, const struct column *columns, size_t n_c
 		name, kind, offsetof(struct type, member)                                                              \
 	}
 
-static int load_operations(const char *path, struct npl_arena *arena, struct sim_operation **operations, int *n,
-			   struct npl_err *err)
+/* Returns the rows of a table of operations; NULL: an error. */
+static struct sim_operation *load_operations(const char *path, struct npl_arena *arena, int *n, struct npl_err *err)
 {
 	static const struct column columns[] = {
 		COLUMN(sim_operation, TEXT, "component", component),
@@ -94,34 +97,32 @@ static int load_operations(const char *path, struct npl_arena *arena, struct sim
 		COLUMN(sim_operation, TEXT, "source", source),
 	};
 	struct npl_csv csv;
-	void *rows = NULL;
-	*operations = NULL;
-	*n = 0;
-	if (read_table(path, columns, sizeof columns / sizeof *columns, sizeof(struct sim_operation), false, arena,
-		       &csv, &rows, err))
-		return err->code;
-	*operations = rows;
+	struct sim_operation *rows = read_table(path, columns, sizeof columns / sizeof *columns, sizeof *rows, false,
+						arena, &csv, err);
+	if (!rows)
+		return NULL;
 	*n = csv.n_rows;
 	for (int i = 0; i < *n; i++) {
-		(*operations)[i].path = csv.path;
-		(*operations)[i].line = csv.row[i].line;
-		if (!((*operations)[i].pj > 0))
-			return refuse(&csv, i, "pj", "more than 0", err);
-		if (!((*operations)[i].process.node_nm > 0))
-			return refuse(&csv, i, "node_nm", "more than 0", err);
+		rows[i].path = csv.path;
+		rows[i].line = csv.row[i].line;
+		const char *zero = !(rows[i].pj > 0) ? "pj" : !(rows[i].process.node_nm > 0) ? "node_nm" : NULL;
+		if (!zero)
+			continue;
+		refuse(&csv, i, zero, "more than 0", err);
+		return NULL;
 	}
-	return 0;
+	return rows;
 }
 
 /* Appends the operations of a user's table. */
 static int add_operations(const char *path, struct npl_arena *arena, struct sim_energy_tables *tables,
 			  struct npl_err *err)
 {
-	struct sim_operation *added, *all;
-	int n;
-	if (load_operations(path, arena, &added, &n, err))
+	int n = 0;
+	const struct sim_operation *added = load_operations(path, arena, &n, err);
+	if (!added)
 		return err->code;
-	all = npl_arena_array(arena, (size_t)(tables->n_operations + n), sizeof *all);
+	struct sim_operation *all = npl_arena_array(arena, (size_t)(tables->n_operations + n), sizeof *all);
 	if (!all)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
 	for (int i = 0; i < tables->n_operations; i++)
@@ -160,14 +161,12 @@ static int load_srams(struct npl_arena *arena, struct sim_energy_tables *tables,
 	};
 	char path[4096];
 	struct npl_csv csv;
-	void *rows = NULL;
-	if (shipped_path("sram.csv", path, sizeof path, err) ||
-	    read_table(path, columns, sizeof columns / sizeof *columns, sizeof(struct sim_sram_run), false, arena, &csv,
-		       &rows, err))
+	if (shipped_path("sram.csv", path, sizeof path, err))
 		return err->code;
-	tables->sram = rows;
-	tables->n_srams = csv.n_rows;
-	return 0;
+	tables->sram = read_table(path, columns, sizeof columns / sizeof *columns, sizeof *tables->sram, false, arena,
+				  &csv, err);
+	tables->n_srams = tables->sram ? csv.n_rows : 0;
+	return tables->sram ? 0 : err->code;
 }
 
 static int load_scalings(struct npl_arena *arena, struct sim_energy_tables *tables, struct npl_err *err)
@@ -184,14 +183,12 @@ static int load_scalings(struct npl_arena *arena, struct sim_energy_tables *tabl
 	};
 	char path[4096];
 	struct npl_csv csv;
-	void *rows = NULL;
-	if (shipped_path("scaling.csv", path, sizeof path, err) ||
-	    read_table(path, columns, sizeof columns / sizeof *columns, sizeof(struct sim_scaling), true, arena, &csv,
-		       &rows, err))
+	if (shipped_path("scaling.csv", path, sizeof path, err))
 		return err->code;
-	tables->scaling = rows;
-	tables->n_scalings = csv.n_rows;
-	return 0;
+	tables->scaling = read_table(path, columns, sizeof columns / sizeof *columns, sizeof *tables->scaling, true,
+				     arena, &csv, err);
+	tables->n_scalings = tables->scaling ? csv.n_rows : 0;
+	return tables->scaling ? 0 : err->code;
 }
 
 int sim_energy_tables_load(struct npl_arena *arena, const char *operations_path, struct sim_energy_tables *tables,
@@ -199,9 +196,10 @@ int sim_energy_tables_load(struct npl_arena *arena, const char *operations_path,
 {
 	char path[4096];
 	*tables = (struct sim_energy_tables){0};
-	if (shipped_path("operations.csv", path, sizeof path, err) ||
-	    load_operations(path, arena, &tables->operation, &tables->n_operations, err) ||
-	    (operations_path && add_operations(operations_path, arena, tables, err)) ||
+	if (shipped_path("operations.csv", path, sizeof path, err))
+		return err->code;
+	tables->operation = load_operations(path, arena, &tables->n_operations, err);
+	if (!tables->operation || (operations_path && add_operations(operations_path, arena, tables, err)) ||
 	    load_srams(arena, tables, err) || load_scalings(arena, tables, err))
 		return err->code;
 	return 0;
