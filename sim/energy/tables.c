@@ -145,51 +145,37 @@ static int shipped_path(const char *name, char *path, size_t n, struct npl_err *
 	return npl_fail(err, NPL_EINPUT, "the path of %s is too long", name);
 }
 
-static int load_srams(struct npl_arena *arena, struct sim_energy_tables *tables, struct npl_err *err)
+/* Returns the rows of a table that ships; NULL: an error. */
+static void *load_shipped(const char *name, const struct column *columns, size_t n_columns, size_t bytes,
+			  bool may_be_negative, struct npl_arena *arena, int *n, struct npl_err *err)
 {
-	static const struct column columns[] = {
-		COLUMN(sim_sram_run, SMALL_INTEGER, "ports", ports),
-		COLUMN(sim_sram_run, INTEGER, "width_bits", width_bits),
-		COLUMN(sim_sram_run, INTEGER, "bytes", bytes),
-		COLUMN(sim_sram_run, NUMBER, "node_nm", node_nm),
-		COLUMN(sim_sram_run, TEXT, "cells", cells),
-		COLUMN(sim_sram_run, NUMBER, "read_pj", read_pj),
-		COLUMN(sim_sram_run, NUMBER, "write_pj", write_pj),
-		COLUMN(sim_sram_run, NUMBER, "leakage_mw", leakage_mw),
-		COLUMN(sim_sram_run, NUMBER, "area_mm2", area_mm2),
-		COLUMN(sim_sram_run, NUMBER, "access_ns", access_ns),
-	};
 	char path[4096];
-	struct npl_csv csv;
-	if (shipped_path("sram.csv", path, sizeof path, err))
-		return err->code;
-	tables->sram = read_table(path, columns, sizeof columns / sizeof *columns, sizeof *tables->sram, false, arena,
-				  &csv, err);
-	tables->n_srams = tables->sram ? csv.n_rows : 0;
-	return tables->sram ? 0 : err->code;
+	struct npl_csv csv = {0};
+	void *rows = NULL;
+	if (!shipped_path(name, path, sizeof path, err))
+		rows = read_table(path, columns, n_columns, bytes, may_be_negative, arena, &csv, err);
+	*n = csv.n_rows;
+	return rows;
 }
 
-static int load_scalings(struct npl_arena *arena, struct sim_energy_tables *tables, struct npl_err *err)
-{
-	static const struct column columns[] = {
-		COLUMN(sim_scaling, NUMBER, "node_nm", node_nm),
-		COLUMN(sim_scaling, TEXT, "process", process),
-		COLUMN(sim_scaling, NUMBER, "a2", a2),
-		COLUMN(sim_scaling, NUMBER, "a1", a1),
-		COLUMN(sim_scaling, NUMBER, "a0", a0),
-		COLUMN(sim_scaling, NUMBER, "area", area),
-		COLUMN(sim_scaling, NUMBER, "least_volts", least_volts),
-		COLUMN(sim_scaling, NUMBER, "most_volts", most_volts),
-	};
-	char path[4096];
-	struct npl_csv csv;
-	if (shipped_path("scaling.csv", path, sizeof path, err))
-		return err->code;
-	tables->scaling = read_table(path, columns, sizeof columns / sizeof *columns, sizeof *tables->scaling, true,
-				     arena, &csv, err);
-	tables->n_scalings = tables->scaling ? csv.n_rows : 0;
-	return tables->scaling ? 0 : err->code;
-}
+static const struct column sram_columns[] = {
+	COLUMN(sim_sram_run, SMALL_INTEGER, "ports", ports), COLUMN(sim_sram_run, INTEGER, "width_bits", width_bits),
+	COLUMN(sim_sram_run, INTEGER, "bytes", bytes),       COLUMN(sim_sram_run, NUMBER, "node_nm", node_nm),
+	COLUMN(sim_sram_run, TEXT, "cells", cells),          COLUMN(sim_sram_run, NUMBER, "read_pj", read_pj),
+	COLUMN(sim_sram_run, NUMBER, "write_pj", write_pj),  COLUMN(sim_sram_run, NUMBER, "leakage_mw", leakage_mw),
+	COLUMN(sim_sram_run, NUMBER, "area_mm2", area_mm2),  COLUMN(sim_sram_run, NUMBER, "access_ns", access_ns),
+};
+
+static const struct column scaling_columns[] = {
+	COLUMN(sim_scaling, NUMBER, "node_nm", node_nm),
+	COLUMN(sim_scaling, TEXT, "process", process),
+	COLUMN(sim_scaling, NUMBER, "a2", a2),
+	COLUMN(sim_scaling, NUMBER, "a1", a1),
+	COLUMN(sim_scaling, NUMBER, "a0", a0),
+	COLUMN(sim_scaling, NUMBER, "area", area),
+	COLUMN(sim_scaling, NUMBER, "least_volts", least_volts),
+	COLUMN(sim_scaling, NUMBER, "most_volts", most_volts),
+};
 
 int sim_energy_tables_load(struct npl_arena *arena, const char *operations_path, struct sim_energy_tables *tables,
 			   struct npl_err *err)
@@ -199,8 +185,13 @@ int sim_energy_tables_load(struct npl_arena *arena, const char *operations_path,
 	if (shipped_path("operations.csv", path, sizeof path, err))
 		return err->code;
 	tables->operation = load_operations(path, arena, &tables->n_operations, err);
-	if (!tables->operation || (operations_path && add_operations(operations_path, arena, tables, err)) ||
-	    load_srams(arena, tables, err) || load_scalings(arena, tables, err))
+	if (!tables->operation || (operations_path && add_operations(operations_path, arena, tables, err)))
 		return err->code;
-	return 0;
+	tables->sram = load_shipped("sram.csv", sram_columns, sizeof sram_columns / sizeof *sram_columns,
+				    sizeof *tables->sram, false, arena, &tables->n_srams, err);
+	if (!tables->sram)
+		return err->code;
+	tables->scaling = load_shipped("scaling.csv", scaling_columns, sizeof scaling_columns / sizeof *scaling_columns,
+				       sizeof *tables->scaling, true, arena, &tables->n_scalings, err);
+	return tables->scaling ? 0 : err->code;
 }
