@@ -155,11 +155,11 @@ static void describe(const void *instruction, struct npl_instruction *described)
 {
 	const struct dn_instruction *at = instruction;
 	char *name = described->name;
-	append(name, at, DN_SLOT_CP, 0);
-	append(name, at, DN_SLOT_SB, 0);
-	append(name, at, DN_SLOT_NBIN, 0);
-	append(name, at, DN_SLOT_NBOUT, 1);
-	append(name, at, DN_SLOT_NFU, at->nfu.nfu1 == DN_NFU1_NOP);
+	append(name, at, DN_SLOT_CP, DN_CP_OP);
+	append(name, at, DN_SLOT_SB, DN_SB_READ_OP);
+	append(name, at, DN_SLOT_NBIN, DN_NBIN_READ_OP);
+	append(name, at, DN_SLOT_NBOUT, DN_NBOUT_WRITE_OP);
+	append(name, at, DN_SLOT_NFU, at->nfu.nfu1 ? DN_NFU_NFU1_OP : DN_NFU_NFU2_OP);
 	if (!*name)
 		npl_append(name, NPL_INSTRUCTION_NAME, "", "CP NOP");
 	described->unit = dn_uses_nfu(at)          ? "nfu"
