@@ -77,15 +77,23 @@ Test(commands, lists_as_json_in_a_file)
 	cli_remove_folder(folder);
 }
 
-/* The usage line of `validate` has the words that its refusal of another one lists. */
+/* The usage line of `validate`, and its row in docs/commands.md, have the words that its refusal of another one
+ * lists. */
 Test(commands, the_usage_of_validate_lists_all_machines)
 {
 	struct cli_result help = cli_run(&(struct cli_run_options){0}, "validate", "--help"),
 			  refused = cli_run(&(struct cli_run_options){0}, "validate", "no_such_machine");
 	char words[200] = "[", *list = strstr(refused.err, "one of: ");
 	cr_assert(list, "%s", refused.err);
-	for (char *word = strtok(list + strlen("one of: "), ", \n"); word; word = strtok(NULL, ", \n"))
+	static char page[1 << 16];
+	read_file("docs/commands.md", page, sizeof page);
+	for (char *word = strtok(list + strlen("one of: "), ", \n"); word; word = strtok(NULL, ", \n")) {
+		char marked[80], row[80];
+		snprintf(marked, sizeof marked, "`%s`", word);
+		snprintf(row, sizeof row, "`npulab validate %s`", word);
+		cr_expect(strstr(page, marked) || strstr(page, row), "docs/commands.md has no %s", word);
 		snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s", words[1] ? "|" : "", word);
+	}
 	cr_assert(strstr(help.out, words), "%s has no %s", help.out, words);
 	cli_free(&help);
 	cli_free(&refused);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A reader who meets a counter or a bound in a report finds on a page what it means, whatever device it is of. Devices
- * that cannot start here are left out. */
+ * Devices are in the README's table, and a reader who meets a counter or a bound in a report finds on a page what it
+ * means. Counters of devices that cannot start here are left out. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,18 @@ static bool stands_in(const char *files, const char *word)
 	char command[200];
 	snprintf(command, sizeof command, "grep -qF '`%s`' %s", word, files);
 	return !system(command); /* NOLINT(cert-env33-c) */
+}
+
+Test(device_pages, every_device_is_in_the_table_of_the_readme)
+{
+	struct npl_arena arena = {0};
+	struct npl_err err;
+	const char *const *name;
+	int n;
+	cr_assert_eq(npl_device_list(&arena, &name, &n, &err), 0, "%s", err.msg);
+	for (int i = 0; i < n; i++)
+		cr_expect(stands_in("README.md", name[i]), "README.md does not have `%s`", name[i]);
+	npl_arena_free(&arena);
 }
 
 Test(device_pages, counters_and_bounds_are_explained)
