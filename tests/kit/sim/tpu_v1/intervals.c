@@ -12,6 +12,8 @@ static const char *const names[TPU_CYCLE_CLASSES] = {
 	[TPU_CYCLES_OUTPUT_STALL] = "output", [TPU_CYCLES_SYNC_PAUSE] = "pause",
 };
 
+_Static_assert(PROGRAM_STREAMS == 1 + TPU_CYCLE_CLASSES - TPU_WHOLE_CLASSES, "each part has a stream of its own");
+
 static int stream_of(enum tpu_cycle_class cycle_class)
 {
 	return cycle_class == TPU_CYCLES_RAW_STALL      ? PROGRAM_RAW

@@ -434,31 +434,26 @@ static bool counter_rule(struct rules *r)
 			e.weight_bytes += in->operand *
 					  (in->flags & TPU_WEIGHTS_PARAMETERS ? 8 * (uint64_t)m->columns : cells);
 	}
-	return check_equal(r, "array_active", 0, k->array_active, kinds[ACTIVE]) &&
-	       check_equal(r, "weight_shift", 0, k->weight_shift, kinds[SHIFT]) &&
-	       check_equal(r, "weight_stall", 0, k->weight_stall, kinds[STALL]) &&
-	       check_equal(r, "non_matrix", 0, k->non_matrix,
-			   kinds[NON_MATRIX] + kinds[INPUT] + kinds[RAW] + kinds[OUTPUT] + kinds[PAUSE]) &&
-	       check_equal(r, "input_stall", 0, k->input_stall, kinds[INPUT]) &&
-	       check_equal(r, "raw_stall", 0, k->raw_stall, kinds[RAW]) &&
-	       check_equal(r, "output_stall", 0, k->output_stall, kinds[OUTPUT]) &&
-	       check_equal(r, "sync_pause", 0, k->sync_pause, kinds[PAUSE]) &&
-	       check_equal(r, "useful_macs", 0, k->useful_macs, e.useful_macs) &&
-	       check_equal(r, "unused_macs", 0, k->unused_macs, e.unused_macs) &&
-	       check_equal(r, "tiles", 0, k->tiles, e.tiles) &&
-	       check_equal(r, "weight_bytes", 0, k->weight_bytes, e.weight_bytes) &&
-	       check_equal(r, "ub_rows_read", 0, k->ub_rows_read, e.ub_rows_read) &&
-	       check_equal(r, "ub_rows_written", 0, k->ub_rows_written, e.ub_rows_written) &&
-	       check_equal(r, "accumulator_writes", 0, k->accumulator_writes, e.accumulator_writes) &&
-	       check_equal(r, "activate_cycles", 0, k->activate_cycles, e.activate_cycles) &&
-	       check_equal(r, "host_bytes_in", 0, k->host_bytes_in, e.host_bytes_in) &&
-	       check_equal(r, "host_bytes_out", 0, k->host_bytes_out, e.host_bytes_out) &&
-	       check_equal(r, "dram_activates", 0, k->dram_activates, r->memory.dram_activates) &&
-	       check_equal(r, "dram_reads", 0, k->dram_reads, r->memory.dram_reads) &&
-	       check_equal(r, "dram_refreshes", 0, k->dram_refreshes, r->memory.dram_refreshes) &&
-	       check_equal(r, "dram_active_cycles", 0, k->dram_active_cycles, r->memory.dram_active_cycles) &&
-	       check_equal(r, "dram_idle_cycles", 0, k->dram_idle_cycles, r->memory.dram_idle_cycles) &&
-	       check_equal(r, "instructions", 0, k->instructions, e.instructions);
+	e.array_active = kinds[ACTIVE];
+	e.weight_shift = kinds[SHIFT];
+	e.weight_stall = kinds[STALL];
+	e.input_stall = kinds[INPUT];
+	e.raw_stall = kinds[RAW];
+	e.output_stall = kinds[OUTPUT];
+	e.sync_pause = kinds[PAUSE];
+	e.non_matrix = kinds[NON_MATRIX] + kinds[INPUT] + kinds[RAW] + kinds[OUTPUT] + kinds[PAUSE];
+	e.dram_activates = r->memory.dram_activates;
+	e.dram_reads = r->memory.dram_reads;
+	e.dram_refreshes = r->memory.dram_refreshes;
+	e.dram_active_cycles = r->memory.dram_active_cycles;
+	e.dram_idle_cycles = r->memory.dram_idle_cycles;
+	uint64_t counted[TPU_COUNTERS], expected[TPU_COUNTERS];
+	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, k, counted);
+	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &e, expected);
+	for (int i = 0; i < TPU_COUNTERS; i++)
+		if (!check_equal(r, tpu_counter_defs[i].name, 0, counted[i], expected[i]))
+			return false;
+	return true;
 }
 
 static bool all_rules(struct rules *r)
