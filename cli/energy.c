@@ -18,7 +18,7 @@ struct request {
 	const char *component[MAX_COMPONENTS];
 	int n_components; /* 0: all */
 	const char *node, *volts, *table;
-	int64_t sram_bytes, width_bits, macro_bits, ports;
+	int64_t sram_bytes, width_bits, macro_bits, ports; /* 0: not given */
 	bool check;
 	struct sim_process process;
 };
@@ -193,10 +193,27 @@ static int answer_request(struct request *request, struct npl_err *err)
 	return rc;
 }
 
+/* Refuses options that have no effect beside the others. */
+static int check_options(const struct request *request, struct npl_err *err)
+{
+	const char *of_memory = request->width_bits   ? "width"
+				: request->macro_bits ? "macro"
+				: request->ports      ? "ports"
+						      : NULL;
+	if (request->sram_bytes && request->n_components)
+		return npl_fail(err, NPL_EUSAGE, "%s and --sram: expected components or a memory",
+				request->component[0]);
+	if (request->check && (request->sram_bytes || request->n_components))
+		return npl_fail(err, NPL_EUSAGE, "%s beside --check, which looks at all tables: expected one of both",
+				request->sram_bytes ? "--sram" : request->component[0]);
+	if (of_memory && !request->sram_bytes)
+		return npl_fail(err, NPL_EUSAGE, "--%s without --sram: expected a memory that it is of", of_memory);
+	return 0;
+}
+
 static int energy_main(int argc, char **argv, struct npl_err *err)
 {
-	struct request request = {
-		.width_bits = 64, .macro_bits = 256, .ports = 1, .process = {.node_nm = 45, .volts = 0.9}};
+	struct request request = {.process = {.node_nm = 45, .volts = 0.9}};
 	const struct cli_option options[] = {
 		{"node", CLI_TEXT, &request.node, 0, 0, "NM", "of the process, 7 to 180 nanometres (default 45)"},
 		{"volts", CLI_TEXT, &request.volts, 0, 0, "V", "supply of logic (default 0.9)"},
@@ -212,9 +229,13 @@ static int energy_main(int argc, char **argv, struct npl_err *err)
 		      &help_printed, err) ||
 	    help_printed)
 		return help_printed ? 0 : err->code;
-	if (request.sram_bytes && request.n_components)
-		return npl_fail(err, NPL_EUSAGE, "%s and --sram: expected components or a memory",
-				request.component[0]);
+	if (check_options(&request, err))
+		return err->code;
+	if (request.sram_bytes) {
+		request.width_bits = request.width_bits ? request.width_bits : 64;
+		request.macro_bits = request.macro_bits ? request.macro_bits : 256;
+		request.ports = request.ports ? request.ports : 1;
+	}
 	if (read_number("node", request.node, &request.process.node_nm, err) ||
 	    read_number("volts", request.volts, &request.process.volts, err))
 		return err->code;

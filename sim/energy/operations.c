@@ -80,7 +80,7 @@ static int refuse_unknown(const struct sim_energy_tables *tables, const char *co
 	if (n_actions)
 		return npl_fail(err, NPL_EUSAGE, "no energy of the action '%s' of %s%s", action, component,
 				NPL_NEAREST(action, actions, n_actions));
-	return npl_fail(err, NPL_EUSAGE, "no energy of the component '%s'%s", component,
+	return npl_fail(err, NPL_EUSAGE, "no energy of the component '%s'%s (`npulab energy` lists them)", component,
 			NPL_NEAREST(component, components, n_components));
 }
 

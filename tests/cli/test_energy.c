@@ -65,6 +65,12 @@ Test(cli_energy, refuses_what_no_table_covers)
 	r = cli_run(&plainly, "energy", "int8_adder", "--sram", "1Mi");
 	cli_check_refusal(&r, 2, "expected components or a memory", "both");
 	cli_free(&r);
+	r = cli_run(&plainly, "energy", "--check", "--sram", "1Mi");
+	cli_check_refusal(&r, 2, "--sram beside --check, which looks at all tables", "check");
+	cli_free(&r);
+	r = cli_run(&plainly, "energy", "--width", "64");
+	cli_check_refusal(&r, 2, "--width without --sram: expected a memory that it is of", "width");
+	cli_free(&r);
 	r = cli_run(&plainly, "energy", "--table", "/no/such.csv");
 	cli_check_refusal(&r, 3, "/no/such.csv", "table");
 	cli_free(&r);
