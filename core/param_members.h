@@ -23,4 +23,13 @@
 /* The struct itself declares the array whose element is the parameter. */
 #define PARAM_MEMBER_ELEMENT(...)
 
+/* A list of choices makes both the constants of an enum and the words of a CHOICE, so that their orders are the same:
+ *
+ *     #define TPU_PRECISIONS(X) X(TPU_INT8, "int8") X(TPU_8X16, "8x16/int8x16")
+ *     enum tpu_precision { TPU_PRECISIONS(PARAM_CONSTANT) };
+ *     CHOICE("precision", precision, "int8", "of activations", TPU_PRECISIONS(PARAM_WORD))
+ */
+#define PARAM_CONSTANT(constant, word) constant,
+#define PARAM_WORD(constant, word)     word " "
+
 #endif

@@ -20,16 +20,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/param_members.h"
 #include "npulab/error.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum npl_q16_product {
-	NPL_Q16_ROUNDED, /* saturate16((x * w + 512) >> 10): 10 fraction bits, ties towards plus infinity */
-	NPL_Q16_FULL,    /* x * w: 20 fraction bits */
-};
+/* ROUNDED: saturate16((x * w + 512) >> 10), 10 fraction bits, ties towards plus infinity. FULL: x * w, 20 fraction
+ * bits. */
+#define NPL_Q16_PRODUCTS(X) X(NPL_Q16_ROUNDED, "rounded") X(NPL_Q16_FULL, "full")
+enum npl_q16_product { NPL_Q16_PRODUCTS(PARAM_CONSTANT) };
 
 /* A weight matrix (n,k) in the order the kernels read: blocks of 16 outputs, within them pairs of k. */
 struct npl_q16_weights {

@@ -22,6 +22,7 @@
 
 #include <stdint.h>
 
+#include "core/param_members.h"
 #include "npulab/device.h"
 #include "npulab/error.h"
 #include "npulab/memory.h"
@@ -31,8 +32,9 @@
 extern "C" {
 #endif
 
-enum npl_link_kind { NPL_LINK_PLAIN, NPL_LINK_PCIE, NPL_LINK_HYPERTRANSPORT };
-#define NPL_LINK_KINDS "plain pcie hypertransport"
+#define NPL_LINK_KINDS(X)                                                                                              \
+	X(NPL_LINK_PLAIN, "plain") X(NPL_LINK_PCIE, "pcie") X(NPL_LINK_HYPERTRANSPORT, "hypertransport")
+enum npl_link_kind { NPL_LINK_KINDS(PARAM_CONSTANT) };
 
 /* The component of energies of part NPL_OF_LINK. Sums merge energies by this name, whether the session or the machine
  * itself counted the transfers. */
@@ -81,7 +83,7 @@ struct npl_link npl_link_of(const struct npl_link_config *config, double bytes_p
 #define NPL_LINK_PARAMS(key, member, name_is, name_help, kind_is, generation_is, lanes_is, payload_is, header_is,      \
 			rate_is, limit_is, latency_is)                                                                 \
 	TEXT(key ".name", member.name, name_is, name_help),                                                            \
-		CHOICE(key ".kind", member.kind, kind_is, "of link", NPL_LINK_KINDS),                                  \
+		CHOICE(key ".kind", member.kind, kind_is, "of link", NPL_LINK_KINDS(PARAM_WORD)),                      \
 		NUMBER(key ".generation", INT, member.generation, generation_is, 1, 6, "", "pcie: 1 to 6"),            \
 		NUMBER(key ".lanes", INT, member.lanes, lanes_is, 1, 32, "lanes", "pcie"),                             \
 		NUMBER(key ".clock_hz", INT, member.clock_hz, "1000000000", NPL_LINK_MIN_CLOCK, NPL_LINK_MAX_CLOCK,    \

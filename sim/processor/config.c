@@ -63,7 +63,7 @@ int npl_processor_check(const struct npl_processor_model *p, struct npl_err *err
 			p->origin, p->link.energy_origin);
 	if (p->macs[p->precision] > 0)
 		return 0;
-	npl_params_choice_word(NPL_PROCESSOR_PRECISION_WORDS, p->precision, word, sizeof word);
+	npl_params_choice_word(NPL_PROCESSOR_PRECISION_LIST(PARAM_WORD), p->precision, word, sizeof word);
 	snprintf(keys, sizeof keys, "precision macs_per_cycle.%s", word);
 	return npl_fail_settings(err, NULL, keys, "precision %s needs macs_per_cycle.%s above 0", word, word);
 }

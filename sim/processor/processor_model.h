@@ -39,11 +39,13 @@ enum npl_processor_class {
 	NPL_CLASSES
 };
 
-enum npl_processor_precision { NPL_PROCESSOR_F32, NPL_PROCESSOR_TF32, NPL_PROCESSOR_F16, NPL_PROCESSOR_PRECISIONS };
-#define NPL_PROCESSOR_PRECISION_WORDS "f32/float32 tf32 f16/float16"
+#define NPL_PROCESSOR_PRECISION_LIST(X)                                                                                \
+	X(NPL_PROCESSOR_F32, "f32/float32") X(NPL_PROCESSOR_TF32, "tf32") X(NPL_PROCESSOR_F16, "f16/float16")
+enum npl_processor_precision { NPL_PROCESSOR_PRECISION_LIST(PARAM_CONSTANT) NPL_PROCESSOR_PRECISIONS };
 
 /* What one core can use of the rate of memory to all cores. */
-enum npl_processor_share { NPL_SHARE_WHOLE, NPL_SHARE_EVEN };
+#define NPL_PROCESSOR_SHARES(X) X(NPL_SHARE_WHOLE, "whole") X(NPL_SHARE_EVEN, "even")
+enum npl_processor_share { NPL_PROCESSOR_SHARES(PARAM_CONSTANT) };
 
 struct npl_processor_model {
 	/* Multiply-accumulates for each core and cycle. 0: the processor has none in this precision. */

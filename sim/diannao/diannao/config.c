@@ -5,6 +5,7 @@
  * fitted: dma.request_cycles is 0, and memory.preset is `ideal`, which never makes the machine wait. Energies are
  * absent until a file gives them with their origin. */
 #include "core/param_rows.h"
+#include "core/q16/q16.h"
 #include "dn.h"
 
 #define PARAM_CONFIG struct dn_config

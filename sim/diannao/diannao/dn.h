@@ -25,10 +25,13 @@
 #include "npulab/memory.h"
 
 /* Which part of the computer computes LRN's factor where the machine can. */
-enum dn_lrn_by { DN_LRN_MACHINE, DN_LRN_HOST };
+#define DN_LRN_BY(X) X(DN_LRN_MACHINE, "machine") X(DN_LRN_HOST, "host")
+enum dn_lrn_by { DN_LRN_BY(PARAM_CONSTANT) };
 
-/* The loop nest of layers with sums that the user asks for, in the order of the parameter's choices. */
-enum dn_wanted_nest { DN_WANT_ANY, DN_WANT_DOWN, DN_WANT_ACROSS, DN_WANT_STREAMED };
+/* The loop nest of layers with sums that the user asks for. */
+#define DN_WANTED_NESTS(X)                                                                                             \
+	X(DN_WANT_ANY, "any") X(DN_WANT_DOWN, "down") X(DN_WANT_ACROSS, "across") X(DN_WANT_STREAMED, "streamed")
+enum dn_wanted_nest { DN_WANTED_NESTS(PARAM_CONSTANT) };
 
 /* What a machine file describes. */
 struct dn_config {

@@ -32,9 +32,11 @@ struct tpu_energy {
 	const char *origin; /* "absent": the energy is not known, whatever pj says */
 };
 
-enum tpu_standby { TPU_STANDBY_APART, TPU_STANDBY_STATIC }; /* in the order of the parameter's choices */
+#define TPU_STANDBYS(X) X(TPU_STANDBY_APART, "apart") X(TPU_STANDBY_STATIC, "static")
+enum tpu_standby { TPU_STANDBYS(PARAM_CONSTANT) };
 
-enum tpu_precision { TPU_INT8, TPU_8X16 }; /* in the order of the parameter's choices */
+#define TPU_PRECISIONS(X) X(TPU_INT8, "int8") X(TPU_8X16, "8x16/int8x16")
+enum tpu_precision { TPU_PRECISIONS(PARAM_CONSTANT) };
 
 /* What a machine file describes. weight_preset is "fixed" (or NULL) for a weight memory of weight_bytes_per_second. */
 struct tpu_config {
