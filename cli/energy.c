@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * npulab energy: what operations and memories cost by the tables of energies/, at any node and voltage. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,7 @@ static bool is_shown(const struct answer *answer, int row)
 	return wanted;
 }
 
-/* "45 nm, scaled", "between 45 and 7 nm", "45 nm" */
+/* "45 nm, 0.9 V, scaled", "between 45 and 7 nm", "65 nm, 1 V; 1309.32 um2 there" */
 static const char *explain(const struct sim_estimate *e, const struct sim_process *process, char *text, size_t n)
 {
 	const struct sim_operation *nearest = e->below ? e->below : e->above;
@@ -53,6 +54,8 @@ static const char *explain(const struct sim_estimate *e, const struct sim_proces
 			 nearest->process.node_nm == process->node_nm && nearest->process.volts == process->volts
 				 ? ""
 				 : ", scaled");
+	if (!isnan(nearest->area_um2))
+		npl_append(text, n, "; ", "%g um2 there", nearest->area_um2);
 	return text;
 }
 
@@ -178,8 +181,7 @@ static int answer_request(struct request *request, struct npl_err *err)
 	struct npl_arena arena = {0};
 	struct sim_energy_tables tables;
 	struct answer answer = {.request = request, .tables = &tables};
-	const struct sim_sram sram = {request->sram_bytes, request->width_bits, request->macro_bits,
-				      (int)request->ports};
+	const struct sim_sram sram = {request->sram_bytes, request->width_bits, request->macro_bits, request->ports};
 	int rc = sim_energy_tables_load(&arena, request->table, &tables, err);
 	if (!rc)
 		rc = check_components(request, &tables, err);

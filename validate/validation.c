@@ -7,7 +7,6 @@
 #include "core/files/csv.h"
 #include "core/files/data_names.h"
 #include "npulab/device.h"
-#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,16 +227,12 @@ int npl_validation_load(struct npl_validation *validation, const char *machine, 
 {
 	static const char *const names[COLUMNS] = {"case",   "metric",    "value",  "unit", "tolerance",
 						   "fitted", "reference", "source", "note"};
-	char folder[PATH_MAX];
 	struct npl_csv csv;
 	int column[COLUMNS];
-	if (npl_data_dir("published", folder, sizeof folder, err))
-		return err->code;
-	const char *path = npl_arena_printf(&validation->arena, "%s/%s", folder, file);
 	const char *owner = npl_arena_strdup(&validation->arena, machine);
-	if (!path || !owner)
+	if (!owner)
 		return npl_no_memory(err);
-	if (npl_csv_load(path, &validation->arena, &csv, err))
+	if (npl_data_csv("published", file, &validation->arena, &csv, err))
 		return err->code;
 	for (int c = 0; c < COLUMNS; c++)
 		if ((column[c] = npl_csv_column(&csv, names[c], err)) < 0)

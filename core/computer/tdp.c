@@ -4,7 +4,6 @@
 #include "npulab/tdp.h"
 
 #include <ctype.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,16 +71,13 @@ static int read_row(const struct npl_csv *csv, int row, struct npl_tdp *tdp, str
 
 int npl_tdp_find(enum npl_tdp_kind kind, const char *model, struct npl_tdp *tdp, struct npl_err *err)
 {
-	char folder[PATH_MAX - 16], path[PATH_MAX], plain_model[NAME], plain_row[NAME];
+	char plain_model[NAME], plain_row[NAME];
 	const char *kind_name = kind == NPL_TDP_CPU ? "cpu" : "gpu";
 	struct npl_arena arena = {0};
 	struct npl_csv csv;
 	*tdp = (struct npl_tdp){0};
 	plain_name(model, plain_model);
-	if (npl_data_dir("published", folder, sizeof folder, err))
-		return err->code;
-	snprintf(path, sizeof path, "%s/tdp.csv", folder);
-	int rc = npl_csv_load(path, &arena, &csv, err), row = -1;
+	int rc = npl_data_csv("published", "tdp.csv", &arena, &csv, err), row = -1;
 	int kinds = rc ? -1 : npl_csv_column(&csv, "kind", err), models = rc ? -1 : npl_csv_column(&csv, "model", err);
 	if (!rc && (kinds < 0 || models < 0))
 		rc = err->code;

@@ -83,3 +83,12 @@ int npl_data_path(const char *kind, const char *name, char *path, size_t n, bool
 	*exists = snprintf(path, n, "%s/%s" SUFFIX, folder, name) < (int)n && !access(path, F_OK);
 	return 0;
 }
+
+int npl_data_csv(const char *kind, const char *file, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err)
+{
+	char folder[PATH_MAX];
+	if (npl_data_dir(kind, folder, sizeof folder, err))
+		return err->code;
+	const char *path = npl_arena_printf(arena, "%s/%s", folder, file);
+	return path ? npl_csv_load(path, arena, csv, err) : npl_no_memory(err);
+}

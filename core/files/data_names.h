@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "csv.h"
 #include "npulab/arena.h"
 #include "npulab/error.h"
 
@@ -26,5 +27,8 @@ int npl_data_names(const char *kind, const char *const *first, int n_first, stru
 /* Writes the path of the file called name in the folder `kind` into path, of n bytes. *exists: the file exists. Returns
  * NPL_EINPUT when there is no such folder. */
 int npl_data_path(const char *kind, const char *name, char *path, size_t n, bool *exists, struct npl_err *err);
+
+/* Reads a table, such as "tdp.csv", of the folder `kind`. Errors are those of npl_data_dir and npl_csv_load. */
+int npl_data_csv(const char *kind, const char *file, struct npl_arena *arena, struct npl_csv *csv, struct npl_err *err);
 
 #endif

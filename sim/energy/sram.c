@@ -25,7 +25,7 @@ static double figure_of(const struct sim_sram_run *run, int figure)
 }
 
 /* Finds the runs of one width and node whose sizes are next to the macro's, below and above it. */
-static bool find_sizes(const struct sim_energy_tables *tables, const struct macro *macro, double node_nm, int ports,
+static bool find_sizes(const struct sim_energy_tables *tables, const struct macro *macro, double node_nm, int64_t ports,
 		       const struct sim_sram_run *size[2])
 {
 	size[0] = size[1] = NULL;
@@ -124,7 +124,7 @@ static const struct sim_sram_run *one_port(const struct sim_energy_tables *table
 	return NULL;
 }
 
-/* Multiplies with the ratio of two ports to one, which is that of the run nearest in size, of the nearest node. */
+/* Multiplies with the ratio of two ports to one, in the pair of runs that is nearest in width, then in size. */
 static void add_port(const struct sim_energy_tables *tables, const struct macro *macro, double value[FIGURES])
 {
 	const struct sim_sram_run *nearest = NULL;

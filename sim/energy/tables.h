@@ -33,19 +33,19 @@ struct sim_range {
 struct sim_operation {
 	const char *component, *action; /* "int8_multiplier", "multiply" */
 	struct sim_process process;
-	double pj, area_um2, leakage_uw; /* NAN: the source does not say */
-	const char *source;              /* "horowitz2014" */
-	const char *path;                /* of the table's file */
+	double pj, area_um2; /* area_um2 NAN: the source does not say */
+	const char *source;  /* "horowitz2014" */
+	const char *path;    /* of the table's file */
 	int line;
 };
 
 /* A macro of SRAM, as CACTI models it. */
 struct sim_sram_run {
-	int ports; /* 1: one that reads or writes; 2: one that reads and one that writes */
+	int64_t ports; /* 1: one that reads or writes; 2: one that reads and one that writes */
 	int64_t width_bits, bytes;
 	double node_nm;
 	const char *cells; /* "hp", "lop" */
-	double read_pj, write_pj, leakage_mw, area_mm2, access_ns;
+	double read_pj, write_pj, leakage_mw, area_mm2;
 };
 
 /* Energy and area of logic at a node: E = a2 V^2 + a1 V + a0 between two voltages (Stillmaker and Baas, Integration
@@ -92,11 +92,10 @@ int sim_operation_estimates(const struct sim_energy_tables *tables, const char *
 int sim_operation_pj(const struct sim_energy_tables *tables, const char *component, const char *action,
 		     const struct sim_process *process, struct sim_range *pj, struct npl_err *err);
 
-/* A memory on the chip. Wide memories are macros side by side, of at most `macro_bits` each: as a single array,
- * CACTI's wide shallow memories cost up to 8 times as much. An access uses one macro of each column. */
+/* A memory on the chip. Wide memories are macros side by side, of at most `macro_bits` each, as a single wide and
+ * shallow array costs much more (energies/sram.csv has a case). An access uses one macro of each column. */
 struct sim_sram {
-	int64_t bytes, width_bits, macro_bits;
-	int ports;
+	int64_t bytes, width_bits, macro_bits, ports;
 };
 
 struct sim_sram_figures {
@@ -106,8 +105,9 @@ struct sim_sram_figures {
 
 /* Computes the figures of a memory, at the supply that CACTI has for the node. Between the sizes and the nodes of
  * the table figures follow in log-log. At another node they are those of the nearest one, scaled as logic at 0.9
- * V. A memory of two ports costs what one of one port does, times the table's ratio of both at the sizes that
- * have both. NPL_EUSAGE: a macro is smaller than those of the table, or the node is outside the fitted range. */
+ * V. A memory of two ports costs what one of one port does, times the ratio of both in the table's pair that is
+ * nearest in width, then in size. NPL_EUSAGE: a macro is smaller than those of the table, or the node is outside
+ * the fitted range. */
 int sim_sram_figures_of(const struct sim_energy_tables *tables, const struct sim_sram *sram, double node_nm,
 			struct sim_sram_figures *figures, struct npl_err *err);
 

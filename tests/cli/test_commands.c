@@ -14,7 +14,9 @@ static void read_file(const char *path, char *text, size_t n)
 {
 	FILE *file = fopen(path, "r");
 	cr_assert(file, "%s", path);
-	text[fread(text, 1, n - 1, file)] = '\0';
+	const size_t length = fread(text, 1, n - 1, file);
+	cr_assert_lt(length, n - 1, "%s is longer than the test reads", path);
+	text[length] = '\0';
 	fclose(file);
 }
 
@@ -41,7 +43,7 @@ Test(commands, are_in_the_help_and_on_the_page)
 		cr_expect(strstr(all.out, commands[i]), "`npulab --help` does not list %s", commands[i]);
 		cr_expect(is_on_page(page, commands[i]), "docs/commands.md has no row of %s", commands[i]);
 		char section[80], run[80];
-		snprintf(section, sizeof section, "npulab %s", commands[i]);
+		snprintf(section, sizeof section, "usage: npulab %s", commands[i]);
 		cr_expect(strstr(options, section), "docs/options.md has nothing of %s", commands[i]);
 		snprintf(run, sizeof run, "\"%s ", commands[i]);
 		cr_expect(!cli_says(r.out, "--json FILE") || strstr(schemas, run), "COMMANDS of schemas.py has no %s",
@@ -87,11 +89,14 @@ Test(commands, the_usage_of_validate_lists_all_machines)
 	cr_assert(list, "%s", refused.err);
 	static char page[1 << 16];
 	read_file("docs/commands.md", page, sizeof page);
+	char *row = strstr(page, "| `npulab validate ");
+	cr_assert(row);
+	*strchr(row, '\n') = '\0';
 	for (char *word = strtok(list + strlen("one of: "), ", \n"); word; word = strtok(NULL, ", \n")) {
-		char marked[80], row[80];
+		char marked[80], command[80];
 		snprintf(marked, sizeof marked, "`%s`", word);
-		snprintf(row, sizeof row, "`npulab validate %s`", word);
-		cr_expect(strstr(page, marked) || strstr(page, row), "docs/commands.md has no %s", word);
+		snprintf(command, sizeof command, "`npulab validate %s`", word);
+		cr_expect(strstr(row, marked) || strstr(row, command), "docs/commands.md has no %s: %s", word, row);
 		snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s", words[1] ? "|" : "", word);
 	}
 	cr_assert(strstr(help.out, words), "%s has no %s", help.out, words);

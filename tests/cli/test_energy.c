@@ -35,8 +35,8 @@ Test(cli_energy, takes_a_table_of_the_user)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	cli_write_text(folder, "own.csv",
-		       "component,action,pj,node_nm,volts,area_um2,leakage_uw,source\n"
-		       "fp8_multiplier,multiply,0.05,7,0.7,,,vendor2024\n");
+		       "component,action,pj,node_nm,volts,area_um2,source\n"
+		       "fp8_multiplier,multiply,0.05,7,0.7,,vendor2024\n");
 	const struct cli_run_options options = {.folder = folder};
 	struct cli_result r = cli_run(&options, "energy", "fp8_multiplier", "--table", "@/own.csv", "--node", "7",
 				      "--volts", "0.7");
@@ -52,26 +52,26 @@ Test(cli_energy, takes_a_table_of_the_user)
 
 Test(cli_energy, refuses_what_no_table_covers)
 {
-	struct cli_result r = cli_run(&plainly, "energy", "int8_multiplyer");
-	cli_check_refusal(&r, 2, "no energy of the component 'int8_multiplyer'; the nearest is 'int8_multiplier'",
-			  "component");
-	cli_free(&r);
-	r = cli_run(&plainly, "energy", "--node", "5");
-	cli_check_refusal(&r, 2, "5 nm, expected 7 to 180", "node");
-	cli_free(&r);
-	r = cli_run(&plainly, "energy", "--volts", "none");
-	cli_check_refusal(&r, 2, "--volts 'none', expected a number above 0", "volts");
-	cli_free(&r);
-	r = cli_run(&plainly, "energy", "int8_adder", "--sram", "1Mi");
-	cli_check_refusal(&r, 2, "expected components or a memory", "both");
-	cli_free(&r);
-	r = cli_run(&plainly, "energy", "--check", "--sram", "1Mi");
-	cli_check_refusal(&r, 2, "--sram beside --check, which looks at all tables", "check");
-	cli_free(&r);
-	r = cli_run(&plainly, "energy", "--width", "64");
-	cli_check_refusal(&r, 2, "--width without --sram: expected a memory that it is of", "width");
-	cli_free(&r);
-	r = cli_run(&plainly, "energy", "--table", "/no/such.csv");
-	cli_check_refusal(&r, 3, "/no/such.csv", "table");
-	cli_free(&r);
+	static const struct {
+		const char *arguments[2];
+		int status;
+		const char *message;
+	} cases[] = {
+		{{"int8_multiplyer"},
+		 2,
+		 "no energy of the component 'int8_multiplyer'; the nearest is 'int8_multiplier'"},
+		{{"--node=5"}, 2, "5 nm, expected 7 to 180"},
+		{{"--volts=none"}, 2, "--volts 'none', expected a number above 0"},
+		{{"int8_adder", "--sram=1Mi"}, 2, "expected components or a memory"},
+		{{"--check", "--sram=1Mi"}, 2, "--sram beside --check, which looks at all tables"},
+		{{"--width=64"}, 2, "--width without --sram: expected a memory that it is of"},
+		{{"--table=/no/such.csv"}, 3, "/no/such.csv"},
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		const char *second = cases[i].arguments[1];
+		struct cli_result r = second ? cli_run(&plainly, "energy", cases[i].arguments[0], second)
+					     : cli_run(&plainly, "energy", cases[i].arguments[0]);
+		cli_check_refusal(&r, cases[i].status, cases[i].message, cases[i].arguments[0]);
+		cli_free(&r);
+	}
 }

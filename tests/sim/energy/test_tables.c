@@ -190,16 +190,16 @@ Test(energy_tables, what_no_table_covers_is_refused)
 
 Test(energy_tables, a_wrong_table_is_refused_by_file_and_line)
 {
-#define HEADER "component,action,pj,node_nm,volts,area_um2,leakage_uw,source\n"
+#define HEADER "component,action,pj,node_nm,volts,area_um2,source\n"
 	static const struct {
 		const char *text, *message;
 	} cases[] = {
-		{HEADER "a,add,-1,45,0.9,,,s\n", "own.csv:2: pj is '-1', expected 0 or more"},
-		{HEADER "a,add,0,45,0.9,,,s\n", "own.csv:2: pj is '0', expected more than 0"},
-		{HEADER "a,add,1,45,0.9,,,s\na,add,,45,0.9,,,s\n", "own.csv:3: pj is '', expected a number"},
-		{HEADER "a,,1,45,0.9,,,s\n", "own.csv:2: action is '', expected a word"},
-		{HEADER "a,add,1,,0.9,,,s\n", "own.csv:2: node_nm is '', expected a number"},
-		{HEADER "a,add,1,45,0.9,-3,,s\n", "own.csv:2: area_um2 is '-3', expected 0 or more"},
+		{HEADER "a,add,-1,45,0.9,,s\n", "own.csv:2: pj is '-1', expected more than 0"},
+		{HEADER "a,add,0,45,0.9,,s\n", "own.csv:2: pj is '0', expected more than 0"},
+		{HEADER "a,add,1,45,0.9,,s\na,add,,45,0.9,,s\n", "own.csv:3: pj is '', expected a number"},
+		{HEADER "a,,1,45,0.9,,s\n", "own.csv:2: action is '', expected a word"},
+		{HEADER "a,add,1,,0.9,,s\n", "own.csv:2: node_nm is '', expected a number"},
+		{HEADER "a,add,1,45,0.9,-3,s\n", "own.csv:2: area_um2 is '-3', expected 0 or more"},
 		{"component,action,pj,node_nm,volts,source\na,add,1,45,0.9,s\n", "area_um2"},
 		{HEADER, "own.csv: no rows"},
 	};
