@@ -302,3 +302,13 @@ const char *npl_double_text(double value, char *buf, size_t n)
 	}
 	return buf;
 }
+
+const char *npl_float_text(float value, char *buf, size_t n)
+{
+	for (int digits = 6; digits <= 9; digits++) {
+		snprintf(buf, n, "%.*g", digits, (double)value);
+		if (strtof(buf, NULL) == value)
+			break;
+	}
+	return buf;
+}

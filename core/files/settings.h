@@ -18,8 +18,9 @@ extern "C" {
 int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n,
 		      struct npl_err *err);
 
-/* Writes a double as the shortest decimal text that reads back to the same value; returns buf. */
+/* Write a finite number with as many digits as it takes to read back the same value, or 6 if fewer do; return buf. */
 const char *npl_double_text(double value, char *buf, size_t n);
+const char *npl_float_text(float value, char *buf, size_t n);
 
 #ifdef __cplusplus
 }

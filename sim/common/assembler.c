@@ -22,9 +22,9 @@ struct assembler {
 	struct npl_words words;
 	const struct sim_instruction_set *set;
 	struct sim_program *program;
-	void *definitions;  /* tree by name */
-	bool begun;         /* a statement comes before this line */
-	bool host, weights; /* addresses given */
+	void *definitions;   /* tree by name */
+	bool begun;          /* a statement comes before this line */
+	unsigned given_mask; /* the directives of which there is only one, by number, that came before */
 	/* The slot that is being taken, and the instruction that it is a part of. */
 	const struct sim_slot *slot;
 	_Alignas(8) char out[SIM_MAX_INSTRUCTION];
@@ -160,13 +160,9 @@ static int64_t named_value(struct assembler *a, const struct sim_field *field, c
 {
 	const char *names[SIM_MAX_NAMES];
 	int n = 0;
-	for (int64_t value = 0; value <= field->high; value++) {
-		if (!field->names[value])
-			continue;
-		if (!strcmp(field->names[value], word))
+	for (int64_t value = 0; value <= field->high; value++)
+		if (field->names[value] && !strcmp(names[n++] = field->names[value], word))
 			return value;
-		names[n++] = field->names[value];
-	}
 	refuse_slot(a, "there is no %s '%s'%s", field->name, word, NPL_NEAREST(word, names, n));
 	return 0;
 }
@@ -294,30 +290,14 @@ static int take_flag(struct assembler *a, const char *name, unsigned *taken_mask
 			   n ? NPL_NEAREST(name, names, n) : ", expected none");
 }
 
-/* Takes the flags that are words after the name. */
-static int take_flag_words(struct assembler *a)
-{
-	unsigned taken_mask = 0;
-	char list[200] = "";
-	for (; is_word(a); npl_words_next(&a->words))
-		take_flag(a, a->words.word, &taken_mask);
-	if (taken_mask)
-		return a->words.rc;
-	for (const struct sim_flag *f = a->slot->flag; f->name; f++)
-		npl_append(list, sizeof list, ", ", "%s", f->name);
-	return refuse_line(a, "%s without a %s, expected one at least: %s", a->slot->name, a->slot->flag_noun, list);
-}
-
 /* Finds the slot that a word names; NULL: it is refused. */
 static const struct sim_slot *find_slot(struct assembler *a, const char *name)
 {
 	const struct sim_instruction_set *set = a->set;
 	const char *names[SIM_MAX_NAMES];
-	for (int i = 0; i < set->n_slots; i++) {
-		names[i] = set->slot[i].name;
-		if (!strcmp(names[i], name))
+	for (int i = 0; i < set->n_slots; i++)
+		if (!strcmp(names[i] = set->slot[i].name, name))
 			return &set->slot[i];
-	}
 	names[set->n_slots] = "define";
 	refuse_line(a, "there is no %s '%s'%s", set->opcode ? "instruction" : "slot", name,
 		    NPL_NEAREST(name, names, set->n_slots + (set->opcode != NULL)));
@@ -348,7 +328,9 @@ static int take_slot(struct assembler *a, unsigned *taken_slots)
 	for (const char *flag; (flag = strsep(&flags, "."));)
 		take_flag(a, flag, &taken_mask);
 	npl_words_next(&a->words);
-	return slot->flag_noun ? take_flag_words(a) : take_fields(a);
+	for (; slot->flag_noun && is_word(a); npl_words_next(&a->words)) /* flags that are words after the name */
+		take_flag(a, a->words.word, &taken_mask);
+	return take_fields(a);
 }
 
 static int take_instruction(struct assembler *a)
@@ -364,7 +346,8 @@ static int take_instruction(struct assembler *a)
 	if (a->words.rc)
 		return a->words.rc;
 	if (!sim_instruction_ok(a->set, a->program->n_constants, a->out, reason, sizeof reason))
-		return refuse_line(a, "%s", reason);
+		return refuse_line(a, "%s%s%s", a->set->opcode ? a->slot->name : "", a->set->opcode ? ": " : "",
+				   reason);
 	if (sim_program_add(a->program, a->out, a->words.line, a->words.err))
 		return npl_words_fail(&a->words, NPL_ENOMEM);
 	return 0;
@@ -388,28 +371,18 @@ static int take_constant_table(struct assembler *a)
 	if (npl_words_at_end(&a->words) && known)
 		return add_constant(a, name, known);
 	for (int i = 0; i < 2 * constants->pairs; i++) {
-		snprintf(part, sizeof part, "%c%d", "ab"[i % 2], i / 2);
+		const bool second = i % 2;
+		snprintf(part, sizeof part, "%c%d", second ? 'b' : 'a', i / 2);
 		npl_words_next(&a->words);
-		if (i % 2 && *a->words.word != ',')
-			return refuse_line(a, "%s: a%d without %s, expected %d pairs a,b", name, i / 2, part,
-					   constants->pairs);
-		if (i % 2)
+		const bool comma = *a->words.word == ',';
+		if (second && comma)
 			npl_words_next(&a->words);
-		if (!is_word(a))
-			return refuse_line(a, "%s: %s is not there, expected %d pairs a,b", name, part,
-					   constants->pairs);
+		if (second != comma || !is_word(a))
+			return refuse_line(a, "%s: no %s, expected %d pairs a,b", name, part, constants->pairs);
 		value[i / 2 + i % 2 * constants->pairs] = (int16_t)number_of(a, name, part, a->words.word, INT16_MIN,
 									     INT16_MAX);
 	}
 	return add_constant(a, name, value);
-}
-
-static void take_address(struct assembler *a, const char *directive, bool *is_set, uint64_t *address)
-{
-	if (*is_set)
-		refuse_line(a, "a second %s, expected one", directive);
-	*is_set = true;
-	*address = (uint64_t)number_of(a, "", directive, a->words.word, 0, ((int64_t)1 << a->set->address_bits) - 1);
 }
 
 static int take_directive(struct assembler *a)
@@ -418,7 +391,7 @@ static int take_directive(struct assembler *a)
 	const struct sim_constants *constants = a->set->constants;
 	const char *names[] = {".machine", ".host", ".weights", constants ? constants->directive : NULL};
 	static const char *const lacks[] = {"a name", "an address", "an address", "a name and pairs a,b"};
-	const int n = constants ? 4 : a->set->has_addresses ? 3 : 1;
+	const int n = constants ? 4 : a->set->address_bits ? 3 : 1;
 	int i = 0;
 	while (i < n && strcmp(names[i], a->words.word))
 		i++;
@@ -430,12 +403,14 @@ static int take_directive(struct assembler *a)
 		return refuse_line(a, "%s without %s, expected one", names[i], lacks[i]);
 	if (i == MACHINE && a->begun) /* sim_text_machine has read the name before */
 		refuse_line(a, ".machine, expected it before all else and once");
-	else if (i == HOST)
-		take_address(a, names[i], &a->host, &a->program->host_address);
-	else if (i == WEIGHTS)
-		take_address(a, names[i], &a->weights, &a->program->weight_address);
 	else if (i == CONSTANT)
 		take_constant_table(a);
+	else if (i != MACHINE && a->given_mask & 1U << i)
+		refuse_line(a, "a second %s, expected one", names[i]);
+	else if (i != MACHINE)
+		*(i == HOST ? &a->program->host_address : &a->program->weight_address) = (uint64_t)number_of(
+			a, "", names[i], a->words.word, 0, ((int64_t)1 << a->set->address_bits) - 1);
+	a->given_mask |= 1U << i;
 	return npl_words_end(&a->words);
 }
 

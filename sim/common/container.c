@@ -146,8 +146,7 @@ static int take_header(const char *source, const uint8_t *bytes, size_t n, size_
 		       struct sim_program *program, struct header *header, struct npl_err *err)
 {
 	const struct sim_instruction_set *set = program->set;
-	char name[SIM_SET_NAME], machine[SIM_MACHINE_NAME];
-	if (header_bytes == sizeof *header && sim_header_names(source, bytes, n, name, machine, err))
+	if (header_bytes == sizeof *header && sim_header_names(source, bytes, n, header->set, header->machine, err))
 		return err->code;
 	memcpy(header, bytes, header_bytes);
 	if (header_bytes == sizeof *header && strcmp(header->set, set->name) != 0)
@@ -155,16 +154,11 @@ static int take_header(const char *source, const uint8_t *bytes, size_t n, size_
 				header->set, set->name);
 	const uint64_t host = program->host_address = header->host_address;
 	const uint64_t weights = program->weight_address = header->weight_address;
-	if (!set->has_addresses && (host || weights))
-		return npl_fail(
-			err, NPL_EINPUT,
-			"%s: host memory at byte %llu and weights at %llu in the header, expected 0: programs for "
-			"the driver %s have no such addresses",
-			source, (unsigned long long)host, (unsigned long long)weights, set->name);
-	if (set->has_addresses && (host | weights) >> set->address_bits)
+	if ((host | weights) >> set->address_bits)
 		return npl_fail(err, NPL_EINPUT,
-				"%s: host memory at byte %llu and weights at %llu, expected less than 2^%d", source,
-				(unsigned long long)host, (unsigned long long)weights, set->address_bits);
+				"%s: host memory at byte %llu and weights at %llu in the header, expected at most %lld",
+				source, (unsigned long long)host, (unsigned long long)weights,
+				((long long)1 << set->address_bits) - 1);
 	const unsigned most_constants = set->constants ? SIM_MAX_CONSTANTS : 0;
 	if (header->constants > most_constants)
 		return npl_fail(err, NPL_EINPUT, "%s: %u constants, expected at most %u", source, header->constants,

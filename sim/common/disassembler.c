@@ -7,25 +7,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/files/settings.h"
 #include "program.h"
 
-/* Puts the fewest digits that read back as the same float; for a NaN or infinity its bits. */
+/* Puts a float so that it reads back the same; a NaN or infinity as its bits. */
 static void put_float(FILE *out, uint32_t bits)
 {
 	char text[32];
-	float value, read_back;
+	float value;
 	memcpy(&value, &bits, sizeof value);
-	if (!isfinite(value)) {
+	if (isfinite(value))
+		fputs(npl_float_text(value, text, sizeof text), out);
+	else
 		fprintf(out, "0x%08x", bits);
-		return;
-	}
-	for (int digits = 1; digits <= 9; digits++) {
-		snprintf(text, sizeof text, "%.*g", digits, (double)value);
-		read_back = strtof(text, NULL);
-		if (!memcmp(&read_back, &value, sizeof value))
-			break;
-	}
-	fputs(text, out);
 }
 
 static void put_value(FILE *out, const struct sim_program *program, const struct sim_field *field, int64_t value)

@@ -96,15 +96,18 @@ int sim_execute(const struct sim_executor *executor, void *context, const void *
 	return rc;
 }
 
-int sim_copy_range(const uint8_t *memory, size_t first, size_t end, uint8_t **copy, struct npl_err *err)
+int sim_keep_range(const uint8_t *memory, uint64_t first, uint64_t end, size_t *address, size_t *n, uint8_t **copy,
+		   struct npl_err *err)
 {
-	if (!memory || first == end)
+	*address = (size_t)first;
+	*n = (size_t)(end - first);
+	if (!memory || !*n)
 		return 0;
-	if (npl_budget_check(end - first, "a copy of the bytes that the program has written", err))
+	if (npl_budget_check(*n, "a copy of the bytes that the program has written", err))
 		return err->code;
-	*copy = malloc(end - first);
+	*copy = malloc(*n);
 	if (!*copy)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of output", end - first);
-	memcpy(*copy, memory + first, end - first);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of output", *n);
+	memcpy(*copy, memory + first, *n);
 	return 0;
 }

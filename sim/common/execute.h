@@ -51,8 +51,9 @@ int sim_execute(const struct sim_executor *executor, void *context, const void *
 		const struct sim_program *program, const char *source, struct npl_execution *execution,
 		struct npl_err *err);
 
-/* Copies bytes first <= i < end of a memory; *copy stays as it is where the range is empty or memory is NULL. Returns 0
- * or NPL_ENOMEM. */
-int sim_copy_range(const uint8_t *memory, size_t first, size_t end, uint8_t **copy, struct npl_err *err);
+/* Keeps bytes first <= i < end of a memory: their address, number and copy. *copy stays as it is where the range is
+ * empty or memory is NULL. Returns 0 or NPL_ENOMEM. */
+int sim_keep_range(const uint8_t *memory, uint64_t first, uint64_t end, size_t *address, size_t *n, uint8_t **copy,
+		   struct npl_err *err);
 
 #endif

@@ -124,23 +124,24 @@ static bool fields_ok(const struct examined *e, const struct sim_slot *slot)
 	return true;
 }
 
-/* Says whether all bits belong to known flags, and the bits of each mask have a known meaning. */
+/* Says whether the bits of each mask have a meaning that the slot knows, or are 0, and there are flags where the slot
+ * needs one. */
 static bool flags_ok(const struct examined *e, const struct sim_slot *slot)
 {
 	const unsigned flags = sim_flags_of(e->set, e->instruction);
-	unsigned known = 0;
+	unsigned unknown = flags;
+	char names[200] = "";
 	for (const struct sim_flag *f = slot->flag; f && f->name; f++)
-		known |= f->mask;
-	if (flags & ~known)
-		return refuse(e, "flags 0x%04x, expected 0 in all bits but those of 0x%04x", flags, known);
-	for (const struct sim_flag *f = slot->flag; f && f->name; f++) {
-		bool has_meaning = !(flags & f->mask);
-		for (const struct sim_flag *g = slot->flag; g->name; g++)
-			has_meaning |= g->mask == f->mask && g->bits == (flags & f->mask);
-		if (!has_meaning)
-			return refuse(e, "flags 0x%04x, expected another value in the bits 0x%04x", flags, f->mask);
-	}
-	return flags || !slot->flag_noun || refuse(e, "no %s, expected one at least", slot->flag_noun);
+		if ((flags & f->mask) == f->bits)
+			unknown &= ~(unsigned)f->mask;
+	if (unknown)
+		return refuse(e, "flags 0x%04x, expected 0 in the bits 0x%04x, or a value with a meaning", flags,
+			      unknown);
+	if (flags || !slot->flag_noun)
+		return true;
+	for (const struct sim_flag *f = slot->flag; f->name; f++)
+		npl_append(names, sizeof names, ", ", "%s", f->name);
+	return refuse(e, "no %s, expected one at least: %s", slot->flag_noun, names);
 }
 
 /* Says whether all members that no field of this instruction has are 0. */

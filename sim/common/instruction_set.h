@@ -37,6 +37,12 @@ struct sim_field {
 	int64_t low, high;
 };
 
+/* Initialises a field that is a member of the instruction's struct. */
+#define SIM_FIELD(type, member, name, keyed, kind, names, bytes, low, high)                                            \
+	{                                                                                                              \
+		name, keyed, kind, names, offsetof(type, member), sizeof(((type *)NULL)->member), bytes, low, high     \
+	}
+
 /* Flags of one mask exclude each other. A list ends with a name of NULL. */
 struct sim_flag {
 	const char *name;
@@ -89,8 +95,7 @@ struct sim_instruction_set {
 	 * reason in `reason`. Optional. */
 	bool (*accepts)(const void *instruction, char *reason, size_t reason_bytes);
 	const struct sim_constants *constants; /* NULL: none */
-	bool has_addresses;                    /* programs say where in memory the files of exec lie */
-	int address_bits;
+	int address_bits;                      /* of where in memory the files of exec lie; 0: programs do not say it */
 };
 
 /* These read and write a number of at most 8 bytes. It is little-endian, as numbers of this computer are. */

@@ -22,7 +22,7 @@ struct sim_program {
 	int64_t count, capacity;
 	int n_constants;
 	struct sim_constant constant[SIM_MAX_CONSTANTS];
-	uint64_t host_address, weight_address; /* where in memory the files of exec go, in a set that has_addresses */
+	uint64_t host_address, weight_address; /* where in memory the files of exec go, in a set with address_bits */
 };
 
 /* Appends a copy of the instruction. Returns 0 or NPL_ENOMEM. */

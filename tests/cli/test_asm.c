@@ -456,8 +456,7 @@ Test(cli_asm, a_wrong_header_is_refused_with_its_file)
 	snprintf(text, sizeof text, "m.bin: %s/m.yaml: cannot be opened", folder);
 	const struct cli_refusal cases[] = {
 		{3,
-		 "address.bin: host memory at byte 7 and weights at 0 in the header, expected 0: programs for the "
-		 "driver systolic have no such addresses",
+		 "address.bin: host memory at byte 7 and weights at 0 in the header, expected at most 0",
 		 {"disasm", "@/address.bin"}},
 		{3, text, {"exec", "@/m.bin"}}};
 	cr_assert_eq(remove(cli_path(folder, "m.yaml")), 0);

@@ -402,6 +402,16 @@ Test(params, numbers_read_back_from_their_text)
 		npl_double_text(value, buf, sizeof buf);
 		cr_assert(strtod(buf, NULL) == value, "seed %llx: %a became %s", SEED, value, buf);
 	}
+	for (int i = 0; i < 100000; i++) {
+		const uint32_t bits = (uint32_t)test_rng(&rng);
+		float value;
+		memcpy(&value, &bits, sizeof value);
+		if (isfinite(value))
+			cr_assert(strtof(npl_float_text(value, buf, sizeof buf), NULL) == value,
+				  "seed %llx: %a became %s", SEED, (double)value, buf);
+	}
+	cr_assert_str_eq(npl_float_text(100, buf, sizeof buf), "100");
+	cr_assert_str_eq(npl_float_text(0.1F, buf, sizeof buf), "0.1");
 	static const struct {
 		double value;
 		const char *text;

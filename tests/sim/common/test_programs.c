@@ -63,7 +63,6 @@ static const struct sim_instruction_set set = {.name = "toy",
 					       .opcode = &members[0],
 					       .flags = &members[1],
 					       .constants = &shapes,
-					       .has_addresses = true,
 					       .address_bits = 48};
 
 static struct toy random_instruction(uint64_t *rng, int n_constants)
@@ -188,10 +187,10 @@ Test(sim_programs, wrong_programs_are_refused)
 		{"scale factor=x shape=FLAT", "scale: factor is 'x', expected a float32 number"},
 		{"scale factor=1 shape=LIEN",
 		 "scale: there is no shape 'LIEN'; expected FLAT or LINE (.shape makes others)"},
-		{"wait", "wait without a part, expected one at least: left, right"},
+		{"wait", "wait: no part, expected one at least: left, right"},
 		{"wait.left", "wait.left: expected each part as a word of its own: wait left"},
-		{".shape X 1,2 3", "X: a1 without b1, expected 2 pairs a,b"},
-		{".shape X", "X: a0 is not there, expected 2 pairs a,b"},
+		{".shape X 1,2 3", "X: no b1, expected 2 pairs a,b"},
+		{".shape X", "X: no a0, expected 2 pairs a,b"},
 		{".shap X 1,2 3,4", "there is no directive '.shap'"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "core/base/message.h"
 #include "driver_impl.h"
 #include "sim/common/isa.h"
@@ -33,50 +34,47 @@ static void fetch_next(void *state, struct dn_instruction *instruction)
 	cursor->next += cursor->next + 1 < cursor->program->count;
 }
 
-static const char *const event_names[DN_EVENTS] = {
-	[DN_DECODED] = "decoded",       [DN_NBIN_ARRIVED] = "nbin_arrived",
-	[DN_SB_ARRIVED] = "sb_arrived", [DN_STARTED] = "started",
-	[DN_ENDED] = "ended",           [DN_STORED] = "stored",
+const char *const dn_event_names[] = {
+#define DN_EVENT(constant, name) name,
+#include "sim/diannao/diannao/engine/events.def"
 };
-
-/* Checks that a file of these bytes ends within the machine's memory, and extends *size to its end. */
-static int check_fits(const char *file_role, uint64_t address, size_t bytes, uint64_t capacity, uint64_t *size,
-		      struct npl_err *err)
-{
-	if (!bytes)
-		return 0;
-	if (address > capacity || bytes > capacity - address)
-		return npl_fail(err, NPL_EINPUT, "%zu bytes of %s at byte %llu, expected them within the memory's %llu",
-				bytes, file_role, (unsigned long long)address, (unsigned long long)capacity);
-	*size = address + bytes > *size ? address + bytes : *size;
-	return 0;
-}
 
 /* Makes a memory with both files in it, which the caller frees. NPL_EINPUT: a file does not fit the memory, or the two
  * overlap. NPL_ENOMEM. */
 static int fill_memory(const struct sim_program *program, const struct npl_execution_request *request,
 		       uint64_t capacity, struct dn_memory *memory, struct npl_err *err)
 {
-	uint64_t host = program->host_address, weights = program->weight_address;
+	const struct {
+		const char *role;
+		const void *data;
+		size_t bytes;
+		uint64_t first;
+	} file[] = {{"host memory", request->host, request->host_bytes, program->host_address},
+		    {"weights", request->weights, request->weight_bytes, program->weight_address}};
 	memory->size = dn_program_memory(program);
-	if (check_fits("host memory", host, request->host_bytes, capacity, &memory->size, err) ||
-	    check_fits("weights", weights, request->weight_bytes, capacity, &memory->size, err))
-		return err->code;
-	if (request->host_bytes && request->weight_bytes && host < weights + request->weight_bytes &&
-	    weights < host + request->host_bytes)
+	for (int i = 0; i < 2; i++) {
+		if (file[i].bytes && (file[i].first > capacity || file[i].bytes > capacity - file[i].first))
+			return npl_fail(err, NPL_EINPUT,
+					"%zu bytes of %s at byte %llu, expected them within the memory's %llu",
+					file[i].bytes, file[i].role, (unsigned long long)file[i].first,
+					(unsigned long long)capacity);
+		if (file[i].bytes)
+			memory->size = npl_max_u64(memory->size, file[i].first + file[i].bytes);
+	}
+	if (file[0].bytes && file[1].bytes && file[0].first < file[1].first + file[1].bytes &&
+	    file[1].first < file[0].first + file[0].bytes)
 		return npl_fail(err, NPL_EINPUT,
 				"%zu bytes of host memory at byte %llu and %zu of weights at %llu overlap, expected "
 				".host and .weights to keep them apart",
-				request->host_bytes, (unsigned long long)host, request->weight_bytes,
-				(unsigned long long)weights);
+				file[0].bytes, (unsigned long long)file[0].first, file[1].bytes,
+				(unsigned long long)file[1].first);
 	memory->bytes = calloc(memory->size + 1, 1);
 	if (!memory->bytes)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for %llu bytes of the machine's memory",
 				(unsigned long long)memory->size);
-	if (request->host_bytes)
-		memcpy(memory->bytes + host, request->host, request->host_bytes);
-	if (request->weight_bytes)
-		memcpy(memory->bytes + weights, request->weights, request->weight_bytes);
+	for (int i = 0; i < 2; i++)
+		if (file[i].bytes)
+			memcpy(memory->bytes + file[i].first, file[i].data, file[i].bytes);
 	return 0;
 }
 
@@ -85,9 +83,8 @@ static int keep_output(const struct sim_program *program, const struct dn_memory
 {
 	uint64_t first, end;
 	dn_program_written(program, &first, &end);
-	execution->output_address = first;
-	execution->output_bytes = end - first;
-	return sim_copy_range(memory->bytes, first, end, &execution->output, err);
+	return sim_keep_range(memory->bytes, first, end, &execution->output_address, &execution->output_bytes,
+			      &execution->output, err);
 }
 
 static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
@@ -110,7 +107,7 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 }
 
 static const struct sim_executor executor = {
-	.event_name = event_names,
+	.event_name = dn_event_names,
 	.times = &dn_times,
 	.counter_def = dn_counter_defs,
 	.n_counters = DN_COUNTERS,
@@ -142,24 +139,18 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	return rc;
 }
 
-/* Appends a slot's name and the name of its operation, which is this field, unless that is NOP. */
-static void append(char *name, const void *instruction, enum dn_slot_at slot, int field)
-{
-	const struct sim_field *operation = &dn_slots[slot].field[field];
-	const int64_t value = sim_field_get(instruction, operation);
-	if (value)
-		npl_append(name, NPL_INSTRUCTION_NAME, "|", "%s %s", dn_slots[slot].name, operation->names[value]);
-}
-
 static void describe(const void *instruction, struct npl_instruction *described)
 {
 	const struct dn_instruction *at = instruction;
 	char *name = described->name;
-	append(name, at, DN_SLOT_CP, DN_CP_OP);
-	append(name, at, DN_SLOT_SB, DN_SB_READ_OP);
-	append(name, at, DN_SLOT_NBIN, DN_NBIN_READ_OP);
-	append(name, at, DN_SLOT_NBOUT, DN_NBOUT_WRITE_OP);
-	append(name, at, DN_SLOT_NFU, at->nfu.nfu1 ? DN_NFU_NFU1_OP : DN_NFU_NFU2_OP);
+	const int operation[DN_SLOTS] = {DN_CP_OP, DN_SB_READ_OP, DN_NBIN_READ_OP, DN_NBOUT_WRITE_OP,
+					 at->nfu.nfu1 ? DN_NFU_NFU1_OP : DN_NFU_NFU2_OP};
+	for (int s = 0; s < DN_SLOTS; s++) {
+		const struct sim_field *field = &dn_slots[s].field[operation[s]];
+		const int64_t value = sim_field_get(at, field);
+		if (value)
+			npl_append(name, NPL_INSTRUCTION_NAME, "|", "%s %s", dn_slots[s].name, field->names[value]);
+	}
 	if (!*name)
 		npl_append(name, NPL_INSTRUCTION_NAME, "", "CP NOP");
 	described->unit = dn_uses_nfu(at)          ? "nfu"

@@ -32,16 +32,12 @@ struct dn_stream {
 
 enum { DN_DMA_NBIN, DN_DMA_SB, DN_DMA_NBOUT, DN_DMAS }; /* the DMAs, in the order of their turns at the port */
 
-/* Events, in the order in which they can come at one boundary. The index of an event is that of an instruction. */
 enum dn_event {
-	DN_DECODED,      /* of the instruction itself */
-	DN_NBIN_ARRIVED, /* of the one that asked for the load: all its rows are there */
-	DN_SB_ARRIVED,
-	DN_STARTED, /* of the one whose first step is in the cycle */
-	DN_ENDED,
-	DN_STORED, /* of the one whose results completed the store */
+#define DN_EVENT(constant, name) DN_##constant,
+#include "events.def"
 	DN_EVENTS
 };
+extern const char *const dn_event_names[DN_EVENTS];
 
 /* An observer (sim/common/observer.h) of these engines is told of every event, but not in the order of their times.
  * Intervals cover all cycles, in the order of time. Their instruction is the one at the head of the NFU's queue.

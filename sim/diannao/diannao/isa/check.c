@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The walk through a program of DianNao (check.h). After check_fields.c has checked an instruction by itself, this file
+ * The walk through a program of DianNao (check.h). After isa.c has checked an instruction by itself, this file
  * checks it against the buffers, the registers of NFU-2 and NBout as it finds them, and whether what it waits for can
  * come. check_memory.c does memory. */
 #include <stdio.h>

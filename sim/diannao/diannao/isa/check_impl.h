@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The inside of the check of programs: check_fields.c checks single instructions, check.c checks them against the state
+ * The inside of the check of programs: isa.c checks single instructions, check.c checks them against the state
  * that they find, check_memory.c checks the order in memory. */
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_ISA_CHECK_IMPL_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_ISA_CHECK_IMPL_H

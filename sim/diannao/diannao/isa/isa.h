@@ -87,10 +87,6 @@ extern const struct sim_slot dn_slots[DN_SLOTS];
 /* The functions that every program knows; a name of NULL ends. The values of a constant are a struct dn_function. */
 extern const struct sim_known_constant dn_known_functions[];
 
-/* Checks the fields of an instruction against each other; all are in their ranges. A field without meaning must be 0.
- * Returns false with the reason. */
-bool dn_slots_ok(const void *instruction, char *reason, size_t reason_bytes);
-
 /* Says whether an instruction has steps of the NFU. */
 static inline bool dn_uses_nfu(const struct dn_instruction *instruction)
 {

@@ -3,8 +3,6 @@
  * DianNao's slots as a table, from which their text, binary and ranges follow (fields.def). */
 #include "isa.h"
 
-#include <stddef.h>
-
 static const char *const cps[] = {"NOP", "SYNC", "END"};
 static const char *const reads[] = {"NOP", "LOAD", "READ"};
 static const char *const sum_reads[] = {"NOP", NULL, "READ"};
@@ -14,24 +12,12 @@ static const char *const nfu2s[] = {"NOP", "ADD", "MAX"};
 static const char *const froms[] = {"RESET", "NBOUT", "KEEP"};
 static const char *const tos[] = {"KEEP", "NBOUT", "NFU3"};
 
-#define MEMBER(m) offsetof(struct dn_instruction, m), sizeof(((struct dn_instruction *)NULL)->m)
-#define NAMED(m, name, names)                                                                                          \
-	{                                                                                                              \
-		name, false, SIM_NAMED, names, MEMBER(m), 1, 0, sizeof names / sizeof *names - 1                       \
-	}
-#define NUMBER(m, name, bytes, high)                                                                                   \
-	{                                                                                                              \
-		name, false, SIM_NUMBER, NULL, MEMBER(m), bytes, 0, high                                               \
-	}
-#define KEYED(m, name, bytes, low, high)                                                                               \
-	{                                                                                                              \
-		name, true, SIM_NUMBER, NULL, MEMBER(m), bytes, low, high                                              \
-	}
-#define FUNCTION(m, name)                                                                                              \
-	{                                                                                                              \
-		name, false, SIM_CONSTANT, NULL, MEMBER(m), 1, 0, SIM_MAX_CONSTANTS                                    \
-	}
-#define ADDRESS(m, name) NUMBER(m, name, DN_ADDRESS_BITS / 8, ((int64_t)1 << DN_ADDRESS_BITS) - 1)
+#define FIELD(m, name, ...)              SIM_FIELD(struct dn_instruction, m, name, __VA_ARGS__)
+#define NAMED(m, name, names)            FIELD(m, name, false, SIM_NAMED, names, 1, 0, sizeof names / sizeof *names - 1)
+#define NUMBER(m, name, bytes, high)     FIELD(m, name, false, SIM_NUMBER, NULL, bytes, 0, high)
+#define KEYED(m, name, bytes, low, high) FIELD(m, name, true, SIM_NUMBER, NULL, bytes, low, high)
+#define FUNCTION(m, name)                FIELD(m, name, false, SIM_CONSTANT, NULL, 1, 0, SIM_MAX_CONSTANTS)
+#define ADDRESS(m, name)                 NUMBER(m, name, DN_ADDRESS_BITS / 8, ((int64_t)1 << DN_ADDRESS_BITS) - 1)
 
 static const struct sim_field cp[] = {
 #define DN_CP(form, constant, type, member, ...) form(cp.member, __VA_ARGS__),

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "driver_impl.h"
 #include "sim/common/isa.h"
 #include "sim/systolic/tpu_v1/fast/run.h"
@@ -18,41 +19,35 @@ static int check(const void *state, const char *source, const struct sim_program
 	return tpu_program_check(&((const struct tpu_machine *)state)->config, program, NULL, source, err);
 }
 
-static const char *const event_names[TPU_EVENTS] = {
-	[TPU_ISSUED] = "issued",
-	[TPU_TILE_PUSHED] = "tile_pushed",
-	[TPU_TILE_SHIFTED] = "tile_shifted",
-	[TPU_TILE_POPPED] = "tile_popped",
-	[TPU_TABLE_LOADED] = "table_loaded",
-	[TPU_MATRIX_STARTED] = "matrix_started",
-	[TPU_MATRIX_WRITTEN] = "matrix_written",
-	[TPU_ACTIVATE_STARTED] = "activate_started",
-	[TPU_ACTIVATE_ENDED] = "activate_ended",
-	[TPU_HOST_STARTED] = "host_started",
-	[TPU_HOST_ENDED] = "host_ended",
+const char *const tpu_event_names[] = {
+#define TPU_EVENT(constant, name) name,
+#include "sim/systolic/tpu_v1/engine/events.def"
 };
 
-/* Makes the memories for a run with values, except the weights. The caller frees them in any case. Returns 0 or
- * NPL_ENOMEM. */
+/* Makes the memories for a run with values, except the weights. The caller frees them in any case. NPL_EINPUT: what was
+ * given is larger than the memory that it is for. NPL_ENOMEM. */
 static int open_memory(const struct tpu_config *config, const struct npl_execution_request *request,
 		       int64_t written_end, struct tpu_memory *memory, struct npl_err *err)
 {
-	size_t rows = (size_t)tpu_buffer_size_rows(config), host_bytes = request->host_bytes;
-	if (host_bytes < (size_t)written_end)
-		host_bytes = (size_t)written_end;
+	const size_t buffer_bytes = (size_t)(tpu_buffer_size_rows(config) * tpu_row_bytes(config));
+	if (request->weight_bytes > (uint64_t)config->weight_bytes)
+		return npl_fail(err, NPL_EINPUT, "%zu bytes of weights, expected at most weight_memory.bytes = %lld",
+				request->weight_bytes, (long long)config->weight_bytes);
+	if (request->buffer_bytes > buffer_bytes)
+		return npl_fail(err, NPL_EINPUT, "%zu bytes of the unified buffer, expected at most %zu",
+				request->buffer_bytes, buffer_bytes);
 	*memory = (struct tpu_memory){.weights = request->weights,
 				      .weight_bytes = request->weight_bytes,
 				      .weights_end = true,
-				      .host_bytes = host_bytes,
+				      .host_bytes = npl_max_u64(request->host_bytes, (uint64_t)written_end),
 				      .timing_only = request->timing_only};
 	if (request->timing_only)
 		return 0;
-	memory->buffer = calloc(rows, (size_t)tpu_row_bytes(config));
-	memory->host = calloc(host_bytes + 1, 1);
+	memory->buffer = calloc(buffer_bytes, 1);
+	memory->host = calloc(memory->host_bytes + 1, 1);
 	if (!memory->buffer || !memory->host)
-		return npl_fail(err, NPL_ENOMEM,
-				"out of memory for %lld bytes of unified buffer and %zu of host memory",
-				(long long)config->buffer_bytes, host_bytes);
+		return npl_fail(err, NPL_ENOMEM, "out of memory for %zu bytes of unified buffer and %zu of host memory",
+				buffer_bytes, memory->host_bytes);
 	if (request->host_bytes)
 		memcpy(memory->host, request->host, request->host_bytes);
 	if (request->buffer_bytes)
@@ -69,29 +64,13 @@ static int keep_outputs(const struct tpu_config *config, const struct sim_progra
 	tpu_program_host_written(program, config->rows, config->columns, &first, &end);
 	if (tpu_program_buffer_written(config, program, source, &first_row, &end_row, err))
 		return err->code;
-	execution->output_address = (size_t)first;
-	execution->output_bytes = (size_t)(end - first);
-	execution->buffer_output_address = (size_t)(first_row * row);
-	execution->buffer_output_bytes = (size_t)((end_row - first_row) * row);
-	if (memory->timing_only)
-		return 0;
-	const int rc = sim_copy_range(memory->host, (size_t)first, (size_t)end, &execution->output, err);
-	return rc ? rc
-		  : sim_copy_range(memory->buffer, (size_t)(first_row * row), (size_t)(end_row * row),
-				   &execution->buffer_output, err);
-}
-
-static int check_given(const struct tpu_config *config, const struct npl_execution_request *request,
-		       struct npl_err *err)
-{
-	const size_t buffer_bytes = (size_t)(tpu_buffer_size_rows(config) * tpu_row_bytes(config));
-	if (request->weight_bytes > (uint64_t)config->weight_bytes)
-		return npl_fail(err, NPL_EINPUT, "%zu bytes of weights, expected at most weight_memory.bytes = %lld",
-				request->weight_bytes, (long long)config->weight_bytes);
-	if (request->buffer_bytes > buffer_bytes)
-		return npl_fail(err, NPL_EINPUT, "%zu bytes of the unified buffer, expected at most %zu",
-				request->buffer_bytes, buffer_bytes);
-	return 0;
+	execution->buffer_row_bytes = (size_t)row;
+	if (sim_keep_range(memory->buffer, (uint64_t)(first_row * row), (uint64_t)(end_row * row),
+			   &execution->buffer_output_address, &execution->buffer_output_bytes,
+			   &execution->buffer_output, err))
+		return err->code;
+	return sim_keep_range(memory->host, (uint64_t)first, (uint64_t)end, &execution->output_address,
+			      &execution->output_bytes, &execution->output, err);
 }
 
 static int run(void *context, const struct sim_observer *observer, struct npl_execution *execution, struct npl_err *err)
@@ -109,7 +88,7 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 }
 
 static const struct sim_executor executor = {
-	.event_name = event_names,
+	.event_name = tpu_event_names,
 	.times = &tpu_times,
 	.counter_def = tpu_counter_defs,
 	.n_counters = TPU_COUNTERS,
@@ -123,8 +102,6 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	struct tpu_engine_input engine_input = {.config = config, .program = program};
 	struct tpu_memory *memory = &engine_input.memory;
 	int64_t first, end;
-	if (check_given(config, &execution->request, err))
-		return err->code;
 	/* The first check is without memories. It makes sure that the end of what the program writes can be
 	 * allocated. */
 	if (check(state, source, program, err))
@@ -137,7 +114,6 @@ static int execute(const void *state, const char *source, const struct sim_progr
 		rc = sim_execute(&executor, &engine_input, config, program, source, execution, err);
 	if (!rc)
 		rc = keep_outputs(config, program, source, memory, execution, err);
-	execution->buffer_row_bytes = (size_t)tpu_row_bytes(config);
 	free(memory->buffer);
 	free(memory->host);
 	return rc;

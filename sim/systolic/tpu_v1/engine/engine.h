@@ -15,22 +15,12 @@
 #include "sim/systolic/tpu_v1/isa/isa.h"
 #include "sim/systolic/tpu_v1/tpu.h"
 
-/* Events, in the order of their names in events.csv. `index` is the number of the tile (push, shift, pop) or of the
- * table; for other events it is that of the instruction in its program. */
 enum tpu_event {
-	TPU_ACTIVATE_ENDED,
-	TPU_ACTIVATE_STARTED,
-	TPU_HOST_ENDED, /* read_host_memory and write_host_memory */
-	TPU_HOST_STARTED,
-	TPU_ISSUED,
-	TPU_MATRIX_STARTED,
-	TPU_MATRIX_WRITTEN, /* the last write of an accumulator */
-	TPU_TABLE_LOADED,
-	TPU_TILE_POPPED,
-	TPU_TILE_PUSHED,
-	TPU_TILE_SHIFTED, /* the first row of the tile enters the shadow plane */
+#define TPU_EVENT(constant, name) TPU_##constant,
+#include "events.def"
 	TPU_EVENTS
 };
+extern const char *const tpu_event_names[TPU_EVENTS];
 
 /* An observer (sim/common/observer.h) of these engines gets events in the order of their cycles. At one boundary they
  * come in the order of their kinds, and of one kind in the order of their index. on_retired is called for each

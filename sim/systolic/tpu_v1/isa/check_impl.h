@@ -34,7 +34,7 @@ struct tpu_check {
 
 static inline int64_t tpu_register_value(const struct tpu_check *check, enum tpu_register r)
 {
-	if (tpu_register_kinds[r] == TPU_SIGNED)
+	if (tpu_register_values[r].low < 0)
 		return tpu_signed(&check->registers, r);
 	return check->registers.value[r];
 }

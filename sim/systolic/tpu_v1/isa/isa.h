@@ -98,7 +98,7 @@ enum tpu_register {
 	TPU_REGISTERS
 };
 
-/* The configuration registers, 32 bits each; tpu_register_kinds says how the bits of each are read. */
+/* The configuration registers, 32 bits each; tpu_register_values says how the bits of each are read. */
 struct tpu_registers {
 	uint32_t value[TPU_REGISTERS];
 };
@@ -133,8 +133,7 @@ static inline struct tpu_instruction *tpu_code(const struct sim_program *program
 
 extern const struct sim_flag tpu_units[TPU_UNITS + 1]; /* the flags of sync, with the units' names */
 extern const char *const tpu_register_names[TPU_REGISTERS], *const tpu_type_names[TPU_TYPES];
-/* How a register's 32 bits are read. */
-extern const enum tpu_register_kind { TPU_UNSIGNED, TPU_SIGNED, TPU_FLOAT, TPU_TYPE } tpu_register_kinds[TPU_REGISTERS];
+extern const struct sim_field tpu_register_values[TPU_REGISTERS]; /* how a register's 32 bits are read */
 /* Returns the unit that executes the opcode; TPU_UNITS for opcodes that the issue stage executes itself. */
 enum tpu_unit tpu_unit_of(int opcode);
 

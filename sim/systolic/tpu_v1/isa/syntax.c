@@ -33,11 +33,10 @@ static const struct sim_flag activate_flags[] = {
 	{"average_padded", TPU_ACTIVATE_POOLING, TPU_WITH_POOLING(TPU_POOL_AVERAGE_PADDED)},
 	{0}};
 
-#define MEMBER(m) offsetof(struct tpu_instruction, m), sizeof(((struct tpu_instruction *)NULL)->m)
+#define VALUE(name, kind, names, low, high)                                                                            \
+	SIM_FIELD(struct tpu_instruction, length, name, false, kind, names, 4, low, high)
 #define FIELD(name, m, bytes, low, high)                                                                               \
-	{                                                                                                              \
-		name, true, SIM_NUMBER, NULL, MEMBER(m), bytes, low, high                                              \
-	}
+	SIM_FIELD(struct tpu_instruction, m, name, true, SIM_NUMBER, NULL, bytes, low, high)
 #define UB                FIELD("ub", ub, 3, 0, 0xffffff)
 #define ACC(name, low)    FIELD(name, operand, 2, low, 0xffff)
 #define LENGTH(name, low) FIELD(name, length, 4, low, UINT32_MAX)
@@ -55,22 +54,20 @@ const char *const tpu_register_names[] = {
 #define TPU_REGISTER(upper, lower, kind, reset) #lower,
 #include "registers.def"
 };
-const enum tpu_register_kind tpu_register_kinds[] = {
-#define TPU_REGISTER(upper, lower, kind, reset) TPU_##kind,
-#include "registers.def"
-};
 const char *const tpu_type_names[] = {"i8", "u8", "i16", "i32"};
 
+#define UNSIGNED(name) VALUE(name, SIM_NUMBER, NULL, 0, UINT32_MAX)
+#define SIGNED(name)   VALUE(name, SIM_NUMBER, NULL, INT32_MIN, INT32_MAX)
+#define FLOAT(name)    VALUE(name, SIM_FLOAT, NULL, 0, UINT32_MAX)
+#define TYPE(name)     VALUE(name, SIM_NAMED, tpu_type_names, 0, TPU_TYPES - 1)
 static const struct sim_field setting[] = {
-	{"register", false, SIM_NAMED, tpu_register_names, MEMBER(operand), 2, 0, TPU_REGISTERS - 1},
-	{"value", false, SIM_NUMBER, NULL, MEMBER(length), 4, 0, UINT32_MAX},
+	SIM_FIELD(struct tpu_instruction, operand, "register", false, SIM_NAMED, tpu_register_names, 2, 0,
+		  TPU_REGISTERS - 1),
+	UNSIGNED("value"),
 };
-/* The value of a register by its kind. */
-static const struct sim_field values[] = {
-	[TPU_UNSIGNED] = {"value", false, SIM_NUMBER, NULL, MEMBER(length), 4, 0, UINT32_MAX},
-	[TPU_SIGNED] = {"value", false, SIM_NUMBER, NULL, MEMBER(length), 4, INT32_MIN, INT32_MAX},
-	[TPU_FLOAT] = {"value", false, SIM_FLOAT, NULL, MEMBER(length), 4, 0, UINT32_MAX},
-	[TPU_TYPE] = {"value", false, SIM_NAMED, tpu_type_names, MEMBER(length), 4, 0, TPU_TYPES - 1},
+const struct sim_field tpu_register_values[] = {
+#define TPU_REGISTER(upper, lower, kind, reset) kind(#lower),
+#include "registers.def"
 };
 static const struct sim_field transfer[] = {UB, LENGTH("rows", 1)};
 static const struct sim_field weights[] = {ACC("count", 1), LENGTH("first", 0)};
@@ -97,10 +94,8 @@ static bool refine(const void *instruction, const struct sim_slot *slot, struct 
 	if (slot->opcode == TPU_ACTIVATE && at->flags & TPU_ACTIVATE_FROM_BUFFER)
 		return field->offset != offsetof(struct tpu_instruction, operand);
 	if (slot->opcode == TPU_SET_CONFIG && field->offset == offsetof(struct tpu_instruction, length) &&
-	    at->operand < TPU_REGISTERS) {
-		*field = values[tpu_register_kinds[at->operand]];
-		field->name = tpu_register_names[at->operand];
-	}
+	    at->operand < TPU_REGISTERS)
+		*field = tpu_register_values[at->operand];
 	return true;
 }
 

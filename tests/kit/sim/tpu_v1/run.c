@@ -6,20 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const event_names[TPU_EVENTS] = {
-	[TPU_ACTIVATE_ENDED] = "activate ended",
-	[TPU_ACTIVATE_STARTED] = "activate started",
-	[TPU_HOST_ENDED] = "host ended",
-	[TPU_HOST_STARTED] = "host started",
-	[TPU_ISSUED] = "issued",
-	[TPU_MATRIX_STARTED] = "matrix started",
-	[TPU_MATRIX_WRITTEN] = "matrix written",
-	[TPU_TABLE_LOADED] = "table loaded",
-	[TPU_TILE_POPPED] = "tile popped",
-	[TPU_TILE_PUSHED] = "tile pushed",
-	[TPU_TILE_SHIFTED] = "tile shifted",
-};
-
 static int64_t count_items(const struct sim_program *program, bool tables)
 {
 	int64_t count = 0;
@@ -54,7 +40,7 @@ static void report_fault(struct program_run *run, const char *fault, const char 
 /* By cycle, then by name, then by index: with the same events two runs have them in the same order. */
 static bool in_order(const struct sim_event *previous, const struct sim_event *event)
 {
-	int names = strcmp(event_names[previous->kind], event_names[event->kind]);
+	int names = strcmp(tpu_event_names[previous->kind], tpu_event_names[event->kind]);
 	if (previous->cycle != event->cycle)
 		return previous->cycle < event->cycle;
 	return names ? names < 0 : previous->index < event->index;
@@ -68,7 +54,7 @@ static void on_event(void *context, const struct sim_event *event)
 		return;
 	}
 	struct program_events *events = &run->events[event->kind];
-	const char *name = event_names[event->kind];
+	const char *name = tpu_event_names[event->kind];
 	if (event->index < 0 || event->index >= events->count) {
 		report_fault(run, "no such index", name, event->index);
 		return;
@@ -277,7 +263,7 @@ static bool same_events(const struct program_run *a, const struct program_run *b
 		for (int64_t i = 0; i < a->events[kind].count; i++) {
 			uint64_t x = a->events[kind].cycle[i], y = b->events[kind].cycle[i];
 			if (x != y) {
-				snprintf(reason, reason_bytes, "'%s' of %lld at %lld and %lld", event_names[kind],
+				snprintf(reason, reason_bytes, "'%s' of %lld at %lld and %lld", tpu_event_names[kind],
 					 (long long)i, (long long)x, (long long)y);
 				return false;
 			}

@@ -144,7 +144,7 @@ Test(diannao_isa_binary, malformed_binaries_are_refused)
 		{16, 3, "440 bytes, expected 120 of header, 2 constants of 96 bytes and 3 instructions of 64"},
 		{23, 0x80, "9223372036854775810 instructions"},
 		{30, 1, "host memory at byte 281474976710656"},
-		{38, 1, "weights at 281474976710656, expected less than 2^48"},
+		{38, 1, "weights at 281474976710656 in the header, expected at most 281474976710655"},
 		{FORMER, 'D', "a program for the driver Diannao, expected one for diannao"},
 		{FORMER + 9, 1, "the names of instruction set and machine in the header"},
 		{HEADER - 1, 1, "the names of instruction set and machine in the header"},

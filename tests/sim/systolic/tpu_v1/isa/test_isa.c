@@ -86,13 +86,13 @@ Test(tpu_isa, registers_are_those_of_the_document)
 		cell_of(row, 3, meaning, sizeof meaning);
 		for (const char *at = cell; next_name(&at, name, sizeof name); next++) {
 			cr_assert_lt(next, TPU_REGISTERS, "%s", name);
-			enum tpu_register_kind kind = tpu_register_kinds[next];
+			const struct sim_field *value = &tpu_register_values[next];
 			cr_assert_str_eq(tpu_register_names[next], name);
 			cr_assert_eq(reset.value[next], reset_value(otherwise, 5, 9), "%s", name);
 			cr_assert_eq(wide.value[next], reset_value(otherwise, 9, 5), "%s", name);
-			cr_assert_eq(kind == TPU_FLOAT, strstr(meaning, "float32") != NULL, "%s", name);
-			cr_assert_eq(kind == TPU_SIGNED, strstr(meaning, "signed") != NULL, "%s", name);
-			cr_assert_eq(kind == TPU_TYPE, strstr(name, "_type") != NULL, "%s", name);
+			cr_assert_eq(value->kind == SIM_FLOAT, strstr(meaning, "float32") != NULL, "%s", name);
+			cr_assert_eq(value->low < 0, strstr(meaning, "signed") != NULL, "%s", name);
+			cr_assert_eq(value->kind == SIM_NAMED, strstr(name, "_type") != NULL, "%s", name);
 		}
 	}
 	cr_assert_eq(next, TPU_REGISTERS, "the document has %d registers", next);
@@ -192,7 +192,7 @@ Test(tpu_isa, register_values_survive_text)
 	for (enum tpu_register r = 0; r < TPU_REGISTERS; r++)
 		for (size_t i = 0; i < 400; i++) {
 			uint32_t value = i < sizeof bits / sizeof *bits ? bits[i] : (uint32_t)(test_rng(&rng) >> 32);
-			if (tpu_register_kinds[r] == TPU_TYPE)
+			if (tpu_register_values[r].kind == SIM_NAMED)
 				value %= TPU_TYPES;
 			const struct tpu_instruction set = {
 				.opcode = TPU_SET_CONFIG, .operand = (uint16_t)r, .length = value};
@@ -276,7 +276,7 @@ static const struct {
 	{"convolve ub=0x acc=0 rows=1", "ub is '0x'", "whole number"},
 	{"convolve ub=ROWS acc=0 rows=1", "ub is 'ROWS'", "a defined name"},
 	{"define ROWS -1\nconvolve ub=ROWS acc=0 rows=1", "ub is 'ROWS' ('-1')", "whole number from 0"},
-	{"sync", "sync without a unit", "host_in, host_out, weights, matrix, activate"},
+	{"sync", "sync: no unit", "host_in, host_out, weights, matrix, activate"},
 	{"sync host-in", "no unit 'host-in'", "nearest is 'host_in'"},
 	{"sync matrix matrix", "'matrix' is one too many", "once"},
 	{"sync.matrix", "sync.matrix", "expected each unit as a word of its own"},
