@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab energy: what operations and memories cost by the tables of energies/, at any node and voltage. */
+ * npulab energy: what a machine costs by its components, and what operations and memories cost by the tables of
+ * energies/, at any node and voltage. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common.h"
 #include "core/base/message.h"
+#include "core/device_access.h"
+#include "core/files/data_names.h"
 #include "core/files/words.h"
 #include "npulab/arena.h"
+#include "npulab/energy_model.h"
+#include "npulab/report.h"
 #include "reports/format/table.h"
 #include "sim/energy/tables.h"
 
@@ -22,6 +27,7 @@ struct request {
 	int64_t sram_bytes, width_bits, macro_bits, ports; /* 0: not given */
 	bool check;
 	struct sim_process process;
+	struct cli_common common; /* --set, --json, --quiet: of a machine */
 };
 
 struct answer {
@@ -64,7 +70,7 @@ static void number_cell(double value, char *cell, size_t n)
 	snprintf(cell, n, "%.3g", value);
 }
 
-static void put_range(struct npl_table *table, const char *name, const char *what, const struct sim_range *range,
+static void put_range(struct npl_table *table, const char *name, const char *what, const struct npl_estimates *range,
 		      const char *note)
 {
 	char low[32], middle[32], high[32];
@@ -80,7 +86,7 @@ static int put_operation(struct npl_table *table, const struct answer *answer, c
 {
 	const struct request *request = answer->request;
 	struct sim_estimate estimates[SIM_MAX_SOURCES];
-	struct sim_range pj;
+	struct npl_estimates pj;
 	char sources[200] = "";
 	int n;
 	if (sim_operation_estimates(answer->tables, o->component, o->action, &request->process, estimates, &n, err) ||
@@ -149,7 +155,7 @@ static int read_number(const char *option, const char *text, double *value, stru
 
 static int check_components(const struct request *request, const struct sim_energy_tables *tables, struct npl_err *err)
 {
-	struct sim_range pj;
+	struct npl_estimates pj;
 	for (int c = 0; c < request->n_components; c++) {
 		bool known = false;
 		for (int i = 0; i < tables->n_operations; i++)
@@ -166,7 +172,7 @@ static int check_tables(const struct answer *answer, struct npl_err *err)
 	int actions = 0;
 	for (int i = 0; i < answer->tables->n_operations; i++) {
 		const struct sim_operation *o = &answer->tables->operation[i];
-		struct sim_range pj;
+		struct npl_estimates pj;
 		if (sim_operation_pj(answer->tables, o->component, o->action, &answer->request->process, &pj, err))
 			return npl_prefix(err, "%s:%d", o->path, o->line);
 		actions += is_shown(answer, i);
@@ -195,6 +201,38 @@ static int answer_request(struct request *request, struct npl_err *err)
 	return rc;
 }
 
+static void write_json(FILE *out, const void *device)
+{
+	npl_energy_model_json(out, npl_device_name(device), npl_device_energy_model(device));
+}
+
+/* Shows what a machine costs by its components. */
+static int show_machine(const struct request *request, struct npl_err *err)
+{
+	const char *json = request->common.json;
+	struct npl_device *device;
+	struct npl_err failure;
+	if (cli_open_machine(request->component[0], &request->common, &device, err))
+		return err->code;
+	const struct npl_energy_model *model = npl_device_energy_model(device);
+	int rc = model ? 0
+		       : npl_fail(err, NPL_EUSAGE, "%s has no energy model, expected a simulated machine",
+				  npl_device_name(device));
+	if (!rc && !(json && cli_is_stdout(json)))
+		rc = cli_table_printed(npl_energy_model_table(stdout, npl_device_name(device), model), rc, err);
+	if (model && json && cli_write_text(json, write_json, device, &failure))
+		rc = cli_also_failed(rc, &failure, err);
+	npl_device_close(device);
+	return rc;
+}
+
+/* Says whether the user asks for a machine instead of components: by the name of a device, or a machine file. */
+static bool is_machine(const struct request *request)
+{
+	return request->n_components == 1 &&
+	       (npl_device_is_known(request->component[0]) || npl_is_yaml_path(request->component[0]));
+}
+
 /* Refuses options that have no effect beside the others. */
 static int check_options(const struct request *request, struct npl_err *err)
 {
@@ -202,6 +240,19 @@ static int check_options(const struct request *request, struct npl_err *err)
 				: request->macro_bits ? "macro"
 				: request->ports      ? "ports"
 						      : NULL;
+	const char *of_tables = request->node    ? "node"
+				: request->volts ? "volts"
+				: request->table ? "table"
+				: of_memory      ? of_memory
+						 : NULL;
+	if (is_machine(request) && of_tables)
+		return npl_fail(err, NPL_EUSAGE,
+				"--%s beside %s, expected --set %s.technology.node_nm=..., .volts=... or "
+				".energy.table=... for a machine",
+				of_tables, request->component[0], request->component[0]);
+	if (!is_machine(request) && (request->common.set.n || request->common.json))
+		return npl_fail(err, NPL_EUSAGE, "--%s without a machine, expected one: npulab energy tpu_v1",
+				request->common.json ? "json" : "set");
 	if (request->sram_bytes && request->n_components)
 		return npl_fail(err, NPL_EUSAGE, "%s and --sram: expected components or a memory",
 				request->component[0]);
@@ -224,6 +275,8 @@ static int energy_main(int argc, char **argv, struct npl_err *err)
 		{"width", CLI_INT, &request.width_bits, 1, 1 << 20, "BITS", "of an access to that memory (default 64)"},
 		{"macro", CLI_INT, &request.macro_bits, 1, 512, "BITS", "widest macro it is made of (default 256)"},
 		{"ports", CLI_INT, &request.ports, 1, 2, "N", "1 that reads or writes, or 2, one of each (default 1)"},
+		{"set", CLI_SETTINGS, &request.common.set, 0, 0, "DEVICE.KEY=VALUE", "a parameter of the machine"},
+		CLI_JSON_OPTION(&request.common.json),
 		{"check", CLI_FLAG, &request.check, 0, 0, NULL, "only say whether the tables are as they should be"},
 		{0}};
 	bool help_printed;
@@ -233,6 +286,8 @@ static int energy_main(int argc, char **argv, struct npl_err *err)
 		return help_printed ? 0 : err->code;
 	if (check_options(&request, err))
 		return err->code;
+	if (is_machine(&request))
+		return show_machine(&request, err);
 	if (request.sram_bytes) {
 		request.width_bits = request.width_bits ? request.width_bits : 64;
 		request.macro_bits = request.macro_bits ? request.macro_bits : 256;
@@ -244,7 +299,9 @@ static int energy_main(int argc, char **argv, struct npl_err *err)
 	return answer_request(&request, err);
 }
 
-const struct cli_command cli_energy = {"energy", "[COMPONENT...] [--node NM] [--volts V] [--sram BYTES --width BITS]",
-				       "what operations and memories on a chip cost\n"
-				       "A named component is shown with what each source says of it.",
+const struct cli_command cli_energy = {"energy",
+				       "[MACHINE|COMPONENT...] [--node NM] [--volts V] [--sram BYTES --width BITS]",
+				       "what a machine, an operation or a memory on a chip costs\n"
+				       "A machine is shown by its components. A component of the tables is shown with "
+				       "what each source says of it.",
 				       energy_main};

@@ -493,6 +493,11 @@ bool npl_device_supports(const struct npl_device *device, const struct npl_layer
 	return true;
 }
 
+const struct npl_energy_model *npl_device_energy_model(const struct npl_device *device)
+{
+	return device->driver->energy_model ? device->driver->energy_model(device->state) : NULL;
+}
+
 int npl_device_open_meter(struct npl_device *device, struct npl_energy_meter *meter, struct npl_err *err)
 {
 	*meter = (struct npl_energy_meter){0};

@@ -62,6 +62,18 @@ int npl_result_energy_of(struct npl_result *result, enum npl_energy_part part, c
 	return 0;
 }
 
+int npl_result_action(struct npl_result *result, const struct npl_action *action, uint64_t events, struct npl_err *err)
+{
+	const double pj = isnan(action->pj) ? 0 : action->pj;
+	if (npl_result_energy_of(result, NPL_OF_MACHINE, action->energy, events, pj, action->origin, err))
+		return err->code;
+	struct npl_energy *added = &result->energy[result->n_energy - 1];
+	added->has_range = true;
+	added->joules_low = (double)events * action->bottom_up_pj.low * 1e-12;
+	added->joules_high = (double)events * action->bottom_up_pj.high * 1e-12;
+	return 0;
+}
+
 int npl_result_energy(struct npl_result *result, const char *component, uint64_t events, double pj_per_event,
 		      const char *origin, struct npl_err *err)
 {
@@ -74,6 +86,24 @@ double npl_energy_sum(const struct npl_energy *energy, int n)
 	for (int i = 0; i < n; i++)
 		sum += energy[i].joules;
 	return sum;
+}
+
+/* Returns the energy's range, or the energy itself where it has none. */
+static struct npl_estimates range_of(const struct npl_energy *energy)
+{
+	return (struct npl_estimates){energy->has_range ? energy->joules_low : energy->joules, energy->joules,
+				      energy->has_range ? energy->joules_high : energy->joules};
+}
+
+struct npl_estimates npl_energy_estimates(const struct npl_energy *energy, int n)
+{
+	struct npl_estimates sum = {0, npl_energy_sum(energy, n), 0};
+	for (int i = 0; i < n; i++) {
+		const struct npl_estimates range = range_of(&energy[i]);
+		sum.low += isnan(range.low) ? 0 : range.low;
+		sum.high += isnan(range.high) ? 0 : range.high;
+	}
+	return isnan(sum.middle) ? (struct npl_estimates){NAN, NAN, NAN} : sum;
 }
 
 double npl_result_joules(const struct npl_result *result)
@@ -89,7 +119,11 @@ int npl_energy_merge(struct npl_energy *list, int *n, int capacity, const struct
 			if (list[i].pj_per_event < add->pj_per_event || list[i].pj_per_event > add->pj_per_event)
 				list[i].pj_per_event = NAN;
 			list[i].events += add->events;
+			const struct npl_estimates a = range_of(&list[i]), b = range_of(add);
 			list[i].joules += add->joules;
+			list[i].has_range |= add->has_range;
+			list[i].joules_low = a.low + b.low;
+			list[i].joules_high = a.high + b.high;
 			return 0;
 		}
 	if (*n == capacity)

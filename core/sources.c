@@ -194,10 +194,10 @@ const char *npl_description_resized_note(const struct npl_description *descripti
 	}
 	if (!own_sizes || !(fitted || energy))
 		return NULL;
-	return npl_arena_printf(arena,
-				"with its own %s it keeps %s%s%s%s of %s, which go with that machine's sizes and clock",
-				own_sizes, energy ? "the energies and watts" : "", energy && fitted ? ", and " : "",
-				fitted ? "the fitted " : "", fitted ? fitted : "", shipped->name);
+	return npl_arena_printf(
+		arena, "with its own %s it keeps %s%s%s%s of %s, which go with that machine's sizes and clock",
+		own_sizes, energy ? "the calibration of energies" : "", energy && fitted ? ", and " : "",
+		fitted ? "the fitted " : "", fitted ? fitted : "", shipped->name);
 }
 
 #define MAX_LOST 4 /* keys that the note names */

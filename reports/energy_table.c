@@ -89,6 +89,25 @@ static bool origins_of(const struct npl_run *run, unsigned parts, char *text, si
 	return n > 0;
 }
 
+/* Notes what a chip that has an energy model would draw bottom-up, beside what it is charged. */
+static void note_bottom_up(FILE *note, const struct npl_device_report *r)
+{
+	struct npl_energy energy[NPL_MAX_RUN_ENERGY];
+	char low[CELL], high[CELL];
+	bool has_range = false;
+	int n = 0;
+	for (int i = 0; i < r->run.n_energy; i++)
+		if (r->run.energy[i].part == NPL_OF_MACHINE || r->run.energy[i].part == NPL_OF_WAITING) {
+			energy[n++] = r->run.energy[i];
+			has_range |= r->run.energy[i].has_range && isfinite(r->run.energy[i].joules_low);
+		}
+	const struct npl_estimates sum = npl_energy_estimates(energy, n);
+	if (has_range && isfinite(sum.middle))
+		fprintf(note, " (bottom-up %s to %s a batch)",
+			npl_si_text(sum.low / (double)r->batches, "J", low, sizeof low),
+			npl_si_text(sum.high / (double)r->batches, "J", high, sizeof high));
+}
+
 /* Writes what the device is, and the origin of its energy: for a real device how it was measured, or why it is
  * absent. */
 void npl_energy_note(FILE *note, const struct npl_device_report *r)
@@ -98,6 +117,7 @@ void npl_energy_note(FILE *note, const struct npl_device_report *r)
 	const bool has_link = origins_of(&r->run, 1u << NPL_OF_LINK, link, sizeof link);
 	origins_of(&r->run, 1u << NPL_OF_MACHINE | 1u << NPL_OF_WAITING, machine, sizeof machine);
 	fprintf(note, "%s%senergy %s", r->info.detail, *r->info.detail ? "; " : "", machine);
+	note_bottom_up(note, r);
 	if (has_memory)
 		fprintf(note, ", of its memory %s", memory);
 	if (has_link)

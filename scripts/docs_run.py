@@ -27,7 +27,7 @@ class Runner:
         """A folder with what commands may read of the tree."""
         path = os.path.join(self.scratch, name)
         os.makedirs(path, exist_ok=True)
-        for data in ("machines", "memories", "models", "published", "schemas", "scripts"):
+        for data in ("energies", "machines", "memories", "models", "published", "schemas", "scripts"):
             link, target = os.path.join(path, data), os.path.join(self.root, data)
             if os.path.isdir(target) and not os.path.lexists(link):
                 os.symlink(target, link)

@@ -23,7 +23,7 @@ built=()
 for part in "${rooms[@]}" kernel_texts.c kernel_texts.o flags prefix version.h public.names kernels.list; do
 	[ ! -e "build/$flavour/$part" ] || built+=("build/$flavour/$part")
 done
-cp -a --parents Makefile include "${rooms[@]}" machines memories models published schemas scripts "${built[@]}" "$copy"
+cp -a --parents Makefile include "${rooms[@]}" energies machines memories models published schemas scripts "${built[@]}" "$copy"
 mkdir -p "$copy/sim/onemac" "$copy"/{tests/kit,bench,examples}
 
 # The three places.

@@ -17,6 +17,7 @@ PROLOGUE = """
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "npulab/energy_model.h"
 #include "npulab/report.h"
 """
 COMMON = """struct npl_err err; struct npl_graph *graph = NULL; struct npl_device *device = NULL; struct npl_tensor *inputs = NULL, *outputs = NULL;
@@ -27,6 +28,7 @@ NEEDED = {
     "build": ["float *data = NULL;"],
     "calibrate": ["struct npl_calibration_options options = {0}; struct npl_calibration *calibration; const struct npl_range *ranges; int pass, b, batches = 0;"
                   "struct npl_tensor **batch = NULL;"],
+    "energy_model": [""],
     "layer_group": ["const struct npl_layer *const *layers = NULL; const struct npl_tensor *y = NULL; struct npl_layer_group_handle *opened;"
               "struct npl_result *results = NULL; int n = 0;"],
     "compare": ["struct npl_samples samples; struct npl_report_context context = {0};"],

@@ -247,7 +247,8 @@ static int validate_machine(struct npl_validation *validation, const struct npl_
 		rc = npl_validation_set(validation, NPL_TPU_MACHINE, "TPU", machine_metrics[m].metric,
 					machine_metrics[m].unit, machine_metrics[m].figure(device), err);
 	if (!rc)
-		rc = npl_validation_explain(validation, NPL_TPU_MACHINE, "TPU", "energy.static.origin is absent", err);
+		rc = npl_validation_explain(validation, NPL_TPU_MACHINE, "TPU",
+					    "neither a table nor the machine file has it", err);
 	const struct npl_validation_row fitted = {
 		.case_name = "TPU", .source = "Table 3", .note = "fitted on MLP0 and LSTM0; not published"};
 	if (!rc)

@@ -201,6 +201,22 @@ static int charge_surroundings(const struct npl_session *s, const struct npl_ste
 	return 0;
 }
 
+/* Adds what a machine draws while it waits for some seconds. */
+static int charge_static(const struct npl_device *device, double seconds, struct npl_result *result,
+			 struct npl_err *err)
+{
+	const struct npl_device_info *info = npl_device_get_info(device);
+	const struct npl_energy_model *model = npl_device_energy_model(device);
+	const struct npl_energy energy = {.component = "static, waiting",
+					  .origin = info->static_origin,
+					  .part = NPL_OF_WAITING,
+					  .joules = seconds * info->static_watts,
+					  .has_range = model != NULL,
+					  .joules_low = model ? seconds * model->bottom_up_static_watts.low : 0,
+					  .joules_high = model ? seconds * model->bottom_up_static_watts.high : 0};
+	return npl_energy_merge(result->energy, &result->n_energy, NPL_MAX_ENERGY, &energy, err);
+}
+
 /* Charges the static energy of waiting machines. A machine stays powered until the batch is done, and its own energy
  * covers the time that it works. The rest is charged to the rows whose work the machine waits for: those that decide
  * the makespan. */
@@ -217,8 +233,7 @@ static int charge_waiting(const struct npl_session *s, struct npl_run *run, stru
 		npl_schedule_waiting(run, d, waiting);
 		for (int i = 0; i < run->n_layers && !rc; i++)
 			if (waiting[i] > 0)
-				rc = add_energy(&run->layer[i].result, NPL_OF_WAITING, "static, waiting",
-						waiting[i] * info->static_watts, info->static_origin, err);
+				rc = charge_static(s->device[d], waiting[i], &run->layer[i].result, err);
 	}
 	free(waiting);
 	return rc;

@@ -105,6 +105,9 @@ struct npl_driver {
 	/* Optional, with isa and layer groups: the program of an opened group that is about to run. */
 	int (*dump_layer_group)(void *state, void *handle, struct npl_program_dump *dump, struct npl_err *err);
 
+	/* Optional: what the machine costs by its components (energy_model.h). */
+	const struct npl_energy_model *(*energy_model)(const void *state);
+
 	/* ---- Real devices. */
 
 	/* Optional: opens a meter of what the device draws. NPL_EDEVICE: there is none, with the reason. */

@@ -42,6 +42,7 @@
 #include "npulab/device.h"
 #include "npulab/driver.h"
 #include "npulab/energy_meter.h"
+#include "npulab/energy_model.h"
 #include "npulab/facts.h"
 #include "npulab/layer.h"
 #include "npulab/layer_group.h"

@@ -81,6 +81,9 @@ struct npl_traffic_report {
 	const struct npl_traffic_result *result;
 };
 int npl_dram_table(FILE *out, const struct npl_traffic_report *report);
+/* Print a machine's energy model (energy_model.h), as a table or with the schema npulab.energy/1. */
+int npl_energy_model_table(FILE *out, const char *name, const struct npl_energy_model *model);
+void npl_energy_model_json(FILE *out, const char *name, const struct npl_energy_model *model);
 /* Schema npulab.dram/1. After NPL_ENOMEM the text written so far is of no use. */
 int npl_dram_json(FILE *out, const struct npl_traffic_report *report, struct npl_err *err);
 

@@ -12,7 +12,7 @@ double sim_round9(double value);
 double sim_log_log(double x, double x0, double y0, double x1, double y1);
 /* Makes a range wider, so that it holds the estimate; a range that was zeroed holds none. sim_range_close fills in the
  * middle and rounds. */
-void sim_range_add(struct sim_range *range, double estimate);
-void sim_range_close(struct sim_range *range);
+void sim_range_add(struct npl_estimates *range, double estimate);
+void sim_range_close(struct npl_estimates *range);
 
 #endif

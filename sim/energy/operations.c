@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Energies of operations: estimates of several sources as a range (tables.h). */
+#include <math.h>
 #include <string.h>
 
 #include "core/base/nearest.h"
@@ -31,7 +32,7 @@ static int estimate(const struct sim_energy_tables *tables, const struct sim_ope
 		    const struct sim_process *process, struct sim_estimate *e, struct npl_err *err)
 {
 	const struct sim_operation *nearest = e->below ? e->below : e->above ? e->above : first;
-	struct sim_range factor;
+	struct npl_estimates factor;
 	if (e->below && e->above && e->below != e->above) {
 		sim_range_add(&e->pj, sim_log_log(process->node_nm, e->below->process.node_nm, e->below->pj,
 						  e->above->process.node_nm, e->above->pj));
@@ -106,11 +107,11 @@ int sim_operation_estimates(const struct sim_energy_tables *tables, const char *
 }
 
 int sim_operation_pj(const struct sim_energy_tables *tables, const char *component, const char *action,
-		     const struct sim_process *process, struct sim_range *pj, struct npl_err *err)
+		     const struct sim_process *process, struct npl_estimates *pj, struct npl_err *err)
 {
 	struct sim_estimate estimates[SIM_MAX_SOURCES];
 	int n;
-	*pj = (struct sim_range){0};
+	*pj = (struct npl_estimates){0};
 	if (sim_operation_estimates(tables, component, action, process, estimates, &n, err))
 		return err->code;
 	for (int i = 0; i < n; i++) {
@@ -118,5 +119,30 @@ int sim_operation_pj(const struct sim_energy_tables *tables, const char *compone
 		sim_range_add(pj, estimates[i].pj.high);
 	}
 	sim_range_close(pj);
+	return 0;
+}
+
+int sim_operation_area(const struct sim_energy_tables *tables, const char *component, const char *action,
+		       double node_nm, struct npl_estimates *um2, struct npl_err *err)
+{
+	bool known = false;
+	*um2 = (struct npl_estimates){0};
+	for (int i = 0; i < tables->n_operations; i++) {
+		const struct sim_operation *o = &tables->operation[i];
+		double factor;
+		if (!is_of(o, component, action))
+			continue;
+		known = true;
+		if (isnan(o->area_um2))
+			continue;
+		if (sim_scale_area(tables, o->process.node_nm, node_nm, &factor, err))
+			return err->code;
+		sim_range_add(um2, o->area_um2 * factor);
+	}
+	if (!known)
+		return refuse_unknown(tables, component, action, err);
+	sim_range_close(um2);
+	if (!(um2->high > 0))
+		*um2 = (struct npl_estimates){NAN, NAN, NAN};
 	return 0;
 }

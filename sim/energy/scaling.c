@@ -20,7 +20,7 @@ double sim_log_log(double x, double x0, double y0, double x1, double y1)
 	return y0 * pow(y1 / y0, log(x / x0) / log(x1 / x0));
 }
 
-void sim_range_add(struct sim_range *range, double estimate)
+void sim_range_add(struct npl_estimates *range, double estimate)
 {
 	if (!(range->low > 0) || estimate < range->low)
 		range->low = estimate;
@@ -28,7 +28,7 @@ void sim_range_add(struct sim_range *range, double estimate)
 		range->high = estimate;
 }
 
-void sim_range_close(struct sim_range *range)
+void sim_range_close(struct npl_estimates *range)
 {
 	range->middle = sim_round9(sqrt(range->low * range->high));
 	range->low = sim_round9(range->low);
@@ -86,10 +86,10 @@ static int energy_at(const struct sim_energy_tables *tables, const char *process
 }
 
 int sim_scale_energy(const struct sim_energy_tables *tables, const struct sim_process *from,
-		     const struct sim_process *to, struct sim_range *factor, struct npl_err *err)
+		     const struct sim_process *to, struct npl_estimates *factor, struct npl_err *err)
 {
 	static const char *const processes[] = {"hp", "lp"};
-	*factor = (struct sim_range){0};
+	*factor = (struct npl_estimates){0};
 	for (int i = 0; i < 2; i++) {
 		double energy_from = 0, energy_to = 0;
 		if (energy_at(tables, processes[i], from, &energy_from, err) ||

@@ -75,7 +75,7 @@ static void find_nodes(const struct sim_energy_tables *tables, double node_nm, d
 static int scale(const struct sim_energy_tables *tables, double from_nm, double to_nm, double value[FIGURES],
 		 struct npl_err *err)
 {
-	struct sim_range energy;
+	struct npl_estimates energy;
 	double area;
 	if (sim_scale_energy(tables, &(struct sim_process){from_nm, CACTI_VOLTS},
 			     &(struct sim_process){to_nm, CACTI_VOLTS}, &energy, err) ||

@@ -4,15 +4,18 @@
 #include "tables.h"
 
 #include <math.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "core/base/refuse.h"
 #include "core/files/csv.h"
 #include "core/files/data_names.h"
+#include "core/files/path.h"
 
 /* OPTIONAL: a number from 0 on, or nothing, which is NAN. */
-enum kind { TEXT, POSITIVE, ANY, OPTIONAL, WHOLE };
+enum kind { TEXT, POSITIVE, NOT_NEGATIVE, ANY, OPTIONAL, WHOLE };
 
 /* A column: what a field of it may be, and where a row's field goes. */
 struct column {
@@ -56,6 +59,16 @@ static const struct table scalings = {
 	 COLUMN(sim_scaling, ANY, a1), COLUMN(sim_scaling, ANY, a0), COLUMN(sim_scaling, POSITIVE, area),
 	 COLUMN(sim_scaling, POSITIVE, least_volts), COLUMN(sim_scaling, POSITIVE, most_volts)}};
 
+static const struct table calibrations = {"",
+					  sizeof(struct sim_calibration),
+					  {COLUMN(sim_calibration, TEXT, component),
+					   COLUMN(sim_calibration, TEXT, quantity),
+					   COLUMN(sim_calibration, NOT_NEGATIVE, value),
+					   COLUMN(sim_calibration, TEXT, unit),
+					   {"node_nm", POSITIVE, offsetof(struct sim_calibration, process.node_nm)},
+					   {"volts", POSITIVE, offsetof(struct sim_calibration, process.volts)},
+					   COLUMN(sim_calibration, TEXT, origin)}};
+
 /* Returns what a number has to be; NULL: it is. */
 static const char *expected(enum kind kind, double number)
 {
@@ -65,6 +78,8 @@ static const char *expected(enum kind kind, double number)
 		return "a number";
 	if (kind == POSITIVE)
 		return number > 0 ? NULL : "more than 0";
+	if (kind == NOT_NEGATIVE)
+		return number >= 0 ? NULL : "0 or more";
 	if (kind == WHOLE)
 		return number >= 1 && number <= 1e15 && number == floor(number) ? NULL : "a whole number from 1 on";
 	return NULL;
@@ -158,4 +173,45 @@ int sim_energy_tables_load(struct npl_arena *arena, const char *operations_path,
 		return err->code;
 	tables->n_scalings = csv.n_rows;
 	return 0;
+}
+
+int sim_calibrations_load(const char *name, struct npl_arena *arena, struct sim_calibration **rows, int *n,
+			  struct npl_err *err)
+{
+	struct npl_csv csv;
+	struct table table = calibrations;
+	const bool is_path = strchr(name, '/') || npl_path_ends_in(name, ".csv");
+	table.file = is_path ? NULL : npl_arena_printf(arena, "%s.csv", name);
+	if (!is_path && !table.file)
+		return npl_no_memory(err);
+	*rows = load(&table, is_path ? name : NULL, arena, &csv, err);
+	for (int i = 0; *rows && i < csv.n_rows; i++) {
+		(*rows)[i].path = csv.path;
+		(*rows)[i].line = csv.row[i].line;
+	}
+	*n = *rows ? csv.n_rows : 0;
+	return *rows ? 0 : err->code;
+}
+
+/* The shipped tables of this process, and how their reading ended. */
+static struct {
+	pthread_once_t once;
+	struct npl_arena arena;
+	struct sim_energy_tables tables;
+	struct npl_err err;
+	int rc;
+} shipped = {.once = PTHREAD_ONCE_INIT};
+
+static void load_shipped(void)
+{
+	shipped.rc = sim_energy_tables_load(&shipped.arena, NULL, &shipped.tables, &shipped.err);
+}
+
+const struct sim_energy_tables *sim_shipped_tables(struct npl_err *err)
+{
+	pthread_once(&shipped.once, load_shipped);
+	if (!shipped.rc)
+		return &shipped.tables;
+	npl_fail_as(err, &shipped.err);
+	return NULL;
 }

@@ -8,7 +8,7 @@
  * last bit of a computer's logarithms.
  *
  *     struct sim_energy_tables tables;
- *     struct sim_range pj;
+ *     struct npl_estimates pj;
  *     if (sim_energy_tables_load(&arena, NULL, &tables, &err) ||
  *         sim_operation_pj(&tables, "int8_multiplier", "multiply", &(struct sim_process){28, 0.9}, &pj, &err)) ...
  */
@@ -18,15 +18,12 @@
 #include <stdint.h>
 
 #include "npulab/arena.h"
+#include "npulab/energy_model.h"
 #include "npulab/error.h"
 
 /* A process: its node in nanometres and its supply. */
 struct sim_process {
 	double node_nm, volts;
-};
-
-struct sim_range {
-	double low, middle, high;
 };
 
 /* An energy of an operation, as one source has it. */
@@ -68,10 +65,27 @@ struct sim_energy_tables { /* everything lives in the arena */
 int sim_energy_tables_load(struct npl_arena *arena, const char *operations_path, struct sim_energy_tables *tables,
 			   struct npl_err *err);
 
+/* Returns the shipped tables, which are read once and live as long as the process; NULL: an error. */
+const struct sim_energy_tables *sim_shipped_tables(struct npl_err *err);
+
+/* A figure that was calibrated to a chip (model.h has the table's form). */
+struct sim_calibration {
+	const char *component, *quantity;
+	double value;
+	const char *unit;
+	struct sim_process process; /* of an absolute figure */
+	const char *origin;
+	const char *path;
+	int line;
+};
+/* Loads the table energies/NAME.csv, or that of a path, which has a '/' or ends in ".csv". NPL_EINPUT as above. */
+int sim_calibrations_load(const char *name, struct npl_arena *arena, struct sim_calibration **rows, int *n,
+			  struct npl_err *err);
+
 /* Computes what the energy, or the area, of logic is multiplied with from one process to another. The range is that
  * of high-performance and low-power processes. NPL_EUSAGE: a node or a voltage is outside the fitted range. */
 int sim_scale_energy(const struct sim_energy_tables *tables, const struct sim_process *from,
-		     const struct sim_process *to, struct sim_range *factor, struct npl_err *err);
+		     const struct sim_process *to, struct npl_estimates *factor, struct npl_err *err);
 int sim_scale_area(const struct sim_energy_tables *tables, double from_nm, double to_nm, double *factor,
 		   struct npl_err *err);
 
@@ -80,7 +94,7 @@ int sim_scale_area(const struct sim_energy_tables *tables, double from_nm, doubl
 #define SIM_MAX_SOURCES 16 /* the most sources of one action */
 struct sim_estimate {
 	const struct sim_operation *below, *above; /* the rows that were used; NULL, or both the same: there is one */
-	struct sim_range pj;
+	struct npl_estimates pj;
 };
 
 /* Makes the estimates of an action. NPL_EUSAGE: no table has the component or the action, more than SIM_MAX_SOURCES
@@ -90,7 +104,12 @@ int sim_operation_estimates(const struct sim_energy_tables *tables, const char *
 			    struct npl_err *err);
 /* Computes the energy of an action: the range of its estimates. Errors are those of sim_operation_estimates. */
 int sim_operation_pj(const struct sim_energy_tables *tables, const char *component, const char *action,
-		     const struct sim_process *process, struct sim_range *pj, struct npl_err *err);
+		     const struct sim_process *process, struct npl_estimates *pj, struct npl_err *err);
+
+/* Computes the area in square micrometres of an operation's circuit at a node, from all sources that have it. Returns
+ * NPL_EUSAGE as sim_operation_pj does; the range is NAN where no source has an area. */
+int sim_operation_area(const struct sim_energy_tables *tables, const char *component, const char *action,
+		       double node_nm, struct npl_estimates *um2, struct npl_err *err);
 
 /* A memory on the chip. Wide memories are macros side by side, of at most `macro_bits` each, as a single wide and
  * shallow array costs much more (energies/sram.csv has a case). An access uses one macro of each column. */
@@ -100,7 +119,7 @@ struct sim_sram {
 
 struct sim_sram_figures {
 	int64_t columns, banks; /* macros side by side, and behind each other where one holds too little */
-	struct sim_range read_pj, write_pj, leakage_w, area_mm2;
+	struct npl_estimates read_pj, write_pj, leakage_w, area_mm2;
 };
 
 /* Computes the figures of a memory, at the supply that CACTI has for the node. Between the sizes and the nodes of

@@ -78,6 +78,12 @@ static void check_keys(json_t *old, json_t *now, const char *path, bool values)
 	json_t *was;
 	size_t i;
 	if (json_is_array(old)) {
+		/* A machine's energies have become more: its static power stands apart. */
+		const bool energies = strlen(path) > 7 && !strcmp(path + strlen(path) - 7, ".energy");
+		if (energies) {
+			cr_assert_geq(json_array_size(now), json_array_size(old), "%s", path);
+			return;
+		}
 		cr_assert_eq(json_array_size(old), json_array_size(now), "%s", path);
 		json_array_foreach (old, i, was)
 			check_keys(was, json_array_get(now, i), path, values);

@@ -2,7 +2,7 @@
  *
  * npulab energy: the tables' figures for components and memories, a user's table beside the shipped ones, and what it
  * refuses. */
-#include "tests/kit/cli_run.h"
+#include "tests/kit/cli_json.h"
 
 static const struct cli_run_options plainly = {0};
 
@@ -50,6 +50,35 @@ Test(cli_energy, takes_a_table_of_the_user)
 	cli_remove_folder(folder);
 }
 
+/* A machine is shown with its components. Other sizes move all figures; JSON has them too. */
+Test(cli_energy, shows_a_machine)
+{
+	struct cli_result r = cli_run(&plainly, "energy", "tpu_v1");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_expect(cli_says(r.out, "tpu_v1: 28 nm, 0.9 V, calibrated by tpu_v1"), "%s", r.out);
+	cr_expect(cli_says(r.out, "static power: 28 W, calibrated:jouppi2017"), "%s", r.out);
+	cli_free(&r);
+	json_t *whole = cli_json(&plainly, "energy", "tpu_v1", "--json", "-");
+	json_t *half = cli_json(&plainly, "energy", "tpu_v1", "--json", "-", "--set", "tpu_v1.array.rows=128", "--set",
+				"tpu_v1.unified_buffer.bytes=2MiB");
+	static const char *const keys[] = {"area_mm2",
+					   "static_w",
+					   "static_high_w",
+					   "components.1.energy.0.pj",
+					   "components.1.energy.0.pj_low",
+					   "components.0.area_mm2"};
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		cr_expect_lt(cli_number(cli_at(half, keys[i])), 0.9 * cli_number(cli_at(whole, keys[i])), "%s",
+			     keys[i]);
+	json_decref(whole);
+	json_decref(half);
+	r = cli_run(&plainly, "energy", "diannao", "--set", "diannao.nbin.rows=3", "--set",
+		    "diannao.energy.table=none");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_expect(cli_says(r.out, "NBin has no bottom-up figures: a macro of 96 bytes"), "%s", r.out);
+	cli_free(&r);
+}
+
 Test(cli_energy, refuses_what_no_table_covers)
 {
 	static const struct {
@@ -66,6 +95,11 @@ Test(cli_energy, refuses_what_no_table_covers)
 		{{"--check", "--sram=1Mi"}, 2, "--sram beside --check, which looks at all tables"},
 		{{"--width=64"}, 2, "--width without --sram: expected a memory that it is of"},
 		{{"--table=/no/such.csv"}, 3, "/no/such.csv"},
+		{{"null"}, 2, "null has no energy model, expected a simulated machine"},
+		{{"tpu_v1", "--node=28"}, 2, "--node beside tpu_v1, expected --set tpu_v1.technology.node_nm=..."},
+		{{"int8_adder", "--json=-"}, 2, "--json without a machine, expected one: npulab energy tpu_v1"},
+		{{"tpu_v1", "--set=tpu_v1.technology.node_nm=5"}, 2, "5 nm, expected 7 to 180"},
+		{{"tpu_v1", "--set=tpu_v1.energy.table=tpu_v2"}, 3, "energies/tpu_v2.csv: cannot be opened"},
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		const char *second = cases[i].arguments[1];

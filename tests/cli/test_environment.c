@@ -38,7 +38,7 @@ Test(environment, data_of_your_own)
 	char folder[CLI_PATH], command[4 * CLI_PATH];
 	cli_folder(folder);
 	snprintf(command, sizeof command,
-		 "cp -r machines memories models published '%s/' && sed 's/^name: .*/name: mine/' "
+		 "cp -r energies machines memories models published '%s/' && sed 's/^name: .*/name: mine/' "
 		 "machines/systolic_16x16.yaml > '%s/machines/mine.yaml'",
 		 folder, folder);
 	cr_assert_eq(system(command), 0); /* NOLINT(cert-env33-c) */

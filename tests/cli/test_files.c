@@ -37,7 +37,11 @@ static void write_external(const char *folder, int64_t columns)
 /* A copy of the data folder's smaller part, since what these runs would overwrite if they did is lost. */
 static void copy_data(const char *folder)
 {
-	static const char *const copied[] = {"machines/tpu_v1.yaml",
+	static const char *const copied[] = {"energies/operations.csv",
+					     "energies/scaling.csv",
+					     "energies/sram.csv",
+					     "energies/tpu_v1.csv",
+					     "machines/tpu_v1.yaml",
 					     "machines/host.yaml",
 					     "memories/ddr3-2133.yaml",
 					     "published/tdp.csv",
@@ -47,8 +51,8 @@ static void copy_data(const char *folder)
 					     "models/digits_test_images.npy",
 					     "models/digits_test_labels.npy",
 					     "models/digits_calibration.npy"};
-	static const char *const made[] = {"machines", "memories", "published", "models"};
-	for (int i = 0; i < 4; i++)
+	static const char *const made[] = {"energies", "machines", "memories", "published", "models"};
+	for (int i = 0; i < 5; i++)
 		cr_assert_eq(mkdir(cli_path(folder, made[i]), 0777), 0);
 	for (size_t i = 0; i < sizeof copied / sizeof *copied; i++) {
 		size_t bytes;
@@ -77,6 +81,8 @@ Test(cli_files, what_is_read_is_not_overwritten)
 		{2, expected, {"roofline", NET, "--devices", "tpu_v1", "--json", "@/soft"}},
 		{2, expected, {"compare", NET, TPU, "--csv", "@/machines/tpu_v1.yaml"}},
 		{2, expected, {"compare", NET, TPU, "--csv", "@/machines/host.yaml"}},
+		{3, expected, {"compare", NET, TPU, "--csv", "@/energies/tpu_v1.csv"}},
+		{3, expected, {"compare", NET, TPU, "--csv", "@/energies/sram.csv"}},
 		{2,
 		 expected,
 		 {"compare", NET, TPU, "--set", "tpu_v1.weight_memory.preset=ddr3-2133", "--json",

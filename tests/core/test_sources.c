@@ -126,8 +126,8 @@ Test(sources, values_that_are_set_have_the_user_as_source)
 	expect(device, "issue.sync_cycles", NPL_SOURCE_OWN);
 	expect(device, "activate.latency_cycles", NPL_SOURCE_FITTED);
 	expect(device, "array.rows", NPL_SOURCE_PUBLISHED);
-	expect(device, "energy.matrix_unit.pj", NPL_SOURCE_MODELLED);
-	expect(device, "energy.static.watts", NPL_SOURCE_PUBLISHED);
+	expect(device, "energy.table", NPL_SOURCE_MODELLED);
+	expect(device, "technology.node_nm", NPL_SOURCE_PUBLISHED);
 	expect(device, "host_link.width_bits", NPL_SOURCE_DEFAULT);
 	npl_device_close(device);
 	device = open_with("tpu_v1", "unified_buffer.bytes=24 MiB");
@@ -333,11 +333,12 @@ Test(sources, figures_of_another_size_get_a_note)
 		const char *device, *expected; /* NULL: nothing */
 	} cases[] = {
 		{"tpu_v1@array.rows=128",
-		 "with its own array.rows it keeps the energies and watts, and the fitted activate.latency_cycles, "
-		 "issue.sync_cycles, host_link.latency_seconds of tpu_v1"},
+		 "with its own array.rows it keeps the calibration of energies, and the fitted "
+		 "activate.latency_cycles, issue.sync_cycles, host_link.latency_seconds of tpu_v1"},
 		{"tpu_v1@clock_hz=1GHz", "with its own clock_hz it keeps"},
 		{"diannao@nfu.tn=32",
-		 "with its own nfu.tn it keeps the energies and watts, and the fitted dma.request_cycles of diannao"},
+		 "with its own nfu.tn it keeps the calibration of energies, and the fitted dma.request_cycles of "
+		 "diannao"},
 		{"tpu_v1@precision=8x16", NULL},
 		{"tpu_v1@array.rows=256", NULL},
 		{"tpu_v1", NULL},
@@ -407,15 +408,15 @@ Test(sources, values_missing_from_a_copy_get_a_note)
 	cli_folder(folder);
 	struct cli_result yaml = cli_run(&(struct cli_run_options){0}, "devices", "tpu_v1", "--yaml");
 	cli_write_text(folder, "whole.yaml", yaml.out);
-	char *end = strstr(yaml.out, "  accumulators:\n");
+	char *end = strstr(yaml.out, "technology:\n");
 	cr_assert(end, "%s", yaml.out);
 	*end = '\0';
 	cli_write_text(folder, "cut.yaml", yaml.out);
 	struct cli_result cut = cli_run(&(struct cli_run_options){.folder = folder}, "devices", "@/cut.yaml"),
 			  whole = cli_run(&(struct cli_run_options){.folder = folder}, "devices", "@/whole.yaml");
-	cr_assert(cli_says(cut.out, "its file is copied from tpu_v1 and leaves out energy.accumulators.pj_per_word, "
-				    "energy.accumulators.origin, energy.weight_memory.pj, energy.weight_memory.origin "
-				    "and 3 more: these have the driver's defaults, not the values of tpu_v1"),
+	cr_assert(cli_says(cut.out, "its file is copied from tpu_v1 and leaves out technology.node_nm, energy.table, "
+				    "energy.weight_memory.pj, energy.weight_memory.origin and 1 more: these have the "
+				    "driver's defaults, not the values of tpu_v1"),
 		  "%s", cut.out);
 	cr_assert(!cli_says(whole.out, "leaves out"), "%s", whole.out);
 	cli_free(&yaml);

@@ -230,8 +230,9 @@ Test(validate, json_and_table_have_the_same_rows)
 /* The power at rest is judged and not known: it is not met therefore, and says why; no other row needs a reason. */
 Test(validate, a_missing_figure_fails_and_says_why)
 {
-	static const char set[] = "tpu_v1.energy.static.origin=absent", reason[] = "energy.static.origin is absent";
-	const struct npl_validate_options options = {.n_sets = 1, .set = (const char *[]){set}};
+	static const char process[] = "tpu_v1.technology.node_nm=0", table[] = "tpu_v1.energy.table=none",
+			  reason[] = "neither a table nor the machine file has it";
+	const struct npl_validate_options options = {.n_sets = 2, .set = (const char *[]){process, table}};
 	struct npl_validation v;
 	struct npl_err err;
 	cr_assert_eq(npl_validate("tpu_v1", &options, &v, &err), 0, "%s", err.msg);
@@ -245,8 +246,9 @@ Test(validate, a_missing_figure_fails_and_says_why)
 	npl_validation_free(&v);
 	const struct cli_refusal cases[] = {
 		{1,
-		 "1 judged figure is missing; the first is die_idle_power of TPU: energy.static.origin is absent",
-		 {"validate", "tpu_v1", "--quiet", "--check", "--set", set}}};
+		 "1 judged figure is missing; the first is die_idle_power of TPU: neither a table nor the machine file "
+		 "has it",
+		 {"validate", "tpu_v1", "--quiet", "--check", "--set", process, "--set", table}}};
 	CLI_CHECK(".", cases);
 }
 

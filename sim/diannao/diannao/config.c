@@ -9,6 +9,7 @@
 #include "dn.h"
 
 #define PARAM_CONFIG struct dn_config
+#define TECHNOLOGY   SIM_TECHNOLOGY
 
 static const char energy_keys[] =
 #define DN_ENERGY(member, ...) "energy." #member " "

@@ -23,6 +23,7 @@
 #include "core/param_members.h"
 #include "npulab/device.h"
 #include "npulab/memory.h"
+#include "sim/energy/model.h"
 
 /* Which part of the computer computes LRN's factor where the machine can. */
 #define DN_LRN_BY(X) X(DN_LRN_MACHINE, "machine") X(DN_LRN_HOST, "host")
@@ -35,7 +36,8 @@ enum dn_wanted_nest { DN_WANTED_NESTS(PARAM_CONSTANT) };
 
 /* What a machine file describes. */
 struct dn_config {
-#define DN_PARAMETER(form, ...) PARAM_MEMBER_##form(__VA_ARGS__)
+#define PARAM_MEMBER_TECHNOLOGY(member) struct sim_technology member;
+#define DN_PARAMETER(form, ...)         PARAM_MEMBER_##form(__VA_ARGS__)
 #include "parameters.def"
 #undef DN_PARAMETER
 };

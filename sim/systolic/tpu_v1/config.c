@@ -16,6 +16,7 @@
 
 #define PARAM_CONFIG struct tpu_config
 #define LINK(...)    NPL_LINK_PARAMS(__VA_ARGS__)
+#define TECHNOLOGY   SIM_TECHNOLOGY
 /* Makes the rows of the energy of one kind of event, and of the figure's source. */
 #define ENERGY(key, figure, member, help)                                                                              \
 	NUMBER(key "." figure, DOUBLE, member.pj, "0", 0, 1e9, "pJ", help),                                            \

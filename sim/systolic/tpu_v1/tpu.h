@@ -22,6 +22,7 @@
 #include "core/param_members.h"
 #include "npulab/device.h"
 #include "npulab/memory.h"
+#include "sim/energy/model.h"
 #include "sim/memory/link_model.h"
 
 #define TPU_MAX_FIFO_TILES 64
@@ -41,10 +42,12 @@ enum tpu_precision { TPU_PRECISIONS(PARAM_CONSTANT) };
 /* What a machine file describes. weight_preset is "fixed" (or NULL) for a weight memory of weight_bytes_per_second. */
 struct tpu_config {
 #define PARAM_MEMBER_ENERGY(key, figure, member, ...) struct tpu_energy member;
+#define PARAM_MEMBER_TECHNOLOGY(member)               struct sim_technology member;
 #define TPU_PARAMETER(form, ...)                      PARAM_MEMBER_##form(__VA_ARGS__)
 #include "parameters.def"
 #undef TPU_PARAMETER
 #undef PARAM_MEMBER_ENERGY
+#undef PARAM_MEMBER_TECHNOLOGY
 	/* Not parameters: these follow from the link and from the preset. */
 	double link_bytes_per_second, link_latency_seconds;
 	double weight_peak_bytes_per_second;

@@ -17,15 +17,14 @@ static struct npl_device *open_machine(const char *buffer, const char *cells, co
 	snprintf(bytes, sizeof bytes, "unified_buffer.bytes=%s", buffer);
 	snprintf(rows, sizeof rows, "array.rows=%s", cells);
 	snprintf(columns, sizeof columns, "array.columns=%s", cells);
-	const char *const sets[] = {bytes,
-				    rows,
-				    columns,
-				    "accumulators.rows=64",
-				    "issue.sync_cycles=0", /* a layer by itself has none */
-				    "host_link.latency_seconds=1e-6",
-				    "host_link.pj_per_byte=70",
-				    "host_link.energy_origin=modelled:test"};
-	struct npl_device_options options = {.set = sets, .n_sets = 8, .engine = engine};
+	const char *const sets[] = {
+		bytes, rows, columns, "accumulators.rows=64", "issue.sync_cycles=0", /* a layer by itself has none */
+		"host_link.latency_seconds=1e-6", "host_link.pj_per_byte=70", "host_link.energy_origin=modelled:test",
+		/* No table has memories as small as these. */
+		"energy.unified_buffer_read.pj_per_byte=4", "energy.unified_buffer_read.origin=modelled:test",
+		"energy.unified_buffer_write.pj_per_byte=3", "energy.unified_buffer_write.origin=modelled:test",
+		"energy.accumulators.pj_per_word=5", "energy.accumulators.origin=modelled:test"};
+	struct npl_device_options options = {.set = sets, .n_sets = sizeof sets / sizeof *sets, .engine = engine};
 	struct npl_device *device;
 	struct npl_err err;
 	cr_assert_eq(npl_device_open("tpu_v1", &options, &device, &err), 0, "%s", err.msg);

@@ -142,8 +142,9 @@ Test(layer_list, on_two_machines_one_after_the_other)
 		of_tpu += strcmp(cli_text(cli_at(row, "ran_on")), "tpu_v1") ? 0 : seconds;
 	}
 	cr_assert_float_eq(cli_number(cli_at(device, "totals.seconds")), end, 1e-12);
-	cr_assert_float_eq(cli_number(cli_at(device, "totals.energy_by_part.waiting")), 28 * (end - of_tpu), 1e-9,
-			   "the TPU's 28 W at rest");
+	/* 28 W of the TPU at rest, and 8.39 mW of DianNao for a part of the time. */
+	const double waiting = cli_number(cli_at(device, "totals.energy_by_part.waiting")) - 28 * (end - of_tpu);
+	cr_assert(waiting > 0 && waiting < 0.0084 * end, "%g J", waiting);
 	cr_assert_gt(cli_number(cli_at(device, "totals.energy_by_part.host")), 0);
 	json_decref(report);
 	cli_remove_folder(folder);

@@ -22,10 +22,10 @@ static bool near(double a, double b)
 	return fabs(a - b) <= 1e-7 * fabs(b);
 }
 
-static struct sim_range pj_of(const struct sim_energy_tables *tables, const char *component, const char *action,
-			      double node_nm, double volts)
+static struct npl_estimates pj_of(const struct sim_energy_tables *tables, const char *component, const char *action,
+				  double node_nm, double volts)
 {
-	struct sim_range pj;
+	struct npl_estimates pj;
 	struct npl_err err;
 	cr_assert_eq(sim_operation_pj(tables, component, action, &(struct sim_process){node_nm, volts}, &pj, &err), 0,
 		     "%s", err.msg);
@@ -38,13 +38,13 @@ Test(energy_tables, an_action_costs_at_its_own_node_what_its_sources_say)
 	const struct sim_energy_tables tables = load(&arena);
 	for (int i = 0; i < tables.n_operations; i++) {
 		const struct sim_operation *o = &tables.operation[i];
-		const struct sim_range pj = pj_of(&tables, o->component, o->action, o->process.node_nm,
-						  o->process.volts);
+		const struct npl_estimates pj = pj_of(&tables, o->component, o->action, o->process.node_nm,
+						      o->process.volts);
 		cr_expect(o->pj >= pj.low * (1 - 1e-8) && o->pj <= pj.high * (1 + 1e-8),
 			  "%s:%d: %g, outside of %g to %g", o->path, o->line, o->pj, pj.low, pj.high);
 		cr_expect(near(pj.middle * pj.middle, pj.low * pj.high));
 	}
-	const struct sim_range multiply = pj_of(&tables, "int8_multiplier", "multiply", 45, 0.9);
+	const struct npl_estimates multiply = pj_of(&tables, "int8_multiplier", "multiply", 45, 0.9);
 	cr_expect(near(multiply.low, 0.2) && near(multiply.high, 0.2), "Horowitz, ISSCC 2014");
 	npl_arena_free(&arena);
 }
@@ -56,7 +56,7 @@ Test(energy_tables, between_two_nodes_of_a_source_its_energies_follow_in_log_log
 	struct npl_arena arena = {0};
 	const struct sim_energy_tables tables = load(&arena);
 	const double share = log(45.0 / 28) / log(45.0 / 7);
-	const struct sim_range pj = pj_of(&tables, "int8_multiplier", "multiply", 28, 0.9);
+	const struct npl_estimates pj = pj_of(&tables, "int8_multiplier", "multiply", 28, 0.9);
 	cr_expect(near(pj.high, 0.2 * pow(0.07 / 0.2, share)), "%g", pj.high);
 	cr_expect(pj.low > 0.08 && pj.low < 0.11, "%g", pj.low);
 	npl_arena_free(&arena);
@@ -67,7 +67,7 @@ Test(energy_tables, scaling_is_that_of_the_paper)
 	struct npl_arena arena = {0};
 	const struct sim_energy_tables tables = load(&arena);
 	const struct sim_process base = {45, 0.9};
-	struct sim_range factor;
+	struct npl_estimates factor;
 	struct npl_err err;
 	double area;
 	for (int i = 0; i < tables.n_scalings; i++) {
@@ -98,7 +98,7 @@ static struct sim_sram_figures sram_of(const struct sim_energy_tables *tables, c
 	return figures;
 }
 
-static bool holds(const struct sim_range *range, double value)
+static bool holds(const struct npl_estimates *range, double value)
 {
 	return value >= range->low * (1 - 1e-8) && value <= range->high * (1 + 1e-8);
 }
@@ -161,7 +161,7 @@ Test(energy_tables, what_no_table_covers_is_refused)
 {
 	struct npl_arena arena = {0};
 	const struct sim_energy_tables tables = load(&arena);
-	struct sim_range pj;
+	struct npl_estimates pj;
 	struct sim_sram_figures figures;
 	struct npl_err err;
 	static const struct {

@@ -32,6 +32,8 @@ static int dn_open(const void *config, void **state, struct npl_err *err)
 	int rc = dn_memory_open(config, false, &machine->memory, err);
 	if (!rc && !(machine->memory_yaml = npl_memory_yaml(machine->memory, &machine->arena)))
 		rc = npl_no_memory(err);
+	if (!rc)
+		rc = dn_energy_model(config, &machine->arena, &machine->energy, err);
 	if (rc) {
 		dn_close(machine);
 		return rc;
@@ -80,6 +82,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 		.energy_origin = npl_memory_energy_of(machine->memory, &no_accesses, part) ? part[0].origin : "absent"};
 	if (!npl_origin_is_absent(info->link.energy_origin))
 		info->link.energy_within = "the layers' memory";
+	npl_describe_static_power(info, machine->energy.static_watts, machine->energy.static_origin);
 	info->crosses[NPL_MEM_DRAM] = info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ALL;
 	info->counter_def = dn_counter_defs;
 	info->n_counters = DN_COUNTERS;
@@ -171,7 +174,7 @@ static int dn_run(void *state, const struct npl_layer *model_layer, struct npl_r
 	    dn_run_layer(machine, &layer, model_layer, &outcome, err))
 		return err->code;
 	fill_result(machine->config, &layer, model_layer, &outcome, result);
-	return dn_energy_of(machine->config, machine->memory, &outcome, result, err);
+	return dn_energy_of(machine, &outcome, result, err);
 }
 
 static int dn_dump_layer(void *state, const struct npl_layer *model_layer, struct npl_program_dump *dump,
@@ -181,6 +184,11 @@ static int dn_dump_layer(void *state, const struct npl_layer *model_layer, struc
 	if (supported_layer_of(state, model_layer, &layer, err))
 		return err->code;
 	return dn_dump(state, &layer, model_layer, dump, err);
+}
+
+static const struct npl_energy_model *dn_model_of(const void *state)
+{
+	return &((const struct dn_machine *)state)->energy;
 }
 
 const struct npl_driver npl_driver_diannao = {
@@ -200,5 +208,6 @@ const struct npl_driver npl_driver_diannao = {
 	.supports = dn_supports,
 	.run = dn_run,
 	.isa = &dn_isa,
+	.energy_model = dn_model_of,
 	.dump_layer = dn_dump_layer,
 };

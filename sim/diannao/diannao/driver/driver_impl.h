@@ -23,6 +23,7 @@ struct dn_machine {
 	struct npl_arena arena;
 	const char *memory_yaml;
 	struct npl_memory *memory;
+	struct npl_energy_model energy;
 	bool rtl;                                     /* the rtl engine runs; if false, the fast one */
 	struct dn_tile_choice choice[DN_MAX_CHOICES]; /* choice i is in place i modulo DN_MAX_CHOICES */
 	uint64_t n_choices;
@@ -61,8 +62,11 @@ int dn_layer_values(const struct dn_config *config, const struct dn_layer *layer
 /* dump.c: writes the layer's program as text, and memory, into a zeroed dump. */
 int dn_dump(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *model_layer,
 	    struct npl_program_dump *dump, struct npl_err *err);
+/* energy.c: makes the energy model of the machine. */
+int dn_energy_model(const struct dn_config *config, struct npl_arena *arena, struct npl_energy_model *model,
+		    struct npl_err *err);
 /* energy.c: fills result->energy from the counters of a whole layer. */
-int dn_energy_of(const struct dn_config *config, const struct npl_memory *memory, const struct dn_outcome *outcome,
-		 struct npl_result *result, struct npl_err *err);
+int dn_energy_of(const struct dn_machine *machine, const struct dn_outcome *outcome, struct npl_result *result,
+		 struct npl_err *err);
 
 #endif

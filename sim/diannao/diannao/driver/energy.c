@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Energy as events times a table. The figures on chip are the paper's powers per block (Chen et al., ASPLOS 2014, Table
- * 6) divided by its clock, so that a layer which keeps every block busy draws the paper's 485 mW. They include leakage
- * (1.73 %) and the clock tree, and are charged only while the machine works: it has no static power. They are per
- * byte or lane, so that the energy of another Tn scales with its widths; that is a first-order rule.
+ * Energy as events times a table (energies.def), and the components of the chip from which the table follows.
+ *
+ * The calibrated figures (energies/diannao.csv) are the paper's powers per block (Chen et al., ASPLOS 2014, Table 6)
+ * over its clock, so that a layer which keeps every block busy draws the paper's 485 mW. They include the clock tree,
+ * which no table of operations has. Leakage is apart: it is drawn always.
  *
  * Memory has its own table (npulab/memory.h). Control, interface and the rest are charged while the NFU waits, too.
  *
@@ -11,6 +12,36 @@
  * the whole NFU, though its multipliers rest: the paper does not split that power by stage. */
 #include "driver_impl.h"
 #include "sim/common/memory_energy.h"
+
+#define MACRO_BITS 256 /* the widest macro of a buffer: SB's rows of 512 bytes are 16 of them */
+
+/* A buffer with a port for reading and one for writing; an event is one byte of a row read, and also written if
+ * `writes` is 1. */
+#define BUFFER(rows, row_bytes, writes_a_byte)                                                                         \
+	.action[0].reads = 1.0 / (double)(row_bytes), .action[0].writes = (writes_a_byte) / (double)(row_bytes),       \
+	.memory = {(rows) * (row_bytes), 8 * (row_bytes), MACRO_BITS, 2}
+/* The multipliers of the NFU, each with one adder of a tree. */
+#define LANES                                                                                                          \
+	.circuits = (double)(config->tn * config->tn),                                                                 \
+	.action[0].step = {{"int16_multiplier", "multiply", 1},                                                        \
+			   {config->sum_bits > 16 ? "int32_adder" : "int16_adder", "add", 1}}
+#define NO_TABLE .circuits = 0
+
+int dn_energy_model(const struct dn_config *config, struct npl_arena *arena, struct npl_energy_model *model,
+		    struct npl_err *err)
+{
+	const struct sim_component components[] = {
+#define DN_ENERGY(member, component, event, events, ...)                                                               \
+	{.name = component,                                                                                            \
+	 .action[0] = {component, event, .given_pj = config->member, .given_origin = config->chip_origin},             \
+	 __VA_ARGS__},
+#include "sim/diannao/diannao/energies.def"
+#undef DN_ENERGY
+	};
+	/* The figures of a machine file include leakage. */
+	const struct sim_given_power no_static = {0, config->chip_origin};
+	return sim_energy_model(&config->technology, components, DN_CHIP_ENERGIES, &no_static, arena, model, err);
+}
 
 static int memory_energy(const struct npl_memory *memory, const struct dn_outcome *outcome, struct npl_result *result,
 			 struct npl_err *err)
@@ -27,22 +58,22 @@ static int memory_energy(const struct npl_memory *memory, const struct dn_outcom
 				    "absent", err);
 }
 
-int dn_energy_of(const struct dn_config *config, const struct npl_memory *memory, const struct dn_outcome *outcome,
-		 struct npl_result *result, struct npl_err *err)
+int dn_energy_of(const struct dn_machine *machine, const struct dn_outcome *outcome, struct npl_result *result,
+		 struct npl_err *err)
 {
+	const struct dn_config *config = machine->config;
 	const struct dn_counters *counters = &outcome->counters;
 	const uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
-	const struct {
-		const char *component;
-		uint64_t events;
-		double pj;
-	} part[] = {
-#define DN_ENERGY(member, component, help, events) {component, events, config->member},
+	const uint64_t events[DN_CHIP_ENERGIES] = {
+#define DN_ENERGY(member, component, event, events, ...) events,
 #include "sim/diannao/diannao/energies.def"
 #undef DN_ENERGY
 	};
-	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-		if (npl_result_energy(result, part[i].component, part[i].events, part[i].pj, config->chip_origin, err))
+	for (int i = 0; i < DN_CHIP_ENERGIES; i++)
+		if (sim_charge(&machine->energy, &machine->energy.component[i], 0, events[i], result, err))
 			return err->code;
-	return memory_energy(memory, outcome, result, err);
+	const bool has_static = machine->energy.static_watts > 0 || machine->energy.node_nm > 0;
+	if (has_static && sim_static_energy(&machine->energy, (double)config->clock_hz, outcome->cycles, result, err))
+		return err->code;
+	return memory_energy(machine->memory, outcome, result, err);
 }

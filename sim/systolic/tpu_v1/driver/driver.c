@@ -28,7 +28,8 @@ static void tpu_close(void *state)
 static int complete(struct tpu_machine *machine, struct npl_err *err)
 {
 	struct tpu_config *config = &machine->config;
-	if (tpu_config_derive(config, err) || tpu_weight_memory_open(config, false, &machine->weights, err))
+	if (tpu_config_derive(config, err) || tpu_weight_memory_open(config, false, &machine->weights, err) ||
+	    tpu_energy_model(config, &machine->arena, &machine->energy, err))
 		return err->code;
 	if (!machine->weights)
 		return 0;
@@ -79,7 +80,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->memory_bytes_per_second = tpu_weight_rate(c);
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_WEIGHTS;
 	info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ACTIVATIONS;
-	npl_describe_static_power(info, c->static_watts, c->static_origin);
+	npl_describe_static_power(info, machine->energy.static_watts, machine->energy.static_origin);
 	info->link = npl_link_of(&c->link, c->link_bytes_per_second);
 	info->counter_def = tpu_counter_defs;
 	info->n_counters = TPU_COUNTERS;
@@ -155,6 +156,11 @@ static int tpu_dump_layer(void *state, const struct npl_layer *layer, struct npl
 	return rc;
 }
 
+static const struct npl_energy_model *tpu_model_of(const void *state)
+{
+	return &((const struct tpu_machine *)state)->energy;
+}
+
 const struct npl_driver npl_driver_systolic = {
 	.name = "systolic",
 	.summary = "weight-stationary int8 arrays: the TPU v1 and its relatives",
@@ -179,4 +185,5 @@ const struct npl_driver npl_driver_systolic = {
 	.dump_layer = tpu_dump_layer,
 	.dump_layer_group = tpu_layer_group_dump,
 	.isa = &tpu_isa,
+	.energy_model = tpu_model_of,
 };

@@ -16,8 +16,9 @@ struct tpu_machine {
 	struct npl_arena arena;
 	const char *memory_yaml;
 	struct npl_memory *weights; /* the model of weight memory; NULL: the preset is fixed */
-	uint8_t *buffer;            /* the unified buffer; NULL until a layer with values */
-	int n_cached_groups;        /* layer groups that keep their fast engine's memory between runs */
+	struct npl_energy_model energy;
+	uint8_t *buffer;     /* the unified buffer; NULL until a layer with values */
+	int n_cached_groups; /* layer groups that keep their fast engine's memory between runs */
 };
 
 extern const struct npl_isa tpu_isa;
@@ -34,8 +35,11 @@ int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *grou
 	     const struct tpu_generated *generated, const struct tpu_memory *memory, struct npl_program_dump *dump,
 	     struct npl_err *err);
 
-/* energy.c: fills result->energy from the counters. weights is weight memory, or NULL with the preset fixed. */
-int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights,
-		  const struct tpu_counters *counters, uint64_t cycles, struct npl_result *result, struct npl_err *err);
+/* energy.c: makes the energy model of the machine. */
+int tpu_energy_model(const struct tpu_config *config, struct npl_arena *arena, struct npl_energy_model *model,
+		     struct npl_err *err);
+/* energy.c: fills result->energy from the counters. */
+int tpu_energy_of(const struct tpu_machine *machine, const struct tpu_counters *counters, uint64_t cycles,
+		  struct npl_result *result, struct npl_err *err);
 
 #endif

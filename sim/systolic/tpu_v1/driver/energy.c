@@ -1,23 +1,61 @@
 /* SPDX-License-Identifier: MIT
  *
- * The energy of a layer: counters times the table of the machine file. The matrix unit costs the same in every cell of
- * an active array, used or padding: weights of zero still move operands. Rows of the memories are charged as a whole,
- * by the byte or the word, so that the rows of a narrower array cost less. Each row of partial sums is one read and one
- * write of the accumulators: the first tile's writes read nothing, but the Activate reads each row once. Bytes over the
- * host link within the cycles cost as much as bytes over it elsewhere (frontend/session/execute.c). Where no bytes
- * cross, the link has no part in the result, so that a link of unknown energy does not make the layer's energy
- * unknown.
+ * The energy of a layer: counters times the machine's energy model (energies.def), and the components of the chip from
+ * which the model follows.
+ *
+ * The matrix unit costs the same in every cell of an active array, used or padding: weights of zero still move
+ * operands. Each row of partial sums is one read and one write of the accumulators: the first tile's writes read
+ * nothing, but the Activate reads each row once. Bytes over the host link within the cycles cost as much as bytes over
+ * it elsewhere (frontend/session/execute.c). Where no bytes cross, the link has no part in the result, so that a link
+ * of unknown energy does not make the layer's energy unknown.
  *
  * Weight memory at command level costs what its commands do (npulab/memory.h); other memories cost a figure for each
  * byte fetched. Standby and refresh are apart or, where the static power was measured with the memory in it, inside the
  * static power.
  *
  * Not modelled, as no table has them for this chip: clock tree and pipeline registers, the activation unit's
- * arithmetic, instruction issue, I/O of the weight memory. The static power is calibrated and includes whatever is
- * constant. Energy per byte does not follow the size of a memory either: the table is right for the sizes for which it
- * was made. */
+ * arithmetic, the weight FIFO, instruction issue, I/O of the weight memory. What was calibrated includes them. */
 #include "driver_impl.h"
 #include "sim/common/memory_energy.h"
+
+/* The unified buffer is made of macros of 256 bits. The accumulators are one macro for each column, with a port that
+ * reads and one that writes. */
+enum { BUFFER_MACRO_BITS = 256, ACCUMULATOR_BITS = 32 };
+
+int tpu_energy_model(const struct tpu_config *config, struct npl_arena *arena, struct npl_energy_model *model,
+		     struct npl_err *err)
+{
+	enum { CELL, READ, WRITE, WORD }; /* rows of energies.def */
+	const int64_t row_bytes = tpu_row_bytes(config), row_words = config->columns;
+	const struct sim_action charged[] = {
+#define TPU_ENERGY(member, key, figure, name, text, events, ...)                                                       \
+	{.energy = name,                                                                                               \
+	 .event = text,                                                                                                \
+	 .given_pj = config->member.pj,                                                                                \
+	 .given_origin = config->member.origin,                                                                        \
+	 __VA_ARGS__},
+#include "sim/systolic/tpu_v1/energies.def"
+#undef TPU_ENERGY
+	};
+	const struct sim_component components[] = {
+		{"matrix unit", {charged[CELL]}, .circuits = (double)(config->rows * config->columns)},
+		{"unified buffer",
+		 {charged[READ], charged[WRITE]},
+		 .memory = {config->buffer_bytes, 8 * row_bytes, BUFFER_MACRO_BITS, 1}},
+		{"accumulators",
+		 {charged[WORD]},
+		 .memory = {config->accumulator_rows * row_words * ACCUMULATOR_BITS / 8, ACCUMULATOR_BITS * row_words,
+			    ACCUMULATOR_BITS, 2}},
+		{.name = "activation unit", .instances = (double)row_words},
+		{.name = "weight memory ports"},
+		{.name = "host interface"},
+		{.name = "control"},
+		{.name = "other"},
+	};
+	return sim_energy_model(&config->technology, components, sizeof components / sizeof *components,
+				&(struct sim_given_power){config->static_watts, config->static_origin}, arena, model,
+				err);
+}
 
 static int weight_memory_energy(const struct tpu_config *config, const struct npl_memory *weights,
 				const struct tpu_counters *counters, struct npl_result *result, struct npl_err *err)
@@ -44,28 +82,25 @@ static int weight_memory_energy(const struct tpu_config *config, const struct np
 				    weights ? "absent" : config->weight_byte.origin, err);
 }
 
-int tpu_energy_of(const struct tpu_config *config, const struct npl_memory *weights,
-		  const struct tpu_counters *counters, uint64_t cycles, struct npl_result *result, struct npl_err *err)
+int tpu_energy_of(const struct tpu_machine *machine, const struct tpu_counters *counters, uint64_t cycles,
+		  struct npl_result *result, struct npl_err *err)
 {
+	const struct tpu_config *config = &machine->config;
 	const uint64_t link_bytes = counters->host_bytes_in + counters->host_bytes_out;
 	const uint64_t row_bytes = (uint64_t)tpu_row_bytes(config), row_words = (uint64_t)config->columns;
 	const struct {
-		const char *component;
+		const char *energy;
 		uint64_t events;
-		const struct tpu_energy *event_energy;
 	} part[] = {
-		{"matrix unit", counters->useful_macs + counters->unused_macs, &config->cell},
-		{"unified buffer read", counters->ub_rows_read * row_bytes, &config->buffer_byte_read},
-		{"unified buffer write", counters->ub_rows_written * row_bytes, &config->buffer_byte_written},
-		{"accumulators", counters->accumulator_writes * row_words, &config->accumulator_word},
+#define TPU_ENERGY(member, key, figure, energy, event, events, ...) {energy, events},
+#include "sim/systolic/tpu_v1/energies.def"
+#undef TPU_ENERGY
 	};
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-		if (npl_result_energy_of(result, NPL_OF_MACHINE, part[i].component, part[i].events,
-					 part[i].event_energy->pj, part[i].event_energy->origin, err))
+		if (npl_result_action(result, sim_model_action(&machine->energy, part[i].energy), part[i].events, err))
 			return err->code;
-	const int rc = weight_memory_energy(config, weights, counters, result, err);
-	const double cycle_pj = config->static_watts / (double)config->clock_hz * 1e12;
-	if (rc || npl_result_energy(result, "static", cycles, cycle_pj, config->static_origin, err))
+	if (weight_memory_energy(config, machine->weights, counters, result, err) ||
+	    sim_static_energy(&machine->energy, (double)config->clock_hz, cycles, result, err))
 		return err->code;
 	return link_bytes ? npl_result_energy_of(result, NPL_OF_LINK, NPL_HOST_LINK, link_bytes,
 						 config->link.pj_per_byte, config->link.energy_origin, err)

@@ -274,7 +274,7 @@ static int report(const struct tpu_machine *machine, const struct tpu_layer_grou
 	result->saturations += share->saturations;
 	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &share->counters, result->counter);
 	count_bytes(handle, &share->counters, result);
-	return tpu_energy_of(handle->config, machine->weights, &share->counters, share->cycles, result, err);
+	return tpu_energy_of(machine, &share->counters, share->cycles, result, err);
 }
 
 int tpu_layer_group_run(void *state, void *opened_group, const struct npl_layer_group_observer *observer,

@@ -34,7 +34,8 @@ static inline struct dn_config dn_default(void)
 {
 	struct npl_arena arena = {0};
 	struct dn_config config = dn_load(&arena);
-	config.chip_origin = "calibrated:test";
+	config.chip_origin = "absent";
+	config.technology.table = "diannao";
 	config.memory_preset = "diannao-250gbps";
 	npl_arena_free(&arena);
 	return config;

@@ -35,7 +35,13 @@ static inline struct tpu_config test_tpu_defaults(void)
 	config.link.name = "test link"; /* the file's strings live in the arena */
 	config.weight_preset = "fixed";
 	config.link.energy_origin = "absent";
+	config.technology.table = "none";
 	config.static_origin = "calibrated:test";
+	config.static_watts = 28;
+	config.cell.pj = 0.16;
+	config.buffer_byte_read.pj = 4.6;
+	config.buffer_byte_written.pj = 4.3;
+	config.accumulator_word.pj = 7.6;
 	config.cell.origin = config.buffer_byte_read.origin = config.buffer_byte_written.origin = "modelled:test";
 	config.accumulator_word.origin = config.weight_byte.origin = "modelled:test";
 	npl_arena_free(&arena);

@@ -157,6 +157,7 @@ Test(tpu_layer_group, random_layer_groups)
 		o.actual = (struct npl_tensor){0};
 		layer_group_random(&group, seed + 77000, 6);
 		struct tpu_machine tpu = {.config = machine_of(&group)};
+		cr_assert_eq(tpu_energy_model(&tpu.config, &tpu.arena, &tpu.energy, &(struct npl_err){0}), 0);
 		struct npl_layer_group how = {.inputs_over_link = layer_group_range(&group, 0, 2) == 0,
 					      .outputs_over_link = layer_group_range(&group, 0, 2) == 0,
 					      .n_resident = layer_group_range(&group, 0, 3) == 0};

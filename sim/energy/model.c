@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Energy models of machines (model.h): first what follows from the tables of operations and memories, then the table
+ * that was calibrated to the chip, then what the machine file itself gives. */
+#include "model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/nearest.h"
+#include "impl.h"
+#include "npulab/result.h"
+
+#define BOTTOM_UP       "modelled:bottom-up"
+#define REFERENCE_VOLTS 0.9 /* at which the figures of memories hold */
+
+static const struct npl_estimates nothing = {0, 0, 0}, unknown = {NAN, NAN, NAN};
+
+/* Adds so many times a range to another. */
+static void add(struct npl_estimates *sum, double times, const struct npl_estimates *range)
+{
+	sum->low += times * range->low;
+	sum->middle += times * range->middle;
+	sum->high += times * range->high;
+}
+
+static int add_steps(const struct sim_energy_tables *tables, const struct sim_process *process,
+		     const struct sim_action *action, struct npl_estimates *pj, struct npl_err *err)
+{
+	struct npl_estimates step_pj;
+	for (const struct sim_step *s = action->step; s < action->step + 2 && s->component; s++) {
+		if (sim_operation_pj(tables, s->component, s->action, process, &step_pj, err))
+			return err->code;
+		add(pj, s->count, &step_pj);
+	}
+	return 0;
+}
+
+/* Computes the area of the circuits of an action's steps. */
+static int add_circuits(const struct sim_energy_tables *tables, double node_nm, const struct sim_component *component,
+			const struct sim_action *action, struct npl_estimates *mm2, struct npl_err *err)
+{
+	struct npl_estimates um2;
+	for (const struct sim_step *s = action->step; s < action->step + 2 && s->component; s++) {
+		if (sim_operation_area(tables, s->component, s->action, node_nm, &um2, err))
+			return err->code;
+		add(mm2, component->circuits * s->count * 1e-6, &um2);
+	}
+	return 0;
+}
+
+/* Returns the figures of a component's memory at the machine's node and voltage. A memory that the tables do not cover
+ * is no error: the component's figures are unknown, and `model` says why. */
+static bool memory_figures(const struct sim_energy_tables *tables, const struct sim_process *process,
+			   const struct sim_component *component, struct sim_sram_figures *figures,
+			   struct npl_arena *arena, struct npl_component *model)
+{
+	struct npl_estimates factor;
+	struct npl_err err = {0};
+	if (sim_sram_figures_of(tables, &component->memory, process->node_nm, figures, &err) ||
+	    sim_scale_energy(tables, &(struct sim_process){process->node_nm, REFERENCE_VOLTS}, process, &factor,
+			     &err)) {
+		model->unknown = npl_arena_strdup(arena, err.msg);
+		return false;
+	}
+	for (int i = 0; i < 2; i++) {
+		struct npl_estimates *pj = i ? &figures->write_pj : &figures->read_pj;
+		*pj = (struct npl_estimates){pj->low * factor.low, pj->middle * factor.middle, pj->high * factor.high};
+	}
+	return true;
+}
+
+/* Makes a component's bottom-up figures. */
+static int estimate(const struct sim_energy_tables *tables, const struct sim_process *process,
+		    const struct sim_component *component, struct npl_arena *arena, struct npl_component *model,
+		    struct npl_err *err)
+{
+	struct sim_sram_figures figures;
+	const bool has_memory = component->memory.bytes > 0;
+	const bool known = !has_memory || memory_figures(tables, process, component, &figures, arena, model);
+	bool has_logic = false;
+	struct npl_estimates mm2 = nothing;
+	for (int i = 0; i < model->n_actions; i++) {
+		const struct sim_action *action = &component->action[i];
+		struct npl_estimates pj = nothing;
+		if (add_steps(tables, process, action, &pj, err) ||
+		    add_circuits(tables, process->node_nm, component, action, &mm2, err))
+			return err->code;
+		if (has_memory && known) {
+			add(&pj, action->reads, &figures.read_pj);
+			add(&pj, action->writes, &figures.write_pj);
+		}
+		has_logic |= action->step[0].component != NULL;
+		if (known && (has_memory || action->step[0].component))
+			model->action[i].bottom_up_pj = pj;
+	}
+	if (has_memory && known) {
+		add(&mm2, 1, &figures.area_mm2);
+		model->leakage_watts = figures.leakage_w;
+	}
+	if (known && (has_memory || has_logic))
+		model->bottom_up_mm2 = mm2;
+	return 0;
+}
+
+static void describe(const struct sim_component *component, struct npl_component *model)
+{
+	*model = (struct npl_component){.name = component->name,
+					.area_mm2 = NAN,
+					.area_origin = "absent",
+					.bottom_up_mm2 = unknown,
+					.leakage_watts = nothing};
+	for (int i = 0; i < NPL_MAX_ACTIONS && component->action[i].energy; i++)
+		model->action[model->n_actions++] = (struct npl_action){.energy = component->action[i].energy,
+									.event = component->action[i].event,
+									.pj = NAN,
+									.origin = "absent",
+									.bottom_up_pj = unknown};
+}
+
+/* What is charged where nothing else says it: the middle of the bottom-up range. */
+static void take_bottom_up(struct npl_component *component)
+{
+	for (int i = 0; i < component->n_actions; i++) {
+		struct npl_action *action = &component->action[i];
+		if (!isnan(action->bottom_up_pj.middle)) {
+			action->pj = action->bottom_up_pj.middle;
+			action->origin = BOTTOM_UP;
+		}
+	}
+	if (!isnan(component->bottom_up_mm2.middle)) {
+		component->area_mm2 = component->bottom_up_mm2.middle;
+		component->area_origin = BOTTOM_UP;
+	}
+}
+
+/* Where a row's figure goes, and what a factor multiplies. */
+struct target {
+	double *value;
+	const char **origin;
+	double base;           /* NAN: there is nothing that a factor could multiply */
+	const char *unit;      /* of an absolute figure */
+	const char *rate_unit; /* of a figure that `rate_base` multiplies; NULL: there is none */
+	double rate_base;
+};
+
+static bool find_action(struct npl_component *component, const char *energy, struct target *target)
+{
+	for (int i = 0; i < component->n_actions; i++) {
+		struct npl_action *action = &component->action[i];
+		if (strcmp(energy, action->energy) != 0)
+			continue;
+		*target = (struct target){&action->pj, &action->origin, action->bottom_up_pj.middle, "pJ", NULL, 0};
+		return true;
+	}
+	return false;
+}
+
+static bool find_target(const struct sim_calibration *row, const struct sim_component *components,
+			struct npl_energy_model *model, struct target *target)
+{
+	for (int c = 0; c < model->n_components; c++) {
+		struct npl_component *component = &model->component[c];
+		if (!strcmp(row->quantity, "energy") && find_action(component, row->component, target))
+			return true;
+		if (strcmp(row->quantity, "area") || strcmp(row->component, component->name))
+			continue;
+		*target = (struct target){&component->area_mm2,
+					  &component->area_origin,
+					  component->bottom_up_mm2.middle,
+					  "mm2",
+					  components[c].instances > 0 ? "mm2 each" : NULL,
+					  components[c].instances};
+		return true;
+	}
+	if (strcmp(row->component, "static") || strcmp(row->quantity, "power"))
+		return false;
+	*target = (struct target){
+		&model->static_watts, &model->static_origin, model->bottom_up_static_watts.middle, "W", "W/mm2",
+		model->area_mm2};
+	return true;
+}
+
+/* Refuses a row whose component or quantity the machine does not have. */
+static int refuse_row(const struct sim_calibration *row, const struct npl_energy_model *model, struct npl_err *err)
+{
+	static const char *const quantities[] = {"energy", "area", "power"};
+	const char *names[NPL_MAX_COMPONENTS * (NPL_MAX_ACTIONS + 1)];
+	int n = 0, q = 0;
+	while (q < 3 && strcmp(row->quantity, quantities[q]))
+		q++;
+	if (q == 3)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: quantity is '%s'%s", row->path, row->line, row->quantity,
+				NPL_NEAREST(row->quantity, quantities, 3));
+	for (int c = 0; c < model->n_components && q == 1; c++)
+		names[n++] = model->component[c].name;
+	for (int c = 0; c < model->n_components && q == 0; c++)
+		for (int i = 0; i < model->component[c].n_actions; i++)
+			names[n++] = model->component[c].action[i].energy;
+	if (q == 2)
+		names[n++] = "static";
+	return npl_fail(err, NPL_EINPUT, "%s:%d: component is '%s', of which the machine has no %s%s", row->path,
+			row->line, row->component, row->quantity, NPL_NEAREST(row->component, names, n));
+}
+
+/* Computes what an absolute figure is multiplied with, as the machine's process may not be the table's. Powers stay as
+ * they are: no table says how they scale. */
+static int scale_of(const struct sim_calibration *row, const struct npl_energy_model *model, double *scale,
+		    struct npl_err *err)
+{
+	const struct sim_energy_tables *tables = NULL;
+	const struct sim_process process = {model->node_nm, model->volts};
+	struct npl_estimates energy;
+	*scale = 1;
+	if (!(process.node_nm > 0) || *row->unit == 'W')
+		return 0;
+	tables = sim_shipped_tables(err);
+	if (!tables)
+		return err->code;
+	const int rc = !strcmp(row->unit, "pJ")
+			       ? sim_scale_energy(tables, &row->process, &process, &energy, err)
+			       : sim_scale_area(tables, row->process.node_nm, process.node_nm, scale, err);
+	if (!rc && !strcmp(row->unit, "pJ"))
+		*scale = energy.middle;
+	return rc ? npl_prefix(err, "%s:%d", row->path, row->line) : 0;
+}
+
+static int take_row(const struct sim_calibration *row, const struct sim_component *components,
+		    struct npl_energy_model *model, struct npl_err *err)
+{
+	struct target target;
+	double times;
+	if (!find_target(row, components, model, &target))
+		return refuse_row(row, model, err);
+	if (!npl_origin_ok(row->origin) || npl_origin_is_absent(row->origin))
+		return npl_fail(err, NPL_EINPUT,
+				"%s:%d: origin is '%s', expected calibrated:... or modelled:..., as in machine files",
+				row->path, row->line, row->origin);
+	if (!strcmp(row->unit, "factor"))
+		times = target.base;
+	else if (strcmp(row->unit, target.unit) && (!target.rate_unit || strcmp(row->unit, target.rate_unit)))
+		return npl_fail(err, NPL_EINPUT, "%s:%d: unit is '%s', expected factor or %s%s%s", row->path, row->line,
+				row->unit, target.unit, target.rate_unit ? " or " : "",
+				target.rate_unit ? target.rate_unit : "");
+	else if (scale_of(row, model, &times, err))
+		return err->code;
+	else if (strcmp(row->unit, target.unit))
+		times *= target.rate_base;
+	*target.value = row->value * times;
+	*target.origin = isnan(*target.value) ? "absent" : row->origin;
+	return 0;
+}
+
+static double sum_areas(const struct npl_energy_model *model)
+{
+	double mm2 = 0;
+	for (int c = 0; c < model->n_components; c++)
+		mm2 += isnan(model->component[c].area_mm2) ? 0 : model->component[c].area_mm2;
+	return mm2;
+}
+
+/* Takes the table of calibrated figures. Areas come first, as the static power may follow from their sum. */
+static int calibrate(const char *table, const struct sim_component *components, struct npl_arena *arena,
+		     struct npl_energy_model *model, struct npl_err *err)
+{
+	struct sim_calibration *rows;
+	int n;
+	if (!strcmp(table, "none"))
+		return 0;
+	if (sim_calibrations_load(table, arena, &rows, &n, err))
+		return npl_prefix(err, "energy.table");
+	for (int i = 0; i < n; i++)
+		if (!strcmp(rows[i].quantity, "area") && take_row(&rows[i], components, model, err))
+			return err->code;
+	model->area_mm2 = sum_areas(model);
+	for (int i = 0; i < n; i++)
+		if (strcmp(rows[i].quantity, "area") && take_row(&rows[i], components, model, err))
+			return err->code;
+	return 0;
+}
+
+/* Takes the figures that the machine file gives. */
+static void take_given(const struct sim_component *components, const struct sim_given_power *static_power,
+		       struct npl_energy_model *model)
+{
+	for (int c = 0; c < model->n_components; c++)
+		for (int i = 0; i < model->component[c].n_actions; i++) {
+			const struct sim_action *action = &components[c].action[i];
+			if (!action->given_origin || npl_origin_is_absent(action->given_origin))
+				continue;
+			model->component[c].action[i].pj = action->given_pj;
+			model->component[c].action[i].origin = action->given_origin;
+		}
+	if (static_power->origin && !npl_origin_is_absent(static_power->origin)) {
+		model->static_watts = static_power->watts;
+		model->static_origin = static_power->origin;
+	}
+}
+
+/* Makes what follows from the tables of operations and memories. */
+static int estimate_all(const struct sim_process *process, const struct sim_component *components,
+			struct npl_arena *arena, struct npl_energy_model *model, struct npl_err *err)
+{
+	const struct sim_energy_tables *tables = sim_shipped_tables(err);
+	struct npl_estimates factor;
+	if (!tables)
+		return err->code;
+	if (sim_scale_energy(tables, process, process, &factor, err)) {
+		npl_prefix(err, "technology.node_nm, technology.volts");
+		return npl_blame_settings(err, "technology", "node_nm volts");
+	}
+	model->bottom_up_static_watts = nothing;
+	for (int c = 0; c < model->n_components; c++) {
+		if (estimate(tables, process, &components[c], arena, &model->component[c], err))
+			return err->code;
+		take_bottom_up(&model->component[c]);
+		add(&model->bottom_up_static_watts, 1, &model->component[c].leakage_watts);
+	}
+	model->static_watts = model->bottom_up_static_watts.middle;
+	model->static_origin = BOTTOM_UP;
+	return 0;
+}
+
+int sim_energy_model(const struct sim_technology *technology, const struct sim_component *components, int n,
+		     const struct sim_given_power *static_power, struct npl_arena *arena,
+		     struct npl_energy_model *model, struct npl_err *err)
+{
+	const bool has_process = technology->node_nm > 0;
+	const struct sim_process process = {technology->node_nm, technology->volts};
+	*model = (struct npl_energy_model){.node_nm = has_process ? technology->node_nm : 0,
+					   .volts = has_process ? technology->volts : 0,
+					   .table = technology->table ? technology->table : "none",
+					   .n_components = n,
+					   .static_watts = NAN,
+					   .static_origin = "absent",
+					   .bottom_up_static_watts = unknown};
+	for (int c = 0; c < n; c++)
+		describe(&components[c], &model->component[c]);
+	if (has_process && estimate_all(&process, components, arena, model, err))
+		return err->code;
+	if (calibrate(model->table, components, arena, model, err))
+		return npl_blame_settings(err, "energy", "table");
+	take_given(components, static_power, model);
+	model->area_mm2 = sum_areas(model);
+	return 0;
+}
+
+int sim_charge(const struct npl_energy_model *model, const struct npl_component *component, int action, uint64_t events,
+	       struct npl_result *result, struct npl_err *err)
+{
+	const struct npl_action *charged = &component->action[action];
+	const bool has_no_table = model->node_nm > 0 && isnan(charged->bottom_up_pj.middle) && !component->unknown;
+	return isnan(charged->pj) && has_no_table ? 0 : npl_result_action(result, charged, events, err);
+}
+
+int sim_static_energy(const struct npl_energy_model *model, double clock_hz, uint64_t cycles, struct npl_result *result,
+		      struct npl_err *err)
+{
+	const double pj_per_watt = 1e12 / clock_hz;
+	const struct npl_estimates *watts = &model->bottom_up_static_watts;
+	const struct npl_action action = {
+		.energy = "static",
+		.pj = model->static_watts * pj_per_watt,
+		.origin = model->static_origin,
+		.bottom_up_pj = {watts->low * pj_per_watt, watts->middle * pj_per_watt, watts->high * pj_per_watt}};
+	return npl_result_action(result, &action, cycles, err);
+}
+
+const struct npl_action *sim_model_action(const struct npl_energy_model *model, const char *energy)
+{
+	for (int c = 0; c < model->n_components; c++)
+		for (int i = 0; i < model->component[c].n_actions; i++)
+			if (!strcmp(model->component[c].action[i].energy, energy))
+				return &model->component[c].action[i];
+	return NULL;
+}
