@@ -6,9 +6,9 @@ Every figure is what `npulab energy MACHINE --set MACHINE.energy.table=none` say
 no table covers have a constant.
 
     diannao  Chen et al., ASPLOS 2014, Table 6: the power of each block at full rate, of which 1.73 % is leakage, and its area.
-    tpu_v1   Jouppi et al., ISCA 2017. Table 2: 28 W idle and 40 W busy. One factor for all energies on the chip makes the 12 W
-             between them, at the full rate of a Gemm of 2048 x 4096 x 4096, with the weights' memory as it is. Figure 2: the
-             shares of the die, of 331 mm2 at most. The idle power is spread over the die's area.
+    tpu_v1   Jouppi et al., ISCA 2017. Table 2: 28 W idle and 40 W busy. Section 6 has the latter of CNN0. One factor for all
+             energies on the chip makes the 12 W between them while the machine works on CNN0, with the weights' memory as it
+             is. Figure 2: the shares of the die, of 331 mm2 at most. The idle power is spread over the die's area.
 
     scripts/fit_energy.py [--write] [build/npulab]
 """
@@ -27,10 +27,6 @@ HEAD = """# SPDX-License-Identifier: MIT
 """
 # Components of results, and the blocks of the paper's Table 6.
 DIANNAO = {"SB": "SB", "NBin": "NBin", "NBout": "NBout", "NFU": "NFU", "control": "CP", "interface": "AXIMUX", "other": "other"}
-# Events of a cycle at full rate, in a Gemm of 2048 x 4096 x 4096: all cells work, a row is read and a row of sums written; a
-# result leaves after 16 tiles, and a tile of weights comes for 2048 rows.
-TPU_V1 = {"matrix unit": 256 * 256, "unified buffer read": 256, "unified buffer write": 256 / 16, "accumulators": 256}
-TPU_V1_WEIGHTS, WEIGHT_PJ = 256 * 256 / 2048, 81.6  # bytes, and their energy in machines/tpu_v1.yaml
 DIANNAO_LEAKAGE = 0.0173  # section 7.2: leakage's share of the power
 
 
@@ -83,10 +79,12 @@ def fit_diannao(npulab):
 
 def fit_tpu_v1(npulab):
     paper, table = published("tpu_v1"), Table(npulab, "tpu_v1", "calibrated:jouppi2017")
+    report = run(npulab, "compare", "cnn0", "--devices", "tpu_v1", "--timing-only", "--set", "tpu_v1.energy.table=none",
+                 "--quiet", "--json", "-")["devices"][0]
+    joules = {row["component"]: row["joules"] for row in report["totals"]["energy"]}
+    seconds = report["totals"]["cycles"] / report["clock_hz"]
     watts = paper["TPU", "die_busy_power"] - paper["TPU", "die_idle_power"]
-    pj_a_cycle = watts / (paper["TPU", "clock"] * 1e6) * 1e12
-    on_chip = sum(table.pj[component] * events for component, events in TPU_V1.items())
-    factor = (pj_a_cycle - TPU_V1_WEIGHTS * WEIGHT_PJ) / on_chip
+    factor = (watts * seconds - joules["weight memory"]) / sum(joules[component] for component in table.pj)
     for component in table.pj:
         table.put(component, "energy", factor, "factor")
     for component in table.area:

@@ -151,6 +151,16 @@ static double sum_of(const struct npl_run *run, const char *name)
 	return known ? (double)sum : NAN;
 }
 
+/* Returns the power of the chip and its memory while they work. */
+static double working_watts(const struct npl_run *run)
+{
+	double joules = 0;
+	for (int i = 0; i < run->n_energy; i++)
+		if (run->energy[i].part == NPL_OF_MACHINE || run->energy[i].part == NPL_OF_MEMORY)
+			joules += run->energy[i].joules;
+	return joules / run->device_seconds;
+}
+
 static void read_counts(const struct npl_graph *graph, const struct npl_device *device, const struct npl_run *run,
 			struct npl_tpu_counts *c)
 {
@@ -177,6 +187,7 @@ static void read_counts(const struct npl_graph *graph, const struct npl_device *
 		}
 	c->cycles = all_on_device ? (double)run->cycles : NAN;
 	c->seconds = all_on_device ? run->device_seconds : NAN;
+	c->watts = all_on_device ? working_watts(run) : NAN;
 	c->macs = (double)graph->macs;
 	/* Each cell does a multiply-accumulate of 8 bits in every cycle. */
 	c->cells = npl_device_setting_number(device, "array.rows") * npl_device_setting_number(device, "array.columns");

