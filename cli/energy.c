@@ -268,7 +268,7 @@ static int energy_main(int argc, char **argv, struct npl_err *err)
 {
 	struct request request = {.process = {.node_nm = 45, .volts = 0.9}};
 	const struct cli_option options[] = {
-		{"node", CLI_TEXT, &request.node, 0, 0, "NM", "of the process, 7 to 180 nanometres (default 45)"},
+		{"node", CLI_TEXT, &request.node, 0, 0, "NM", "of the process, in nanometres (default 45)"},
 		{"volts", CLI_TEXT, &request.volts, 0, 0, "V", "supply of logic (default 0.9)"},
 		{"table", CLI_TEXT, &request.table, 0, 0, "FILE", "operations of your own, beside the shipped ones"},
 		{"sram", CLI_BYTES, &request.sram_bytes, 1, INT64_MAX, "BYTES", "a memory on the chip instead"},

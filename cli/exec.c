@@ -212,7 +212,7 @@ static int exec_main(int argc, char **argv, struct npl_err *err)
 		 "the unified buffer from the first row written to the last, in the same forms"},
 		{"buffer-output-as", CLI_TEXT, &buffer_output_as, 0, 0, "T",
 		 "the numbers of --buffer-output, in the same words"},
-		{"engine", CLI_TEXT, &o.engine, 0, 0, "E", "fast or rtl (default fast)"},
+		CLI_ENGINE_OPTION(&o.engine),
 		{"instructions", CLI_FLAG, &o.instructions, 0, 0, NULL,
 		 "what each instruction worked and waited for, in the table and in JSON"},
 		{"events", CLI_OUTPUT, &c->csv, 0, 0, "FILE",

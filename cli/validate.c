@@ -80,5 +80,11 @@ static int validate_main(int argc, char **argv, struct npl_err *err)
 	return rc;
 }
 
-const struct cli_command cli_validate = {"validate", "[tpu_v1|diannao|dram|hosts] [--check]",
-					 "published figures beside the model's", validate_main};
+const struct cli_command cli_validate = {"validate", "[SUBJECT] [--check]",
+					 "published figures beside the model's\n"
+					 "Subjects: "
+#define NPL_VALIDATOR(subject, ...) #subject ", "
+#include "validate/validators.def"
+#undef NPL_VALIDATOR
+					 "or all of them.",
+					 validate_main};

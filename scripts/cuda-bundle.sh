@@ -16,7 +16,8 @@ root=$folder/npulab-cuda
 mkdir -p "$root/build" "$root/scripts" "$root/bench"
 strip -o "$root/build/npulab" build/npulab
 strip -o "$root/build/bench-cuda" build/bench-cuda
-cp -r energies machines memories models published "$root/"
+# shellcheck disable=SC2046 # a list of words
+cp -r $(cat scripts/data-folders.txt) "$root/"
 cp scripts/test-cuda.sh scripts/bench-cuda.sh scripts/cuda-path.sh "$root/scripts/"
 cp bench/pytorch_resnet50.py "$root/bench/"
 cp LICENSE* README.md "$root/" 2> /dev/null || true

@@ -27,7 +27,9 @@ class Runner:
         """A folder with what commands may read of the tree."""
         path = os.path.join(self.scratch, name)
         os.makedirs(path, exist_ok=True)
-        for data in ("energies", "machines", "memories", "models", "published", "schemas", "scripts"):
+        with open(os.path.join(os.path.dirname(__file__), "data-folders.txt"), encoding="utf-8") as file:
+            folders = file.read().split()
+        for data in (*folders, "schemas", "scripts"):
             link, target = os.path.join(path, data), os.path.join(self.root, data)
             if os.path.isdir(target) and not os.path.lexists(link):
                 os.symlink(target, link)

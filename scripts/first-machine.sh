@@ -23,7 +23,8 @@ built=()
 for part in "${rooms[@]}" kernel_texts.c kernel_texts.o flags prefix version.h public.names kernels.list; do
 	[ ! -e "build/$flavour/$part" ] || built+=("build/$flavour/$part")
 done
-cp -a --parents Makefile include "${rooms[@]}" energies machines memories models published schemas scripts "${built[@]}" "$copy"
+read -ra data < scripts/data-folders.txt
+cp -a --parents Makefile include "${rooms[@]}" "${data[@]}" schemas scripts "${built[@]}" "$copy"
 mkdir -p "$copy/sim/onemac" "$copy"/{tests/kit,bench,examples}
 
 # The three places.

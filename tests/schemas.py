@@ -9,6 +9,7 @@
 # value, or whose null, the computer at hand may be unable to show.
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -186,6 +187,21 @@ def columns(folder):
     return wrong + [f"docs/json.md: --csv has no column {name}" for name in named if name not in printed]
 
 
+def headings(name, schema):
+    """The columns that keys name and no table has. Words in small letters are names of rows."""
+    sources = ""
+    for folder in ("reports", "cli"):
+        for place, _, files in os.walk(os.path.join(ROOT, folder)):
+            for file in files:
+                with open(os.path.join(place, file), encoding="utf-8") as f:
+                    sources += f.read()
+    for path, inner, _ in keys(schema, name):
+        for part in re.split("; |, ", inner.get("column", "")):
+            heading = re.match("[A-Z][A-Z0-9/-]*(?: [A-Z0-9/-]+)*", part)
+            if heading and f'"{heading[0]}"' not in sources:
+                yield f"{path}: no table has the column {heading[0]}"
+
+
 def main():
     schemas, seen, refused, wrong = {}, {}, {}, []
     for file in sorted(os.listdir("schemas")):
@@ -208,6 +224,7 @@ def main():
     wrong += [f"{text} (npulab {command})" for text, command in refused.items()]
     for name, schema in schemas.items():
         wrong += gaps(name, schema, seen)
+        wrong += headings(name, schema)
     wrong += columns(sys.argv[1])
     for line in wrong:
         print(line)

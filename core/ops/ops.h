@@ -85,7 +85,7 @@ int op_input_dims(const struct npl_tensor *tensor, const char *input_name, int64
 /* Reads such an input of int32 or int64, as indices may be. */
 int op_input_indices(const struct npl_tensor *tensor, const char *input_name, int64_t *values, int *n,
 		     struct npl_err *err);
-/* Reads the only element of a constant input, a scalar or a vector of one. */
+/* Checks that an input is constant and one number: a scalar or a vector of one. */
 int op_input_scalar(const struct npl_tensor *tensor, const char *input_name, struct npl_err *err);
 /* Makes axes from a constant input or attribute list positive; refuses an axis that occurs twice. */
 int op_axes(int64_t *axes, int n, int rank, struct npl_err *err);
@@ -213,7 +213,7 @@ int op_binary_broadcast(struct npl_attrs *attrs, const struct npl_shape *a, cons
 /* Returns the shape of b as it broadcasts: before opset 7 its dimensions meet a's from axis on (-1: the last ones
  * meet). */
 struct npl_shape op_legacy_operand(const struct npl_attrs *attrs, const struct npl_shape *a, const struct npl_shape *b);
-/* Refuses a b, whose dimensions lie as in b_shape, that does not broadcast to the shape of a. */
+/* Refuses operand b if b_shape does not broadcast to the shape of a. */
 int op_broadcast_to(const struct npl_shape *b, const struct npl_shape *b_shape, const struct npl_shape *a,
 		    struct npl_err *err);
 

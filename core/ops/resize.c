@@ -424,7 +424,8 @@ struct sampler {
 DEFINE_LINE(float)
 DEFINE_LINE(double)
 
-/* Returns the line of x from `index` on; neighbour tells lines apart that are needed together. */
+/* Returns the line of x from `index` on. Lines that are needed at the same time have different neighbours, which choose
+ * the place in the cache. */
 static const double *line_from(struct sampler *s, int64_t index, int64_t neighbour)
 {
 	const int last = s->x->shape.rank - 1, slot = (int)(neighbour & 3);

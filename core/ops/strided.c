@@ -39,9 +39,9 @@ struct op_strided op_strided_permute(size_t element, int rank, const int64_t *di
 	return op_strided_make(element, rank, to, step, 0);
 }
 
-/* Returns the dimension whose neighbours are closest in the source, which is worth squares; -1: the last dimension does
- * as well. */
-static int closest(const struct op_strided *c)
+/* Returns the dimension with the smallest step in the source, for which copying in squares pays; -1: it is the last
+ * one. */
+static int smallest_step_dimension(const struct op_strided *c)
 {
 	int best = c->rank - 1;
 	for (int d = 0; d < c->rank; d++) {
@@ -53,10 +53,10 @@ static int closest(const struct op_strided *c)
 	return best == c->rank - 1 ? -1 : best;
 }
 
-/* Defines turn_TYPE, which computes y[i * across + j] = x[i * near + j * far] square by square. */
-#define DEFINE_TURN(type)                                                                                              \
-	static void turn_##type(const type *x, int64_t rows, int64_t near, int64_t cols, int64_t far, type *y,         \
-				int64_t result_pitch)                                                                  \
+/* Defines transpose_TYPE, which computes y[i * across + j] = x[i * near + j * far] square by square. */
+#define DEFINE_TRANSPOSE(type)                                                                                         \
+	static void transpose_##type(const type *x, int64_t rows, int64_t near, int64_t cols, int64_t far, type *y,    \
+				     int64_t result_pitch)                                                             \
 	{                                                                                                              \
 		for (int64_t r = 0; r < rows; r += SQUARE)                                                             \
 			for (int64_t c = 0; c < cols; c += SQUARE) {                                                   \
@@ -67,10 +67,10 @@ static int closest(const struct op_strided *c)
 						y[i * result_pitch + j] = x[i * near + j * far];                       \
 			}                                                                                              \
 	}
-DEFINE_TURN(uint8_t)
-DEFINE_TURN(uint16_t)
-DEFINE_TURN(uint32_t)
-DEFINE_TURN(uint64_t)
+DEFINE_TRANSPOSE(uint8_t)
+DEFINE_TRANSPOSE(uint16_t)
+DEFINE_TRANSPOSE(uint32_t)
+DEFINE_TRANSPOSE(uint64_t)
 
 /* Turns a matrix of the two dimensions, which begins at the element x of the source. */
 static void turn(size_t element, const char *x, int64_t rows, int64_t near, int64_t cols, int64_t far, char *y,
@@ -78,23 +78,23 @@ static void turn(size_t element, const char *x, int64_t rows, int64_t near, int6
 {
 	switch (element) {
 	case 1:
-		turn_uint8_t((const uint8_t *)x, rows, near, cols, far, (uint8_t *)y, result_pitch);
+		transpose_uint8_t((const uint8_t *)x, rows, near, cols, far, (uint8_t *)y, result_pitch);
 		break;
 	case 2:
-		turn_uint16_t((const uint16_t *)x, rows, near, cols, far, (uint16_t *)y, result_pitch);
+		transpose_uint16_t((const uint16_t *)x, rows, near, cols, far, (uint16_t *)y, result_pitch);
 		break;
 	case 4:
-		turn_uint32_t((const uint32_t *)x, rows, near, cols, far, (uint32_t *)y, result_pitch);
+		transpose_uint32_t((const uint32_t *)x, rows, near, cols, far, (uint32_t *)y, result_pitch);
 		break;
 	default:
-		turn_uint64_t((const uint64_t *)x, rows, near, cols, far, (uint64_t *)y, result_pitch);
+		transpose_uint64_t((const uint64_t *)x, rows, near, cols, far, (uint64_t *)y, result_pitch);
 		break;
 	}
 }
 
 void op_strided_copy(const struct op_strided *c, const void *x, void *y)
 {
-	const int last = c->rank - 1, row = closest(c);
+	const int last = c->rank - 1, row = smallest_step_dimension(c);
 	const int64_t cols = c->dim[last], rows = row < 0 ? 1 : c->dim[row];
 	const int64_t result_pitch = row < 0 ? 0 : op_count(c->dim + row + 1, last - row);
 	int64_t index[NPL_MAX_RANK] = {0}, from = c->first, to = 0;

@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define SIM_MAX_INSTRUCTION 256 /* bytes of a set's struct */
-#define SIM_MAX_FIELDS      10  /* the most fields of a slot */
+#define SIM_MAX_FIELDS      16  /* the most fields of a slot */
 #define SIM_MAX_CONSTANTS   16  /* the most constants of a program */
 #define SIM_MAX_PAIRS       16  /* the most pairs of a constant */
 #define SIM_CONSTANT_NAME   32  /* bytes of a constant's name, with a zero at the end */

@@ -35,14 +35,14 @@ void sim_range_close(struct npl_estimates *range)
 	range->high = sim_round9(range->high);
 }
 
-/* Finds the nodes of a process around one; below == above: the table has it. */
-static bool find_nodes(const struct sim_energy_tables *tables, const char *process, double node_nm,
+/* Finds the nodes of one kind of transistors around a node; below == above: the table has it. */
+static bool find_nodes(const struct sim_energy_tables *tables, const char *transistors, double node_nm,
 		       const struct sim_scaling **below, const struct sim_scaling **above)
 {
 	*below = *above = NULL;
 	for (int i = 0; i < tables->n_scalings; i++) {
 		const struct sim_scaling *s = &tables->scaling[i];
-		if (strcmp(s->process, process) != 0)
+		if (strcmp(s->transistors, transistors) != 0)
 			continue;
 		if (s->node_nm <= node_nm && (!*below || s->node_nm > (*below)->node_nm))
 			*below = s;
@@ -64,12 +64,12 @@ static int refuse_node(const struct sim_energy_tables *tables, double node_nm, s
 }
 
 /* Computes the energy of logic, in units of 45 nm and 0.9 V. */
-static int energy_at(const struct sim_energy_tables *tables, const char *process, const struct sim_process *at,
+static int energy_at(const struct sim_energy_tables *tables, const char *transistors, const struct sim_process *at,
 		     double *energy, struct npl_err *err)
 {
 	const struct sim_scaling *node[2];
 	double value[2];
-	if (!find_nodes(tables, process, at->node_nm, &node[0], &node[1]))
+	if (!find_nodes(tables, transistors, at->node_nm, &node[0], &node[1]))
 		return refuse_node(tables, at->node_nm, err);
 	for (int i = 0; i < 2; i++) {
 		const double v = at->volts;
@@ -88,12 +88,12 @@ static int energy_at(const struct sim_energy_tables *tables, const char *process
 int sim_scale_energy(const struct sim_energy_tables *tables, const struct sim_process *from,
 		     const struct sim_process *to, struct npl_estimates *factor, struct npl_err *err)
 {
-	static const char *const processes[] = {"hp", "lp"};
+	static const char *const transistors[] = {"hp", "lp"};
 	*factor = (struct npl_estimates){0};
 	for (int i = 0; i < 2; i++) {
 		double energy_from = 0, energy_to = 0;
-		if (energy_at(tables, processes[i], from, &energy_from, err) ||
-		    energy_at(tables, processes[i], to, &energy_to, err))
+		if (energy_at(tables, transistors[i], from, &energy_from, err) ||
+		    energy_at(tables, transistors[i], to, &energy_to, err))
 			return err->code;
 		sim_range_add(factor, energy_to / energy_from);
 	}

@@ -9,7 +9,7 @@
 
 #define CACTI_VOLTS 0.9 /* of the logic by which a node outside the table is scaled */
 
-/* The figures of a macro, in the order of struct sim_sram_run. */
+/* The figures of a macro, in the order of struct sim_sram_macro. */
 enum { READ_PJ, WRITE_PJ, LEAKAGE_MW, AREA_MM2, FIGURES };
 
 struct macro {
@@ -18,7 +18,7 @@ struct macro {
 	const char *cells;
 };
 
-static double figure_of(const struct sim_sram_run *run, int figure)
+static double figure_of(const struct sim_sram_macro *run, int figure)
 {
 	const double figures[FIGURES] = {run->read_pj, run->write_pj, run->leakage_mw, run->area_mm2};
 	return figures[figure];
@@ -26,11 +26,11 @@ static double figure_of(const struct sim_sram_run *run, int figure)
 
 /* Finds the runs of one width and node whose sizes are next to the macro's, below and above it. */
 static bool find_sizes(const struct sim_energy_tables *tables, const struct macro *macro, double node_nm, int64_t ports,
-		       const struct sim_sram_run *size[2])
+		       const struct sim_sram_macro *size[2])
 {
 	size[0] = size[1] = NULL;
 	for (int i = 0; i < tables->n_srams; i++) {
-		const struct sim_sram_run *run = &tables->sram[i];
+		const struct sim_sram_macro *run = &tables->sram[i];
 		if (run->ports != ports || run->width_bits != macro->width_bits || run->node_nm != node_nm ||
 		    strcmp(run->cells, macro->cells) != 0)
 			continue;
@@ -46,7 +46,7 @@ static bool find_sizes(const struct sim_energy_tables *tables, const struct macr
 static bool macro_at(const struct sim_energy_tables *tables, const struct macro *macro, double node_nm,
 		     double value[FIGURES])
 {
-	const struct sim_sram_run *size[2];
+	const struct sim_sram_macro *size[2];
 	if (!find_sizes(tables, macro, node_nm, 1, size))
 		return false;
 	for (int f = 0; f < FIGURES; f++)
@@ -115,9 +115,9 @@ static int macro_of(const struct sim_energy_tables *tables, const struct macro *
 }
 
 /* Returns the run of one port like one of two; NULL: there is none. */
-static const struct sim_sram_run *one_port(const struct sim_energy_tables *tables, const struct sim_sram_run *two)
+static const struct sim_sram_macro *one_port(const struct sim_energy_tables *tables, const struct sim_sram_macro *two)
 {
-	for (const struct sim_sram_run *run = tables->sram; run < tables->sram + tables->n_srams; run++)
+	for (const struct sim_sram_macro *run = tables->sram; run < tables->sram + tables->n_srams; run++)
 		if (run->ports == 1 && run->width_bits == two->width_bits && run->bytes == two->bytes &&
 		    run->node_nm == two->node_nm && !strcmp(run->cells, two->cells))
 			return run;
@@ -127,11 +127,11 @@ static const struct sim_sram_run *one_port(const struct sim_energy_tables *table
 /* Multiplies with the ratio of two ports to one, in the pair of runs that is nearest in width, then in size. */
 static void add_port(const struct sim_energy_tables *tables, const struct macro *macro, double value[FIGURES])
 {
-	const struct sim_sram_run *nearest = NULL;
+	const struct sim_sram_macro *nearest = NULL;
 	double node[2], least = HUGE_VAL;
 	find_nodes(tables, macro->node_nm, node);
 	for (int i = 0; i < tables->n_srams; i++) {
-		const struct sim_sram_run *run = &tables->sram[i];
+		const struct sim_sram_macro *run = &tables->sram[i];
 		if (run->ports != 2 || run->node_nm != node[1] || strcmp(run->cells, macro->cells) != 0 ||
 		    !one_port(tables, run))
 			continue;

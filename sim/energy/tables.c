@@ -45,17 +45,18 @@ static const struct table operations = {"operations.csv",
 					 {"volts", POSITIVE, offsetof(struct sim_operation, process.volts)},
 					 COLUMN(sim_operation, OPTIONAL, area_um2),
 					 COLUMN(sim_operation, TEXT, source)}};
-static const struct table srams = {
-	"sram.csv",
-	sizeof(struct sim_sram_run),
-	{COLUMN(sim_sram_run, WHOLE, ports), COLUMN(sim_sram_run, WHOLE, width_bits),
-	 COLUMN(sim_sram_run, WHOLE, bytes), COLUMN(sim_sram_run, POSITIVE, node_nm), COLUMN(sim_sram_run, TEXT, cells),
-	 COLUMN(sim_sram_run, POSITIVE, read_pj), COLUMN(sim_sram_run, POSITIVE, write_pj),
-	 COLUMN(sim_sram_run, POSITIVE, leakage_mw), COLUMN(sim_sram_run, POSITIVE, area_mm2)}};
+static const struct table srams = {"sram.csv",
+				   sizeof(struct sim_sram_macro),
+				   {COLUMN(sim_sram_macro, WHOLE, ports), COLUMN(sim_sram_macro, WHOLE, width_bits),
+				    COLUMN(sim_sram_macro, WHOLE, bytes), COLUMN(sim_sram_macro, POSITIVE, node_nm),
+				    COLUMN(sim_sram_macro, TEXT, cells), COLUMN(sim_sram_macro, POSITIVE, read_pj),
+				    COLUMN(sim_sram_macro, POSITIVE, write_pj),
+				    COLUMN(sim_sram_macro, POSITIVE, leakage_mw),
+				    COLUMN(sim_sram_macro, POSITIVE, area_mm2)}};
 static const struct table scalings = {
 	"scaling.csv",
 	sizeof(struct sim_scaling),
-	{COLUMN(sim_scaling, POSITIVE, node_nm), COLUMN(sim_scaling, TEXT, process), COLUMN(sim_scaling, ANY, a2),
+	{COLUMN(sim_scaling, POSITIVE, node_nm), COLUMN(sim_scaling, TEXT, transistors), COLUMN(sim_scaling, ANY, a2),
 	 COLUMN(sim_scaling, ANY, a1), COLUMN(sim_scaling, ANY, a0), COLUMN(sim_scaling, POSITIVE, area),
 	 COLUMN(sim_scaling, POSITIVE, least_volts), COLUMN(sim_scaling, POSITIVE, most_volts)}};
 

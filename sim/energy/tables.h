@@ -37,7 +37,7 @@ struct sim_operation {
 };
 
 /* A macro of SRAM, as CACTI models it. */
-struct sim_sram_run {
+struct sim_sram_macro {
 	int64_t ports; /* 1: one that reads or writes; 2: one that reads and one that writes */
 	int64_t width_bits, bytes;
 	double node_nm;
@@ -49,13 +49,13 @@ struct sim_sram_run {
  * 58, 2017). */
 struct sim_scaling {
 	double node_nm;
-	const char *process; /* "hp", "lp" */
+	const char *transistors; /* "hp" for high performance, "lp" for low power */
 	double a2, a1, a0, area, least_volts, most_volts;
 };
 
 struct sim_energy_tables { /* everything lives in the arena */
 	struct sim_operation *operation;
-	struct sim_sram_run *sram;
+	struct sim_sram_macro *sram;
 	struct sim_scaling *scaling;
 	int n_operations, n_srams, n_scalings;
 };
@@ -82,7 +82,7 @@ struct sim_calibration {
 int sim_calibrations_load(const char *name, struct npl_arena *arena, struct sim_calibration **rows, int *n,
 			  struct npl_err *err);
 
-/* Computes what the energy, or the area, of logic is multiplied with from one process to another. The range is that
+/* Compute the factor by which the energy, or the area, of logic changes from one process to another. The range is that
  * of high-performance and low-power processes. NPL_EUSAGE: a node or a voltage is outside the fitted range. */
 int sim_scale_energy(const struct sim_energy_tables *tables, const struct sim_process *from,
 		     const struct sim_process *to, struct npl_estimates *factor, struct npl_err *err);

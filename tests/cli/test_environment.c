@@ -33,14 +33,22 @@ Test(environment, every_variable_is_on_the_page)
 	free(page);
 }
 
+/* The folders of data stand in one list, which the page copies. */
 Test(environment, data_of_your_own)
 {
-	char folder[CLI_PATH], command[4 * CLI_PATH];
+	char folder[CLI_PATH], command[4 * CLI_PATH], copied[200];
+	size_t bytes;
+	char *folders = cli_read("scripts/data-folders.txt", &bytes), *page = cli_read("docs/environment.md", &bytes);
+	folders[strcspn(folders, "\n")] = '\0';
+	snprintf(copied, sizeof copied, "cp -r %s my-data/", folders);
+	cr_expect(strstr(page, copied), "the page does not have '%s'", copied);
 	cli_folder(folder);
 	snprintf(command, sizeof command,
-		 "cp -r energies machines memories models published '%s/' && sed 's/^name: .*/name: mine/' "
-		 "machines/systolic_16x16.yaml > '%s/machines/mine.yaml'",
-		 folder, folder);
+		 "cp -r %s '%s/' && sed 's/^name: .*/name: mine/' machines/systolic_16x16.yaml > "
+		 "'%s/machines/mine.yaml'",
+		 folders, folder, folder);
+	free(folders);
+	free(page);
 	cr_assert_eq(system(command), 0); /* NOLINT(cert-env33-c) */
 	cr_assert_eq(setenv("NPULAB_DATA", folder, 1), 0);
 	struct cli_result r = cli_run(&(struct cli_run_options){.folder = folder}, "compare", "digits", "--devices",
@@ -48,6 +56,13 @@ Test(environment, data_of_your_own)
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_assert(strstr(r.out, "mine"), "%s", r.out);
 	cli_free(&r);
+	static const char *const others[][2] = {
+		{"validate", "diannao"}, {"energy", "tpu_v1"}, {"energy", "--check"}, {"inspect", "digits"}};
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+		r = cli_run(&(struct cli_run_options){.folder = folder}, others[i][0], others[i][1]);
+		cr_expect_eq(r.status, 0, "%s %s: %s", others[i][0], others[i][1], r.err);
+		cli_free(&r);
+	}
 	/* A folder without machines is said to be none. */
 	snprintf(command, sizeof command, "rm -r '%s/machines'", folder);
 	cr_assert_eq(system(command), 0); /* NOLINT(cert-env33-c) */

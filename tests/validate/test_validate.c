@@ -74,8 +74,8 @@ Test(validate, shares_sum_to_one)
 	npl_validation_free(&v);
 }
 
-/* Every figure that is judged is within its tolerance; fitted is the machine, on MLP0 and LSTM0, on the powers of Table 2
- * and the shares of the floor plan; the others are predicted. */
+/* Every figure that is judged is within its tolerance; fitted is the machine, on MLP0 and LSTM0, on the powers of Table
+ * 2 and the shares of the floor plan; the others are predicted. */
 Test(validate, the_paper_is_met)
 {
 	static const char *const rows[] = {"array_active", "useful_macs", "weight_stall", "weight_shift"};

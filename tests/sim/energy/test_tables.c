@@ -75,7 +75,7 @@ Test(energy_tables, scaling_is_that_of_the_paper)
 		double last = 0;
 		for (double v = s->least_volts; v <= s->most_volts + 1e-9; v += 0.05) {
 			const double volts = fmin(v, s->most_volts), e = s->a2 * volts * volts + s->a1 * volts + s->a0;
-			cr_expect(e > last, "%g nm %s: no more at %g V than below", s->node_nm, s->process, volts);
+			cr_expect(e > last, "%g nm %s: no more at %g V than below", s->node_nm, s->transistors, volts);
 			last = e;
 		}
 		cr_assert_eq(sim_scale_area(&tables, 45, s->node_nm, &area, &err), 0, "%s", err.msg);
@@ -108,7 +108,7 @@ Test(energy_tables, a_macro_of_the_table_costs_what_its_row_says)
 	struct npl_arena arena = {0};
 	const struct sim_energy_tables tables = load(&arena);
 	for (int i = 0; i < tables.n_srams; i++) {
-		const struct sim_sram_run *run = &tables.sram[i];
+		const struct sim_sram_macro *run = &tables.sram[i];
 		const struct sim_sram sram = {run->bytes, run->width_bits, run->width_bits, run->ports};
 		const struct sim_sram_figures f = sram_of(&tables, &sram, run->node_nm);
 		cr_expect(f.columns == 1 && f.banks == 1);

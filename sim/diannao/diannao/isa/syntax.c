@@ -3,14 +3,14 @@
  * DianNao's slots as a table, from which their text, binary and ranges follow (fields.def). */
 #include "isa.h"
 
-static const char *const cps[] = {"NOP", "SYNC", "END"};
-static const char *const reads[] = {"NOP", "LOAD", "READ"};
-static const char *const sum_reads[] = {"NOP", NULL, "READ"};
-static const char *const writes[] = {"NOP", "WRITE", "STORE"};
-static const char *const nfu1s[] = {"NOP", "MULT", "BIAS"};
-static const char *const nfu2s[] = {"NOP", "ADD", "MAX"};
-static const char *const froms[] = {"RESET", "NBOUT", "KEEP"};
-static const char *const tos[] = {"KEEP", "NBOUT", "NFU3"};
+static const char *const cp_ops[] = {"NOP", "SYNC", "END"};
+static const char *const read_ops[] = {"NOP", "LOAD", "READ"};
+static const char *const sum_read_ops[] = {"NOP", NULL, "READ"};
+static const char *const write_ops[] = {"NOP", "WRITE", "STORE"};
+static const char *const nfu1_ops[] = {"NOP", "MULT", "BIAS"};
+static const char *const nfu2_ops[] = {"NOP", "ADD", "MAX"};
+static const char *const nfu2_inputs[] = {"RESET", "NBOUT", "KEEP"};
+static const char *const nfu2_outputs[] = {"KEEP", "NBOUT", "NFU3"};
 
 #define FIELD(m, name, ...)              SIM_FIELD(struct dn_instruction, m, name, __VA_ARGS__)
 #define NAMED(m, name, names)            FIELD(m, name, false, SIM_NAMED, names, 1, 0, sizeof names / sizeof *names - 1)

@@ -120,7 +120,7 @@ static int run(struct tpu_fast_cache *cache, const struct tpu_engine_input *engi
 	if (!cache->weights_open && tpu_weight_memory_open(engine_input->config, false, &cache->weights, err))
 		return err->code;
 	cache->weights_open = true;
-	int rc = tpu_fast_timing(&timing, engine_input, cache->weights, outcome, err);
+	int rc = tpu_fast_find_times(&timing, engine_input, cache->weights, outcome, err);
 	if (!rc && engine_input->observer && engine_input->observer->on_event)
 		tell_events(&timing, engine_input->observer);
 	tpu_fast_timing_close(&timing);

@@ -116,11 +116,11 @@ struct tpu_fast_timing {
 	const struct sim_observer *observer;     /* NULL: there is none */
 };
 
-/* Finds when everything happens: fills *schedule, outcome->cycles and the counters, and tells the observer, if there is
- * one, the class of each cycle. NPL_EINPUT: the program never ends. NPL_ENOMEM. The caller closes the schedule in any
+/* Finds when everything happens: fills *timing, outcome->cycles and the counters, and tells the observer, if there is
+ * one, the class of each cycle. NPL_EINPUT: the program never ends. NPL_ENOMEM. The caller closes the timing in any
  * case. */
-int tpu_fast_timing(struct tpu_fast_timing *timing, const struct tpu_engine_input *engine_input,
-		    struct npl_memory *weights, struct tpu_outcome *outcome, struct npl_err *err);
+int tpu_fast_find_times(struct tpu_fast_timing *timing, const struct tpu_engine_input *engine_input,
+			struct npl_memory *weights, struct tpu_outcome *outcome, struct npl_err *err);
 void tpu_fast_timing_close(struct tpu_fast_timing *timing);
 
 /* These resolve the jobs that can be resolved now. They say whether there was one, or a transfer. */

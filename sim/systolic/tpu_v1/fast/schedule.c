@@ -173,8 +173,8 @@ static bool issue_one(struct tpu_fast_timing *timing)
 	return true;
 }
 
-int tpu_fast_timing(struct tpu_fast_timing *timing, const struct tpu_engine_input *engine_input,
-		    struct npl_memory *weights, struct tpu_outcome *outcome, struct npl_err *err)
+int tpu_fast_find_times(struct tpu_fast_timing *timing, const struct tpu_engine_input *engine_input,
+			struct npl_memory *weights, struct tpu_outcome *outcome, struct npl_err *err)
 {
 	const struct tpu_config *config = engine_input->config;
 	*timing = (struct tpu_fast_timing){.config = config,

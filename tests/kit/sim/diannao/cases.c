@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A random layer on both engines of DianNao (diannao_layers.h). */
+ * A random layer on both engines of DianNao (cases.h). */
 #include "cases.h"
 
 #include <stddef.h>

@@ -173,8 +173,8 @@ Test(tpu_energy, a_narrower_array_has_cheaper_rows)
 	npl_arena_free(&arena);
 }
 
-/* Jouppi et al., Table 2: busy 40 W, idle 28 W. The energies are fitted to these with CNN0, whose array works for 77 % of
- * the time (validate/tpu_v1.c). */
+/* Jouppi et al., Table 2: busy 40 W, idle 28 W. The energies are fitted to these with CNN0, whose array works for 77 %
+ * of the time (validate/tpu_v1.c). */
 Test(tpu_energy, power_at_full_rate_is_near_the_published_40_watts)
 {
 	struct npl_arena arena = {0};
