@@ -106,7 +106,7 @@ static const char *tolerance(char *buf, const struct npl_validation_row *row, co
 	else if (scale->is_share)
 		snprintf(margin, sizeof margin, "%.3g pt", 100 * row->tolerance);
 	else if (row->published != 0)
-		snprintf(margin, sizeof margin, "%.2g %%", 100 * row->tolerance / fabs(row->published));
+		snprintf(margin, sizeof margin, "%.3g %%", 100 * row->tolerance / fabs(row->published));
 	else
 		snprintf(margin, sizeof margin, "%.3g", row->tolerance * scale->factor);
 	snprintf(buf, CELL, "%s%s%.20s", row->at_most ? "at most" : "", row->at_most && *margin ? " +" : "", margin);

@@ -16,4 +16,18 @@ double npl_diannao_published(const struct npl_validation *validation, const char
  * parameters, and the areas. */
 int npl_diannao_machine(struct npl_validation *validation, const struct npl_device *device, struct npl_err *err);
 
+/* A block of Table 6, and the component of the machine that it is. The events of a cycle when every cycle is a step are
+ * tn ^ power_of_tn * factor. */
+struct npl_diannao_block {
+	const char *name, *component;
+	int power_of_tn;
+	double factor; /* bytes of a value, or 1 */
+};
+enum { NPL_DIANNAO_BLOCKS = 7 };
+extern const struct npl_diannao_block npl_diannao_blocks[NPL_DIANNAO_BLOCKS];
+const struct npl_component *npl_diannao_component(const struct npl_device *device,
+						  const struct npl_diannao_block *block);
+/* Returns the power in milliwatts of a block at full rate, of which an event takes so many pJ. */
+double npl_diannao_block_mw(const struct npl_device *device, const struct npl_diannao_block *block, double pj);
+
 #endif

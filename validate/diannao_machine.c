@@ -121,23 +121,25 @@ static double rounded(double value)
 	return nearbyint(value * 1e9) / 1e9;
 }
 
-/* Table 6's blocks, by the machine's components, with the events of a cycle when every cycle is a step. */
-static const struct {
-	const char *name, *component;
-	int power_of_tn; /* events: bytes of that many values, two each, or lanes */
-	double bytes;
-} blocks[] = {
+const struct npl_diannao_block npl_diannao_blocks[NPL_DIANNAO_BLOCKS] = {
 	{"SB", "SB", 2, 2},      {"NBin", "NBin", 1, 2},        {"NBout", "NBout", 1, 2}, {"NFU", "NFU", 2, 1},
 	{"CP", "control", 0, 1}, {"AXIMUX", "interface", 0, 1}, {"other", "other", 0, 1},
 };
-#define BLOCKS ((int)(sizeof blocks / sizeof *blocks))
 
-static const struct npl_component *component_of(const struct npl_energy_model *model, const char *name)
+const struct npl_component *npl_diannao_component(const struct npl_device *device,
+						  const struct npl_diannao_block *block)
 {
+	const struct npl_energy_model *model = npl_device_energy_model(device);
 	for (int c = 0; c < model->n_components; c++)
-		if (!strcmp(model->component[c].name, name))
+		if (!strcmp(model->component[c].name, block->component))
 			return &model->component[c];
 	return NULL;
+}
+
+double npl_diannao_block_mw(const struct npl_device *device, const struct npl_diannao_block *block, double pj)
+{
+	/* pJ times GHz are mW. */
+	return pj * pow(tn(device), block->power_of_tn) * block->factor * clock_ghz(device);
 }
 
 /* Sets a figure of Table 6; one that is not known is explained. */
@@ -155,21 +157,21 @@ static int set_block(struct npl_validation *validation, const char *name, const 
 static int validate_blocks(struct npl_validation *validation, const struct npl_device *device, struct npl_err *err)
 {
 	const struct npl_energy_model *model = npl_device_energy_model(device);
-	double milliwatts[BLOCKS], dynamic = 0;
-	for (int b = 0; b < BLOCKS; b++) {
-		const struct npl_component *component = component_of(model, blocks[b].component);
-		const double events = pow(tn(device), blocks[b].power_of_tn) * blocks[b].bytes;
-		milliwatts[b] = component->action[0].pj * events * clock_ghz(device); /* pJ times GHz are mW */
+	const struct npl_diannao_block *blocks = npl_diannao_blocks;
+	double milliwatts[NPL_DIANNAO_BLOCKS], dynamic = 0;
+	for (int b = 0; b < NPL_DIANNAO_BLOCKS; b++) {
+		const double pj = npl_diannao_component(device, &blocks[b])->action[0].pj;
+		milliwatts[b] = npl_diannao_block_mw(device, &blocks[b], pj);
 		dynamic += milliwatts[b];
 	}
 	const double static_mw = isnan(model->static_watts) ? 0 : model->static_watts * 1e3;
 	const double leakage = isnan(dynamic) ? 0 : static_mw / dynamic; /* of a block's power */
 	int rc = set_block(validation, "blocks together", "power", "mW", dynamic + static_mw, err);
-	for (int b = 0; b < BLOCKS && !rc; b++) {
+	for (int b = 0; b < NPL_DIANNAO_BLOCKS && !rc; b++) {
 		rc = set_block(validation, blocks[b].name, "power", "mW", milliwatts[b] * (1 + leakage), err);
 		if (!rc)
 			rc = set_block(validation, blocks[b].name, "area", "mm2",
-				       component_of(model, blocks[b].component)->area_mm2, err);
+				       npl_diannao_component(device, &blocks[b])->area_mm2, err);
 	}
 	return rc ? rc : set_block(validation, "blocks together", "area", "mm2", model->area_mm2, err);
 }

@@ -151,14 +151,23 @@ static double sum_of(const struct npl_run *run, const char *name)
 	return known ? (double)sum : NAN;
 }
 
-/* Returns the power of the chip and its memory while they work. */
-static double working_watts(const struct npl_run *run)
+/* Finds the power of the chip and its memory while they work. */
+static void find_watts(const struct npl_run *run, struct npl_tpu_counts *c)
 {
-	double joules = 0;
-	for (int i = 0; i < run->n_energy; i++)
-		if (run->energy[i].part == NPL_OF_MACHINE || run->energy[i].part == NPL_OF_MEMORY)
-			joules += run->energy[i].joules;
-	return joules / run->device_seconds;
+	struct npl_energy working[NPL_MAX_RUN_ENERGY], dynamic[NPL_MAX_RUN_ENERGY];
+	int n_working = 0, n_dynamic = 0;
+	for (int i = 0; i < run->n_energy; i++) {
+		const struct npl_energy *energy = &run->energy[i];
+		if (energy->part != NPL_OF_MACHINE && energy->part != NPL_OF_MEMORY)
+			continue;
+		working[n_working++] = *energy;
+		if (strcmp(energy->component, "static") != 0)
+			dynamic[n_dynamic++] = *energy;
+	}
+	const struct npl_estimates joules = npl_energy_estimates(dynamic, n_dynamic);
+	c->watts = npl_energy_sum(working, n_working) / run->device_seconds;
+	c->dynamic_watts = (struct npl_estimates){joules.low / run->device_seconds, joules.middle / run->device_seconds,
+						  joules.high / run->device_seconds};
 }
 
 static void read_counts(const struct npl_graph *graph, const struct npl_device *device, const struct npl_run *run,
@@ -187,7 +196,9 @@ static void read_counts(const struct npl_graph *graph, const struct npl_device *
 		}
 	c->cycles = all_on_device ? (double)run->cycles : NAN;
 	c->seconds = all_on_device ? run->device_seconds : NAN;
-	c->watts = all_on_device ? working_watts(run) : NAN;
+	c->watts = NAN;
+	if (all_on_device)
+		find_watts(run, c);
 	c->macs = (double)graph->macs;
 	/* Each cell does a multiply-accumulate of 8 bits in every cycle. */
 	c->cells = npl_device_setting_number(device, "array.rows") * npl_device_setting_number(device, "array.columns");

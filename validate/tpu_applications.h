@@ -32,7 +32,9 @@ struct npl_tpu_counts {
 	double array_active, useful_macs, unused_macs, weight_stall, weight_shift, non_matrix, raw_stall, input_stall,
 		tiles;
 	double peak_buffer_bytes;
-	double watts;     /* of the chip and its memory while they work */
+	/* Of the chip and its memory while they work; the second without static power, with the bottom-up range. */
+	double watts;
+	struct npl_estimates dynamic_watts;
 	char reason[300]; /* why some figures are NAN; "" where all are known */
 };
 
