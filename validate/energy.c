@@ -240,7 +240,7 @@ static int validate_tpu(struct npl_validation *v, const struct npl_validate_opti
 	const struct npl_tpu_application *cnn0 = &npl_tpu_applications[NPL_TPU_CNN0];
 	struct npl_validation paper = {0};
 	struct npl_device *device = NULL;
-	struct npl_tpu_counts counts;
+	struct npl_tpu_counts counts = {0};
 	int rc = npl_validation_load(&paper, NPL_TPU_MACHINE, NPL_TPU_MACHINE ".csv", err);
 	if (!rc)
 		rc = npl_tpu_open(options, false, NULL, 0, &device, err);

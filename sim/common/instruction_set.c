@@ -139,7 +139,7 @@ static bool flags_ok(const struct examined *e, const struct sim_slot *slot)
 			      unknown);
 	if (flags || !slot->flag_noun)
 		return true;
-	for (const struct sim_flag *f = slot->flag; f->name; f++)
+	for (const struct sim_flag *f = slot->flag; f && f->name; f++)
 		npl_append(names, sizeof names, ", ", "%s", f->name);
 	return refuse(e, "no %s, expected one at least: %s", slot->flag_noun, names);
 }

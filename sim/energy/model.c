@@ -209,21 +209,20 @@ static int refuse_row(const struct sim_calibration *row, const struct npl_energy
 static int scale_of(const struct sim_calibration *row, const struct npl_energy_model *model, double *scale,
 		    struct npl_err *err)
 {
-	const struct sim_energy_tables *tables = NULL;
 	const struct sim_process process = {model->node_nm, model->volts};
-	struct npl_estimates energy;
+	struct npl_estimates energy = {0};
 	*scale = 1;
 	if (!(process.node_nm > 0) || *row->unit == 'W')
 		return 0;
-	tables = sim_shipped_tables(err);
+	const struct sim_energy_tables *tables = sim_shipped_tables(err);
 	if (!tables)
 		return err->code;
-	const int rc = !strcmp(row->unit, "pJ")
-			       ? sim_scale_energy(tables, &row->process, &process, &energy, err)
-			       : sim_scale_area(tables, row->process.node_nm, process.node_nm, scale, err);
-	if (!rc && !strcmp(row->unit, "pJ"))
-		*scale = energy.middle;
-	return rc ? npl_prefix(err, "%s:%d", row->path, row->line) : 0;
+	const bool is_energy = !strcmp(row->unit, "pJ");
+	if (is_energy ? sim_scale_energy(tables, &row->process, &process, &energy, err)
+		      : sim_scale_area(tables, row->process.node_nm, process.node_nm, scale, err))
+		return npl_prefix(err, "%s:%d", row->path, row->line);
+	*scale = is_energy ? energy.middle : *scale;
+	return 0;
 }
 
 static int take_row(const struct sim_calibration *row, const struct sim_component *components,

@@ -85,7 +85,7 @@ Test(commands, the_usage_of_validate_lists_all_machines)
 {
 	struct cli_result help = cli_run(&(struct cli_run_options){0}, "validate", "--help"),
 			  refused = cli_run(&(struct cli_run_options){0}, "validate", "no_such_machine");
-	char words[200] = "[", *list = strstr(refused.err, "one of: ");
+	char *list = strstr(refused.err, "one of: ");
 	cr_assert(list, "%s", refused.err);
 	static char page[1 << 16];
 	read_file("docs/commands.md", page, sizeof page);
@@ -93,13 +93,13 @@ Test(commands, the_usage_of_validate_lists_all_machines)
 	cr_assert(row);
 	*strchr(row, '\n') = '\0';
 	for (char *word = strtok(list + strlen("one of: "), ", \n"); word; word = strtok(NULL, ", \n")) {
-		char marked[80], command[80];
+		char marked[80], command[80], listed[80];
 		snprintf(marked, sizeof marked, "`%s`", word);
 		snprintf(command, sizeof command, "`npulab validate %s`", word);
 		cr_expect(strstr(row, marked) || strstr(row, command), "docs/commands.md has no %s: %s", word, row);
-		snprintf(words + strlen(words), sizeof words - strlen(words), "%s%s", words[1] ? "|" : "", word);
+		snprintf(listed, sizeof listed, " %s, ", word);
+		cr_expect(strstr(help.out, listed), "%s has no %s", help.out, word);
 	}
-	cr_assert(strstr(help.out, words), "%s has no %s", help.out, words);
 	cli_free(&help);
 	cli_free(&refused);
 }
