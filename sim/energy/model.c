@@ -334,6 +334,8 @@ int sim_energy_model(const struct sim_technology *technology, const struct sim_c
 					   .static_watts = NAN,
 					   .static_origin = "absent",
 					   .bottom_up_static_watts = unknown};
+	if (n > NPL_MAX_COMPONENTS)
+		return npl_fail(err, NPL_EINTERNAL, "%d components, expected at most %d", n, NPL_MAX_COMPONENTS);
 	for (int c = 0; c < n; c++)
 		describe(&components[c], &model->component[c]);
 	if (has_process && estimate_all(&process, components, arena, model, err))

@@ -3,6 +3,7 @@
  * npulab energy: the tables' figures for components and memories, a user's table beside the shipped ones, and what it
  * refuses. */
 #include "tests/kit/cli_json.h"
+#include "tests/kit/shell.h"
 
 static const struct cli_run_options plainly = {0};
 
@@ -77,6 +78,18 @@ Test(cli_energy, shows_a_machine)
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_expect(cli_says(r.out, "NBin has no bottom-up figures: a macro of 96 bytes"), "%s", r.out);
 	cli_free(&r);
+}
+
+/* The calibrated tables are what the script makes of the published figures. */
+Test(cli_energy, shipped_calibrations_are_those_of_the_script)
+{
+	const char *program = getenv("NPULAB_BIN");
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	free(shell("/usr/bin/python3 scripts/fit_energy.py '%s' > '%s/made' && cat energies/diannao.csv "
+		   "energies/tpu_v1.csv | diff - '%s/made' 2>&1",
+		   program && *program ? program : "build/npulab", folder, folder));
+	cli_remove_folder(folder);
 }
 
 Test(cli_energy, refuses_what_no_table_covers)

@@ -15,6 +15,8 @@
  *
  * Not modelled, as no table has them for this chip: clock tree and pipeline registers, the activation unit's
  * arithmetic, the weight FIFO, instruction issue, I/O of the weight memory. What was calibrated includes them. */
+#include <string.h>
+
 #include "driver_impl.h"
 #include "sim/common/memory_energy.h"
 
@@ -22,28 +24,50 @@
  * reads and one that writes. */
 enum { BUFFER_MACRO_BITS = 256, ACCUMULATOR_BITS = 32 };
 
+/* What is charged, and the component that it belongs to. */
+struct charge {
+	const char *component;
+	struct sim_action action;
+};
+
+/* Puts the charges into their components. */
+static int distribute(const struct charge *charges, size_t n_charges, struct sim_component *components,
+		      size_t n_components, struct npl_err *err)
+{
+	for (size_t i = 0; i < n_charges; i++) {
+		size_t c = 0;
+		int a = 0;
+		while (c < n_components && strcmp(components[c].name, charges[i].component))
+			c++;
+		while (c < n_components && a < NPL_MAX_ACTIONS && components[c].action[a].energy)
+			a++;
+		if (c == n_components || a == NPL_MAX_ACTIONS)
+			return npl_fail(err, NPL_EINTERNAL, "the energy %s has no component %s with room for it",
+					charges[i].action.energy, charges[i].component);
+		components[c].action[a] = charges[i].action;
+	}
+	return 0;
+}
+
 int tpu_energy_model(const struct tpu_config *config, struct npl_arena *arena, struct npl_energy_model *model,
 		     struct npl_err *err)
 {
-	enum { CELL, READ, WRITE, WORD }; /* rows of energies.def */
 	const int64_t row_bytes = tpu_row_bytes(config), row_words = config->columns;
-	const struct sim_action charged[] = {
-#define TPU_ENERGY(member, key, figure, name, text, events, ...)                                                       \
-	{.energy = name,                                                                                               \
-	 .event = text,                                                                                                \
-	 .given_pj = config->member.pj,                                                                                \
-	 .given_origin = config->member.origin,                                                                        \
-	 __VA_ARGS__},
+	const struct charge charges[] = {
+#define TPU_ENERGY(member, key, figure, component, name, text, events, ...)                                            \
+	{component,                                                                                                    \
+	 {.energy = name,                                                                                              \
+	  .event = text,                                                                                               \
+	  .given_pj = config->member.pj,                                                                               \
+	  .given_origin = config->member.origin,                                                                       \
+	  __VA_ARGS__}},
 #include "sim/systolic/tpu_v1/energies.def"
 #undef TPU_ENERGY
 	};
-	const struct sim_component components[] = {
-		{"matrix unit", {charged[CELL]}, .circuits = (double)(config->rows * config->columns)},
-		{"unified buffer",
-		 {charged[READ], charged[WRITE]},
-		 .memory = {config->buffer_bytes, 8 * row_bytes, BUFFER_MACRO_BITS, 1}},
-		{"accumulators",
-		 {charged[WORD]},
+	struct sim_component components[] = {
+		{.name = "matrix unit", .circuits = (double)(config->rows * config->columns)},
+		{.name = "unified buffer", .memory = {config->buffer_bytes, 8 * row_bytes, BUFFER_MACRO_BITS, 1}},
+		{.name = "accumulators",
 		 .memory = {config->accumulator_rows * row_words * ACCUMULATOR_BITS / 8, ACCUMULATOR_BITS * row_words,
 			    ACCUMULATOR_BITS, 2}},
 		{.name = "activation unit", .instances = (double)row_words},
@@ -52,9 +76,11 @@ int tpu_energy_model(const struct tpu_config *config, struct npl_arena *arena, s
 		{.name = "control"},
 		{.name = "other"},
 	};
-	return sim_energy_model(&config->technology, components, sizeof components / sizeof *components,
-				&(struct sim_given_power){config->static_watts, config->static_origin}, arena, model,
-				err);
+	const size_t n = sizeof components / sizeof *components;
+	const struct sim_given_power static_power = {config->static_watts, config->static_origin};
+	if (distribute(charges, sizeof charges / sizeof *charges, components, n, err))
+		return err->code;
+	return sim_energy_model(&config->technology, components, (int)n, &static_power, arena, model, err);
 }
 
 static int weight_memory_energy(const struct tpu_config *config, const struct npl_memory *weights,
@@ -92,7 +118,7 @@ int tpu_energy_of(const struct tpu_machine *machine, const struct tpu_counters *
 		const char *energy;
 		uint64_t events;
 	} part[] = {
-#define TPU_ENERGY(member, key, figure, energy, event, events, ...) {energy, events},
+#define TPU_ENERGY(member, key, figure, component, energy, event, events, ...) {energy, events},
 #include "sim/systolic/tpu_v1/energies.def"
 #undef TPU_ENERGY
 	};
