@@ -295,7 +295,9 @@ int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_sett
 
 const char *npl_double_text(double value, char *buf, size_t n)
 {
-	for (int digits = 6; digits <= 17; digits++) {
+	/* Most computed values need 16 or 17 digits: one look at 15 saves nine tries. */
+	snprintf(buf, n, "%.15g", value);
+	for (int digits = strtod(buf, NULL) == value ? 6 : 16; digits <= 17; digits++) {
 		snprintf(buf, n, "%.*g", digits, value);
 		if (strtod(buf, NULL) == value)
 			break;
