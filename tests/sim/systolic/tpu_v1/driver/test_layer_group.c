@@ -191,6 +191,7 @@ Test(tpu_layer_group, random_layer_groups)
 		}
 		layer_group_end(&group);
 		free(tpu.buffer);
+		npl_arena_free(&tpu.arena);
 	}
 	cr_assert(groups > 500 && without_transfers > 160 && moved > 80 && shared > 80 && kept > 40,
 		  "%d layer groups, %d, %d, %d, %d", groups, without_transfers, moved, shared, kept);
