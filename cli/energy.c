@@ -27,7 +27,7 @@ struct request {
 	int64_t sram_bytes, width_bits, macro_bits, ports; /* 0: not given */
 	bool check;
 	struct sim_process process;
-	struct cli_common common; /* --set, --json, --quiet: of a machine */
+	struct cli_common common; /* --set and --json, of a machine */
 };
 
 struct answer {

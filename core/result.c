@@ -98,12 +98,17 @@ static struct npl_estimates range_of(const struct npl_energy *energy)
 struct npl_estimates npl_energy_estimates(const struct npl_energy *energy, int n)
 {
 	struct npl_estimates sum = {0, npl_energy_sum(energy, n), 0};
+	int n_ranges = 0, n_unknown = 0;
 	for (int i = 0; i < n; i++) {
 		const struct npl_estimates range = range_of(&energy[i]);
+		n_ranges += energy[i].has_range;
+		n_unknown += energy[i].has_range && isnan(range.low);
 		sum.low += isnan(range.low) ? 0 : range.low;
 		sum.high += isnan(range.high) ? 0 : range.high;
 	}
-	return isnan(sum.middle) ? (struct npl_estimates){NAN, NAN, NAN} : sum;
+	if (isnan(sum.middle) || (n_ranges && n_unknown == n_ranges))
+		sum.low = sum.high = NAN;
+	return sum;
 }
 
 double npl_result_joules(const struct npl_result *result)

@@ -142,6 +142,21 @@ double npl_diannao_block_mw(const struct npl_device *device, const struct npl_di
 	return pj * pow(tn(device), block->power_of_tn) * block->factor * clock_ghz(device);
 }
 
+double npl_diannao_powers(const struct npl_device *device, double mw[NPL_DIANNAO_BLOCKS])
+{
+	const double static_watts = npl_device_energy_model(device)->static_watts;
+	const double leakage_mw = isnan(static_watts) ? 0 : static_watts * 1e3;
+	double dynamic_mw = 0;
+	for (int b = 0; b < NPL_DIANNAO_BLOCKS; b++) {
+		const struct npl_diannao_block *block = &npl_diannao_blocks[b];
+		mw[b] = npl_diannao_block_mw(device, block, npl_diannao_component(device, block)->action[0].pj);
+		dynamic_mw += mw[b];
+	}
+	for (int b = 0; b < NPL_DIANNAO_BLOCKS && !isnan(dynamic_mw); b++)
+		mw[b] *= 1 + leakage_mw / dynamic_mw;
+	return dynamic_mw + leakage_mw;
+}
+
 /* Sets a figure of Table 6; one that is not known is explained. */
 static int set_block(struct npl_validation *validation, const char *name, const char *metric, const char *unit,
 		     double value, struct npl_err *err)
@@ -152,28 +167,21 @@ static int set_block(struct npl_validation *validation, const char *name, const 
 					   "neither a table nor the machine file has it", err);
 }
 
-/* Compares power and area of the blocks. The paper's powers include leakage, which the machine draws apart: here each
- * block has its share of that by its power. */
+/* Compares power and area of the blocks. */
 static int validate_blocks(struct npl_validation *validation, const struct npl_device *device, struct npl_err *err)
 {
-	const struct npl_energy_model *model = npl_device_energy_model(device);
-	const struct npl_diannao_block *blocks = npl_diannao_blocks;
-	double milliwatts[NPL_DIANNAO_BLOCKS], dynamic = 0;
-	for (int b = 0; b < NPL_DIANNAO_BLOCKS; b++) {
-		const double pj = npl_diannao_component(device, &blocks[b])->action[0].pj;
-		milliwatts[b] = npl_diannao_block_mw(device, &blocks[b], pj);
-		dynamic += milliwatts[b];
-	}
-	const double static_mw = isnan(model->static_watts) ? 0 : model->static_watts * 1e3;
-	const double leakage = isnan(dynamic) ? 0 : static_mw / dynamic; /* of a block's power */
-	int rc = set_block(validation, "blocks together", "power", "mW", dynamic + static_mw, err);
+	double mw[NPL_DIANNAO_BLOCKS];
+	int rc = set_block(validation, "blocks together", "power", "mW", npl_diannao_powers(device, mw), err);
 	for (int b = 0; b < NPL_DIANNAO_BLOCKS && !rc; b++) {
-		rc = set_block(validation, blocks[b].name, "power", "mW", milliwatts[b] * (1 + leakage), err);
+		const struct npl_diannao_block *block = &npl_diannao_blocks[b];
+		rc = set_block(validation, block->name, "power", "mW", mw[b], err);
 		if (!rc)
-			rc = set_block(validation, blocks[b].name, "area", "mm2",
-				       npl_diannao_component(device, &blocks[b])->area_mm2, err);
+			rc = set_block(validation, block->name, "area", "mm2",
+				       npl_diannao_component(device, block)->area_mm2, err);
 	}
-	return rc ? rc : set_block(validation, "blocks together", "area", "mm2", model->area_mm2, err);
+	return rc ? rc
+		  : set_block(validation, "blocks together", "area", "mm2", npl_device_energy_model(device)->area_mm2,
+			      err);
 }
 
 int npl_diannao_machine(struct npl_validation *validation, const struct npl_device *device, struct npl_err *err)

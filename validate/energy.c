@@ -96,26 +96,21 @@ static int add_diannao_blocks(struct npl_validation *v, const struct npl_validat
 {
 	const struct npl_energy_model *model = npl_device_energy_model(device);
 	struct npl_estimates all = {0}, memories = {0}, logic = {0};
-	double dynamic_mw = 0;
+	double block_mw[NPL_DIANNAO_BLOCKS];
+	const double all_mw = npl_diannao_powers(device, block_mw);
 	char name[80];
-	for (int b = 0; b < NPL_DIANNAO_BLOCKS; b++)
-		dynamic_mw += npl_diannao_block_mw(device, &npl_diannao_blocks[b],
-						   npl_diannao_component(device, &npl_diannao_blocks[b])->action[0].pj);
-	const double static_mw = model->static_watts * 1e3;
-	const double leakage = isnan(dynamic_mw) ? 0 : static_mw / dynamic_mw; /* of a block's power */
 	int rc = 0;
 	for (int b = 0; b < NPL_DIANNAO_BLOCKS && !rc; b++) {
 		const struct npl_diannao_block *block = &npl_diannao_blocks[b];
 		const struct npl_component *component = npl_diannao_component(device, block);
-		const struct npl_action *action = &component->action[0];
-		const struct npl_estimates mw = milliwatts(device, block, &action->bottom_up_pj);
+		const struct npl_estimates mw = milliwatts(device, block, &component->action[0].bottom_up_pj);
 		snprintf(name, sizeof name, "DianNao %s", block->name);
 		const struct figure power = {name,
 					     "power",
 					     "mW",
 					     "Table 6 power",
 					     npl_diannao_published(paper, block->name, "power"),
-					     npl_diannao_block_mw(device, block, action->pj) * (1 + leakage),
+					     block_mw[b],
 					     mw,
 					     ONE_COMPONENT};
 		const struct figure area = {name,
@@ -134,7 +129,7 @@ static int add_diannao_blocks(struct npl_validation *v, const struct npl_validat
 	}
 	const struct figure sums[] = {
 		{"DianNao", "power", "mW", "Table 6 power", npl_diannao_published(paper, "blocks together", "power"),
-		 dynamic_mw + static_mw, all, TOTAL},
+		 all_mw, all, TOTAL},
 		{"DianNao memories", "power", "mW", "Table 6 power, by type",
 		 npl_diannao_published(paper, "memory", "power"), NAN, memories, ONLY_BOTTOM_UP},
 		{"DianNao logic", "power", "mW", "Table 6 power, combinational",

@@ -238,23 +238,6 @@ static const struct {
 };
 #define MACHINE_METRICS ((int)(sizeof machine_metrics / sizeof *machine_metrics))
 
-/* Sets the components' shares of the die. */
-static int validate_floor_plan(struct npl_validation *validation, const struct npl_device *device, struct npl_err *err)
-{
-	const struct npl_energy_model *model = npl_device_energy_model(device);
-	int rc = npl_validation_set(validation, NPL_TPU_MACHINE, "TPU", "die_area", "mm2",
-				    model->area_mm2 > 0 ? model->area_mm2 : NAN, err);
-	for (int c = 0; c < model->n_components && !rc; c++) {
-		const struct npl_component *component = &model->component[c];
-		rc = npl_validation_set(validation, NPL_TPU_MACHINE, component->name, "floor_plan", "fraction",
-					component->area_mm2 / model->area_mm2, err);
-		if (!rc)
-			rc = npl_validation_explain(validation, NPL_TPU_MACHINE, component->name,
-						    "neither a table nor the machine file has it", err);
-	}
-	return rc;
-}
-
 static int validate_machine(struct npl_validation *validation, const struct npl_validate_options *options,
 			    struct npl_err *err)
 {
@@ -266,33 +249,12 @@ static int validate_machine(struct npl_validation *validation, const struct npl_
 	if (!rc)
 		rc = npl_validation_explain(validation, NPL_TPU_MACHINE, "TPU",
 					    "neither a table nor the machine file has it", err);
-	if (!rc)
-		rc = validate_floor_plan(validation, device, err);
 	const struct npl_validation_row fitted = {
 		.case_name = "TPU", .source = "Table 3", .note = "fitted on MLP0 and LSTM0; not published"};
 	if (!rc)
 		rc = npl_validation_add_fitted(validation, NPL_TPU_MACHINE, device, &fitted, err);
 	npl_device_close(device);
 	return rc;
-}
-
-/* Sets the power of CNN0, to which the energies were fitted, and what follows from it at a tenth of the load, where the
- * machine draws its static power for the rest of the time. */
-static int validate_power(struct npl_validation *validation, const struct npl_validate_options *options,
-			  const struct npl_tpu_counts *cnn0, struct npl_err *err)
-{
-	struct npl_device *device = NULL;
-	if (npl_tpu_open(options, false, NULL, 0, &device, err))
-		return err->code;
-	const double idle = idle_watts(device);
-	npl_device_close(device);
-	int rc = npl_validation_set(validation, NPL_TPU_MACHINE, "TPU", "die_busy_power", "W", cnn0->watts, err);
-	if (!rc)
-		rc = npl_validation_set(validation, NPL_TPU_MACHINE, "TPU", "power_at_10_percent_load", "fraction",
-					(0.9 * idle + 0.1 * cnn0->watts) / cnn0->watts, err);
-	return rc ? rc
-		  : npl_validation_explain(validation, NPL_TPU_MACHINE, "TPU",
-					   "neither a table nor the machine file has it", err);
 }
 
 /* Adds the cycles of a batch by the paper: its multiply-accumulates over row 2's multiply-accumulates per cycle. */
@@ -413,8 +375,6 @@ int npl_validate_tpu_v1(struct npl_validation *validation, const struct npl_vali
 		npl_progress_part(npl_tpu_applications[a].name, "application", a + 1, NPL_TPU_APPLICATIONS);
 		rc = validate_app(validation, &npl_tpu_applications[a], options, &counts[a], err);
 	}
-	if (!rc)
-		rc = validate_power(validation, options, &counts[NPL_TPU_CNN0], err);
 	npl_progress_part("the machine changed", NULL, 0, 0);
 	if (!rc)
 		rc = validate_full(validation, options, err);

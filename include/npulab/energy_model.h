@@ -49,7 +49,7 @@ struct npl_energy_model {
 	const char *table; /* the table of calibrated figures (energies/TABLE.csv, or a path); "none": there is none */
 	int n_components;
 	struct npl_component component[NPL_MAX_COMPONENTS];
-	double area_mm2; /* of all components whose area is known */
+	double area_mm2; /* of all components whose area is known; NAN: of none is it */
 	/* What the machine draws at all times. The bottom-up range is the leakage of the memories alone: no table has
 	 * that of logic, nor the clock. */
 	double static_watts; /* NAN: not known */

@@ -93,7 +93,7 @@ int npl_result_action(struct npl_result *result, const struct npl_action *action
 double npl_energy_sum(const struct npl_energy *energy, int n);
 double npl_result_joules(const struct npl_result *result);
 /* Returns the sums of joules_low, joules and joules_high of n components. A component that no table has is in the
- * middle only. All are NAN where npl_energy_sum is. */
+ * middle only; if no table has any, low and high are NAN. All are NAN where npl_energy_sum is. */
 struct npl_estimates npl_energy_estimates(const struct npl_energy *energy, int n);
 /* Writes the origins of n components, "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */
 const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size);

@@ -253,9 +253,10 @@ static int take_row(const struct sim_calibration *row, const struct sim_componen
 
 static double sum_areas(const struct npl_energy_model *model)
 {
-	double mm2 = 0;
+	double mm2 = NAN;
 	for (int c = 0; c < model->n_components; c++)
-		mm2 += isnan(model->component[c].area_mm2) ? 0 : model->component[c].area_mm2;
+		if (!isnan(model->component[c].area_mm2))
+			mm2 = model->component[c].area_mm2 + (isnan(mm2) ? 0 : mm2);
 	return mm2;
 }
 
@@ -347,12 +348,21 @@ int sim_energy_model(const struct sim_technology *technology, const struct sim_c
 	return 0;
 }
 
-int sim_charge(const struct npl_energy_model *model, const struct npl_component *component, int action, uint64_t events,
-	       struct npl_result *result, struct npl_err *err)
+int sim_charge(const struct npl_energy_model *model, const char *energy, uint64_t events, struct npl_result *result,
+	       struct npl_err *err)
 {
-	const struct npl_action *charged = &component->action[action];
-	const bool has_no_table = model->node_nm > 0 && isnan(charged->bottom_up_pj.middle) && !component->unknown;
-	return isnan(charged->pj) && has_no_table ? 0 : npl_result_action(result, charged, events, err);
+	for (int c = 0; c < model->n_components; c++) {
+		const struct npl_component *component = &model->component[c];
+		for (int i = 0; i < component->n_actions; i++) {
+			const struct npl_action *action = &component->action[i];
+			if (strcmp(action->energy, energy) != 0)
+				continue;
+			/* Where energies follow from tables, and none has the component, it is left out. */
+			const bool has_no_table = model->node_nm > 0 && isnan(action->pj) && !component->unknown;
+			return has_no_table ? 0 : npl_result_action(result, action, events, err);
+		}
+	}
+	return npl_fail(err, NPL_EINTERNAL, "the energy model has no %s", energy);
 }
 
 int sim_static_energy(const struct npl_energy_model *model, double clock_hz, uint64_t cycles, struct npl_result *result,
@@ -366,13 +376,4 @@ int sim_static_energy(const struct npl_energy_model *model, double clock_hz, uin
 		.origin = model->static_origin,
 		.bottom_up_pj = {watts->low * pj_per_watt, watts->middle * pj_per_watt, watts->high * pj_per_watt}};
 	return npl_result_action(result, &action, cycles, err);
-}
-
-const struct npl_action *sim_model_action(const struct npl_energy_model *model, const char *energy)
-{
-	for (int c = 0; c < model->n_components; c++)
-		for (int i = 0; i < model->component[c].n_actions; i++)
-			if (!strcmp(model->component[c].action[i].energy, energy))
-				return &model->component[c].action[i];
-	return NULL;
 }

@@ -64,15 +64,13 @@ int sim_energy_model(const struct sim_technology *technology, const struct sim_c
 		     const struct sim_given_power *static_power, struct npl_arena *arena,
 		     struct npl_energy_model *model, struct npl_err *err);
 
-/* Adds so many events of a component's action. Where energies follow from tables and none has the component, nothing is
- * added. */
-int sim_charge(const struct npl_energy_model *model, const struct npl_component *component, int action, uint64_t events,
-	       struct npl_result *result, struct npl_err *err);
-/* Adds the static energy of so many cycles, or nothing for a machine without static power. */
+/* Adds so many events of the action that is charged under this name. Where energies follow from tables and none has the
+ * component, nothing is added. */
+int sim_charge(const struct npl_energy_model *model, const char *energy, uint64_t events, struct npl_result *result,
+	       struct npl_err *err);
+/* Adds the static energy of so many cycles; its origin may be "absent". */
 int sim_static_energy(const struct npl_energy_model *model, double clock_hz, uint64_t cycles, struct npl_result *result,
 		      struct npl_err *err);
-/* Returns the action that is charged under this name; it must exist. */
-const struct npl_action *sim_model_action(const struct npl_energy_model *model, const char *energy);
 
 /* Makes the rows of the parameters that are a struct sim_technology (core/param_rows.h). */
 #define SIM_TECHNOLOGY(member)                                                                                         \

@@ -86,7 +86,7 @@ Test(cli_energy, shipped_calibrations_are_those_of_the_script)
 	const char *program = getenv("NPULAB_BIN");
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	free(shell("/usr/bin/python3 scripts/fit_energy.py '%s' > '%s/made' && cat energies/diannao.csv "
+	free(shell("/usr/bin/python3 scripts/calibrate_energy.py '%s' > '%s/made' && cat energies/diannao.csv "
 		   "energies/tpu_v1.csv | diff - '%s/made' 2>&1",
 		   program && *program ? program : "build/npulab", folder, folder));
 	cli_remove_folder(folder);

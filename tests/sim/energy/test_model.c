@@ -8,6 +8,7 @@
 
 #include "sim/energy/model.h"
 #include "tests/kit/cli_run.h"
+#include "tests/kit/sim/energy.h"
 
 enum { LOGIC, BUFFER, CONTROL, COMPONENTS };
 
@@ -61,7 +62,12 @@ Test(sim_energy_model, follows_from_operations_and_macros)
 	cr_expect_str_eq(m.static_origin, "modelled:bottom-up");
 	cr_expect(isnan(m.component[CONTROL].action[0].pj) && isnan(m.component[CONTROL].area_mm2));
 	cr_expect_float_eq(m.area_mm2, logic->area_mm2 + buffer->area_mm2, 1e-9);
-	cr_expect_null(sim_model_action(&m, "bufer"));
+	struct npl_result result = {0};
+	cr_expect_eq(sim_charge(&m, "control", 5, &result, &err), 0);
+	cr_expect_eq(result.n_energy, 0, "no table has it");
+	cr_expect_eq(sim_charge(&m, "logic", 5, &result, &err), 0);
+	cr_expect(result.n_energy == 1 && result.energy[0].events == 5 && result.energy[0].has_range);
+	cr_expect_eq(sim_charge(&m, "bufer", 5, &result, &err), NPL_EINTERNAL);
 	npl_arena_free(&arena);
 }
 
@@ -71,10 +77,10 @@ Test(sim_energy_model, without_a_process_only_given_figures_are_known)
 	struct npl_arena arena = {0};
 	struct npl_err err;
 	const struct npl_energy_model m = model_of(0, 1 << 16, "none", 7, &arena, 0, &err);
-	cr_expect_float_eq(sim_model_action(&m, "buffer write")->pj, 7, 0);
-	cr_expect_str_eq(sim_model_action(&m, "buffer write")->origin, "modelled:own");
-	cr_expect(isnan(sim_model_action(&m, "buffer read")->pj) && isnan(sim_model_action(&m, "logic")->pj));
-	cr_expect_str_eq(sim_model_action(&m, "logic")->origin, "absent");
+	cr_expect_float_eq(test_action(&m, "buffer write")->pj, 7, 0);
+	cr_expect_str_eq(test_action(&m, "buffer write")->origin, "modelled:own");
+	cr_expect(isnan(test_action(&m, "buffer read")->pj) && isnan(test_action(&m, "logic")->pj));
+	cr_expect_str_eq(test_action(&m, "logic")->origin, "absent");
 	cr_expect(isnan(m.static_watts) && isnan(m.bottom_up_static_watts.high));
 	npl_arena_free(&arena);
 }
@@ -98,10 +104,10 @@ Test(sim_energy_model, calibrated_figures_come_before_bottom_up_and_given_ones_b
 	const struct npl_energy_model plain = model_of(45, 1 << 16, "none", 0, &arena, 0, &err),
 				      own = model_of(45, 1 << 16, cli_path(folder, "own.csv"), 7, &arena, 0, &err),
 				      small = model_of(28, 1 << 16, cli_path(folder, "own.csv"), 7, &arena, 0, &err);
-	cr_expect_float_eq(sim_model_action(&own, "logic")->pj, 3 * sim_model_action(&plain, "logic")->pj, 1e-12);
-	cr_expect_float_eq(sim_model_action(&own, "buffer write")->pj, 7, 0);
-	cr_expect_float_eq(sim_model_action(&own, "control")->pj, 11, 1e-9);
-	cr_expect_str_eq(sim_model_action(&own, "control")->origin, "calibrated:x");
+	cr_expect_float_eq(test_action(&own, "logic")->pj, 3 * test_action(&plain, "logic")->pj, 1e-12);
+	cr_expect_float_eq(test_action(&own, "buffer write")->pj, 7, 0);
+	cr_expect_float_eq(test_action(&own, "control")->pj, 11, 1e-9);
+	cr_expect_str_eq(test_action(&own, "control")->origin, "calibrated:x");
 	cr_expect_float_eq(own.component[CONTROL].area_mm2, 1, 1e-12, "four of a quarter");
 	cr_expect_float_eq(own.component[BUFFER].area_mm2, 2 * plain.component[BUFFER].area_mm2, 1e-12);
 	cr_expect_float_eq(own.area_mm2, 3 + own.component[BUFFER].area_mm2, 1e-9);
@@ -109,7 +115,7 @@ Test(sim_energy_model, calibrated_figures_come_before_bottom_up_and_given_ones_b
 	cr_expect_float_eq(own.component[LOGIC].action[0].bottom_up_pj.low,
 			   plain.component[LOGIC].action[0].bottom_up_pj.low, 0, "the range stays");
 	/* Absolute figures are of the row's process. */
-	cr_expect(sim_model_action(&small, "control")->pj < 11 && sim_model_action(&small, "control")->pj > 3);
+	cr_expect(test_action(&small, "control")->pj < 11 && test_action(&small, "control")->pj > 3);
 	cr_expect(small.component[LOGIC].area_mm2 < 1 && small.component[LOGIC].area_mm2 > 0.5);
 	npl_arena_free(&arena);
 	cli_remove_folder(folder);
@@ -123,8 +129,8 @@ Test(sim_energy_model, memories_beyond_the_tables_are_not_known)
 	const struct npl_energy_model m = model_of(45, 128, "none", 0, &arena, 0, &err);
 	cr_assert_not_null(m.component[BUFFER].unknown);
 	cr_expect(strstr(m.component[BUFFER].unknown, "a macro of 64 bytes"), "%s", m.component[BUFFER].unknown);
-	cr_expect(isnan(sim_model_action(&m, "buffer read")->pj) && isnan(m.component[BUFFER].area_mm2));
-	cr_expect(!isnan(sim_model_action(&m, "logic")->pj));
+	cr_expect(isnan(test_action(&m, "buffer read")->pj) && isnan(m.component[BUFFER].area_mm2));
+	cr_expect(!isnan(test_action(&m, "logic")->pj));
 	model_of(5, 1 << 16, "none", 0, &arena, NPL_EUSAGE, &err);
 	cr_expect(strstr(err.msg, "technology.node_nm, technology.volts: 5 nm, expected 7 to 180"), "%s", err.msg);
 	npl_arena_free(&arena);

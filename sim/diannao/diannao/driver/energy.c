@@ -70,7 +70,7 @@ int dn_energy_of(const struct dn_machine *machine, const struct dn_outcome *outc
 #undef DN_ENERGY
 	};
 	for (int i = 0; i < DN_CHIP_ENERGIES; i++)
-		if (sim_charge(&machine->energy, &machine->energy.component[i], 0, events[i], result, err))
+		if (sim_charge(&machine->energy, machine->energy.component[i].name, events[i], result, err))
 			return err->code;
 	const bool has_static = machine->energy.static_watts > 0 || machine->energy.node_nm > 0;
 	if (has_static && sim_static_energy(&machine->energy, (double)config->clock_hz, outcome->cycles, result, err))

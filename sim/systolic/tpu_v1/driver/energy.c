@@ -123,7 +123,7 @@ int tpu_energy_of(const struct tpu_machine *machine, const struct tpu_counters *
 #undef TPU_ENERGY
 	};
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-		if (npl_result_action(result, sim_model_action(&machine->energy, part[i].energy), part[i].events, err))
+		if (sim_charge(&machine->energy, part[i].energy, part[i].events, result, err))
 			return err->code;
 	if (weight_memory_energy(config, machine->weights, counters, result, err) ||
 	    sim_static_energy(&machine->energy, (double)config->clock_hz, cycles, result, err))

@@ -7,6 +7,7 @@
 
 #include <math.h>
 
+#include "tests/kit/sim/energy.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
 static const struct npl_energy *component(const struct npl_result *r, const char *name)
@@ -105,8 +106,8 @@ Test(tpu_energy, a_row_of_the_machine_files_costs_what_its_macros_do)
 		const struct sim_energy_tables *tables = sim_shipped_tables(&err);
 		cr_assert_eq(sim_sram_figures_of(tables, &buffer, 28, &row, &err), 0, "%s", err.msg);
 		cr_assert_eq(sim_sram_figures_of(tables, &column, 28, &word, &err), 0, "%s", err.msg);
-		const struct npl_action *read = sim_model_action(model, "unified buffer read"),
-					*sums = sim_model_action(model, "accumulators");
+		const struct npl_action *read = test_action(model, "unified buffer read"),
+					*sums = test_action(model, "accumulators");
 		cr_expect_float_eq(read->bottom_up_pj.middle * (double)width / row.read_pj.middle, 1, 1e-9, "%s",
 				   files[i]);
 		cr_expect_float_eq(sums->bottom_up_pj.middle / (word.read_pj.middle + word.write_pj.middle), 1, 1e-8,

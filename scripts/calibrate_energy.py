@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Fits energies/tpu_v1.csv and energies/diannao.csv to what was published of the chips, and prints or writes them.
+"""Calibrates energies/tpu_v1.csv and energies/diannao.csv to what was published of the chips, and prints or writes them.
 
 Every figure is what `npulab energy MACHINE --set MACHINE.energy.table=none` says bottom-up, times a factor. Components that
 no table covers have a constant.
@@ -10,20 +10,17 @@ no table covers have a constant.
              energies on the chip makes the 12 W between them while the machine works on CNN0, with the weights' memory as it
              is. Figure 2: the shares of the die, of 331 mm2 at most. The idle power is spread over the die's area.
 
-    scripts/fit_energy.py [--write] [build/npulab]
+    scripts/calibrate_energy.py [--write] [build/npulab]
 """
 import csv
 import json
 import subprocess
 import sys
 
-# Tables of energies/ are fitted here, no parameter of a machine file.
-PARAMETERS = {
-}
 COLUMNS = "component,quantity,value,unit,node_nm,volts,origin"
 HEAD = """# SPDX-License-Identifier: MIT
 # Energy, area and static power of {title}, calibrated to {paper}.
-# Made by scripts/fit_energy.py, which says how. docs/energy.md has the form of such tables.
+# Made by scripts/calibrate_energy.py, which says how. docs/energy.md has the form of such tables.
 """
 # Components of results, and the blocks of the paper's Table 6.
 DIANNAO = {"SB": "SB", "NBin": "NBin", "NBout": "NBout", "NFU": "NFU", "control": "CP", "interface": "AXIMUX", "other": "other"}
@@ -63,7 +60,7 @@ class Table:
         return HEAD.format(title=title, paper=paper) + "\n".join([COLUMNS, *self.rows]) + "\n"
 
 
-def fit_diannao(npulab):
+def calibrate_diannao(npulab):
     paper, table = published("diannao"), Table(npulab, "diannao", "calibrated:chen2014")
     clock_hz = paper["DianNao", "clock"] * 1e9
     events = {"SB": 512, "NBin": 32, "NBout": 32, "NFU": 256}  # a cycle at full rate, Tn = 16
@@ -77,7 +74,7 @@ def fit_diannao(npulab):
     return table.text("DianNao", "Chen et al., ASPLOS 2014, Table 6")
 
 
-def fit_tpu_v1(npulab):
+def calibrate_tpu_v1(npulab):
     paper, table = published("tpu_v1"), Table(npulab, "tpu_v1", "calibrated:jouppi2017")
     report = run(npulab, "compare", "cnn0", "--devices", "tpu_v1", "--timing-only", "--set", "tpu_v1.energy.table=none",
                  "--quiet", "--json", "-")["devices"][0]
@@ -100,8 +97,8 @@ def fit_tpu_v1(npulab):
 def main():
     words = [word for word in sys.argv[1:] if word != "--write"]
     npulab = words[0] if words else "build/npulab"
-    for machine, fit in (("diannao", fit_diannao), ("tpu_v1", fit_tpu_v1)):
-        text = fit(npulab)
+    for machine, calibrate in (("diannao", calibrate_diannao), ("tpu_v1", calibrate_tpu_v1)):
+        text = calibrate(npulab)
         if "--write" in sys.argv[1:]:
             with open(f"energies/{machine}.csv", "w", encoding="utf-8") as file:
                 file.write(text)
