@@ -30,8 +30,7 @@ const struct npl_component *npl_diannao_component(const struct npl_device *devic
 /* Returns the power in milliwatts of a block at full rate, of which an event takes so many pJ. */
 double npl_diannao_block_mw(const struct npl_device *device, const struct npl_diannao_block *block, double pj);
 
-/* Fills the powers of the blocks at full rate, each with its share of leakage, as the paper's have it, and returns their
- * sum. */
+/* Fills in the powers of the blocks at full rate, each with its share of leakage as in the paper. Returns their sum. */
 double npl_diannao_powers(const struct npl_device *device, double mw[NPL_DIANNAO_BLOCKS]);
 
 #endif
