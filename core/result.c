@@ -62,7 +62,8 @@ int npl_result_energy_of(struct npl_result *result, enum npl_energy_part part, c
 	return 0;
 }
 
-int npl_result_action(struct npl_result *result, const struct npl_action *action, uint64_t events, struct npl_err *err)
+int npl_result_action(struct npl_result *result, const struct npl_action *action, uint64_t events, double activity,
+		      struct npl_err *err)
 {
 	const double pj = isnan(action->pj) ? 0 : action->pj;
 	if (npl_result_energy_of(result, NPL_OF_MACHINE, action->energy, events, pj, action->origin, err))
@@ -71,6 +72,10 @@ int npl_result_action(struct npl_result *result, const struct npl_action *action
 	added->has_range = true;
 	added->joules_low = (double)events * action->bottom_up_pj.low * 1e-12;
 	added->joules_high = (double)events * action->bottom_up_pj.high * 1e-12;
+	added->has_activity = action->operand_share > 0 && !isnan(activity);
+	added->joules_by_activity = added->joules;
+	if (added->has_activity)
+		added->joules_by_activity *= 1 - action->operand_share * (1 - activity);
 	return 0;
 }
 
@@ -93,6 +98,23 @@ static struct npl_estimates range_of(const struct npl_energy *energy)
 {
 	return (struct npl_estimates){energy->has_range ? energy->joules_low : energy->joules, energy->joules,
 				      energy->has_range ? energy->joules_high : energy->joules};
+}
+
+/* Returns the energy by the activity of its operands, or the energy itself where that was not counted. */
+static double by_activity(const struct npl_energy *energy)
+{
+	return energy->has_activity ? energy->joules_by_activity : energy->joules;
+}
+
+double npl_energy_by_activity(const struct npl_energy *energy, int n)
+{
+	double sum = 0;
+	bool is_counted = false;
+	for (int i = 0; i < n; i++) {
+		is_counted |= energy[i].has_activity;
+		sum += by_activity(&energy[i]);
+	}
+	return is_counted ? sum : NAN;
 }
 
 struct npl_estimates npl_energy_estimates(const struct npl_energy *energy, int n)
@@ -125,7 +147,10 @@ int npl_energy_merge(struct npl_energy *list, int *n, int capacity, const struct
 				list[i].pj_per_event = NAN;
 			list[i].events += add->events;
 			const struct npl_estimates a = range_of(&list[i]), b = range_of(add);
+			const double activity = by_activity(&list[i]) + by_activity(add);
 			list[i].joules += add->joules;
+			list[i].has_activity |= add->has_activity;
+			list[i].joules_by_activity = activity;
 			list[i].has_range |= add->has_range;
 			list[i].joules_low = a.low + b.low;
 			list[i].joules_high = a.high + b.high;

@@ -15,6 +15,8 @@ static void put_energy(struct npl_json *json, const struct npl_energy *energy, i
 		npl_json_double(json, "joules", energy[i].joules);
 		npl_json_double(json, "joules_low", energy[i].has_range ? energy[i].joules_low : energy[i].joules);
 		npl_json_double(json, "joules_high", energy[i].has_range ? energy[i].joules_high : energy[i].joules);
+		npl_json_double(json, "joules_by_activity",
+				energy[i].has_activity ? energy[i].joules_by_activity : NAN);
 		npl_json_string(json, "origin", energy[i].origin);
 		npl_json_close(json, '}');
 	}

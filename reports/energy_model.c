@@ -29,18 +29,25 @@ static const char *number_cell(char text[CELL], double value)
 	return text;
 }
 
+static const char *percent_cell(char text[CELL], double share)
+{
+	snprintf(text, CELL, share > 0 ? "%.0f %%" : "-", share * 100);
+	return text;
+}
+
 static int put_energies(FILE *out, const struct npl_energy_model *model)
 {
-	static const char *const header[] = {"ENERGY", "PER", "PJ", "BOTTOM-UP", "ORIGIN"};
+	static const char *const header[] = {"ENERGY", "PER", "PJ", "BOTTOM-UP", "BY DATA", "ORIGIN"};
 	struct npl_table table;
-	char pj[CELL], range[CELL];
-	npl_table_open(&table, "wwrrl", header);
+	char pj[CELL], range[CELL], share[CELL];
+	npl_table_open(&table, "wwrrrl", header);
 	for (int c = 0; c < model->n_components; c++)
 		for (int i = 0; i < model->component[c].n_actions; i++) {
 			const struct npl_action *action = &model->component[c].action[i];
 			npl_table_row(&table,
 				      (const char *const[]){action->energy, action->event, number_cell(pj, action->pj),
-							    range_cell(range, &action->bottom_up_pj), action->origin});
+							    range_cell(range, &action->bottom_up_pj),
+							    percent_cell(share, action->operand_share), action->origin});
 		}
 	npl_table_print(&table, out);
 	return npl_table_close(&table);
@@ -119,6 +126,7 @@ static void put_component(struct npl_json *json, const struct npl_component *com
 		npl_json_double(json, "pj", action->pj);
 		npl_json_double(json, "pj_middle", action->bottom_up_pj.middle);
 		put_estimates(json, "pj_low", "pj_high", &action->bottom_up_pj);
+		npl_json_double(json, "operand_share", action->operand_share);
 		npl_json_string(json, "origin", action->origin);
 		npl_json_close(json, '}');
 	}

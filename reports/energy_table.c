@@ -89,10 +89,11 @@ static bool origins_of(const struct npl_run *run, unsigned parts, char *text, si
 	return n > 0;
 }
 
-/* Notes what a chip that has an energy model would draw bottom-up, beside what it is charged. */
+/* Notes what a chip that has an energy model would draw bottom-up and by the activity of its operands, beside what it is
+ * charged. */
 static void note_bottom_up(FILE *note, const struct npl_device_report *r)
 {
-	struct npl_energy energy[NPL_MAX_RUN_ENERGY];
+	struct npl_energy energy[NPL_MAX_RUN_ENERGY] = {{0}};
 	char low[CELL], high[CELL];
 	bool has_range = false;
 	int n = 0;
@@ -102,10 +103,14 @@ static void note_bottom_up(FILE *note, const struct npl_device_report *r)
 			has_range |= r->run.energy[i].has_range && isfinite(r->run.energy[i].joules_low);
 		}
 	const struct npl_estimates sum = npl_energy_estimates(energy, n);
+	const double by_activity = npl_energy_by_activity(energy, n);
 	if (has_range && isfinite(sum.middle))
 		fprintf(note, " (bottom-up %s to %s a batch)",
 			npl_si_text(sum.low / (double)r->batches, "J", low, sizeof low),
 			npl_si_text(sum.high / (double)r->batches, "J", high, sizeof high));
+	if (isfinite(by_activity))
+		fprintf(note, ", by the activity of the operands %s a batch",
+			npl_si_text(by_activity / (double)r->batches, "J", low, sizeof low));
 }
 
 /* Writes what the device is, and the origin of its energy: for a real device how it was measured, or why it is

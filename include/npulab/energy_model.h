@@ -30,6 +30,9 @@ struct npl_action {
 	double pj;          /* what results charge for an event; NAN: not known */
 	const char *origin; /* of pj (result.h) */
 	struct npl_estimates bottom_up_pj;
+	/* The share of pj that follows the activity of the operands, from 0 to 1: of a multiplier, or of the wires
+	 * between a memory and its port (docs/energy.md, The data matters). */
+	double operand_share;
 };
 
 #define NPL_MAX_ACTIONS 2

@@ -41,6 +41,10 @@ struct npl_energy {
 	 * has_range false: the energy is of another kind, and is its own range. */
 	bool has_range;
 	double joules_low, joules_high;
+	/* What the activity of the operands makes of `joules`; has_activity false: it was not counted, or does not
+	 * matter. */
+	bool has_activity;
+	double joules_by_activity;
 	enum npl_energy_part part;
 };
 
@@ -87,14 +91,19 @@ int npl_result_energy(struct npl_result *result, const char *component, uint64_t
 /* Adds a component of any part's energy, as npl_result_energy does for the machine's. */
 int npl_result_energy_of(struct npl_result *result, enum npl_energy_part part, const char *component, uint64_t events,
 			 double pj_per_event, const char *origin, struct npl_err *err);
-/* Adds so many events of an action of the machine's energy model. */
-int npl_result_action(struct npl_result *result, const struct npl_action *action, uint64_t events, struct npl_err *err);
+/* Adds so many events of an action of the machine's energy model. `activity` is that of the action's operands, 1 for
+ * random ones; NAN: it was not counted. */
+int npl_result_action(struct npl_result *result, const struct npl_action *action, uint64_t events, double activity,
+		      struct npl_err *err);
 /* Return the sum of the joules of n components, and of those of a result. NAN: there is none, or one is absent. */
 double npl_energy_sum(const struct npl_energy *energy, int n);
 double npl_result_joules(const struct npl_result *result);
 /* Returns the sums of joules_low, joules and joules_high of n components. A component that no table has is in the
  * middle only; if no table has any, low and high are NAN. All are NAN where npl_energy_sum is. */
 struct npl_estimates npl_energy_estimates(const struct npl_energy *energy, int n);
+/* Returns the sum of joules_by_activity, and of joules where an energy has none. NAN: none of the n components has it, or
+ * npl_energy_sum is NAN. */
+double npl_energy_by_activity(const struct npl_energy *energy, int n);
 /* Writes the origins of n components, "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */
 const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size);
 /* Adds the cycles, seconds, counts and energies of another layer on the same device to sum. */

@@ -20,6 +20,8 @@
 	{                                                                                                              \
 		.name = #member, unit, help, offsetof(type, member), NPL_COUNTER_OF_VALUES                             \
 	}
+/* Makes the row of a counter of the activity of operands, which is counted on request. It counts values too. */
+#define SIM_COUNTER_OF_ACTIVITY SIM_COUNTER_OF_VALUES
 /* Makes the row of a counter of a whole run, whose events belong to no single layer. A layer's share is in proportion
  * to its `weight`, which the machine's attribution has. */
 #define SIM_COUNTER_OF_RUN(type, member, unit, help, weight)                                                           \
@@ -51,18 +53,21 @@
 #define SIM_WHOLE_MACS(...)
 #define SIM_WHOLE_EVENTS(...)
 #define SIM_WHOLE_OF_VALUES(...)
+#define SIM_WHOLE_OF_ACTIVITY(...)
 #define SIM_WHOLE_OF_RUN(...)
 #define SIM_PART_CYCLES(...)
 #define SIM_PART_PART(prefix, member, constant, ...) prefix##constant,
 #define SIM_PART_MACS(...)
 #define SIM_PART_EVENTS(...)
 #define SIM_PART_OF_VALUES(...)
+#define SIM_PART_OF_ACTIVITY(...)
 #define SIM_PART_OF_RUN(...)
 #define SIM_OFFSET_CYCLES(prefix, type, member, constant, ...) [prefix##constant] = offsetof(type, member),
 #define SIM_OFFSET_PART(prefix, type, member, constant, ...)   [prefix##constant] = offsetof(type, member),
 #define SIM_OFFSET_MACS(...)
 #define SIM_OFFSET_EVENTS(...)
 #define SIM_OFFSET_OF_VALUES(...)
+#define SIM_OFFSET_OF_ACTIVITY(...)
 #define SIM_OFFSET_OF_RUN(...)
 
 /* These make an entry from each row OF_RUN: where the counter and the weight are. */
@@ -71,6 +76,7 @@
 #define SIM_SHARE_MACS(...)
 #define SIM_SHARE_EVENTS(...)
 #define SIM_SHARE_OF_VALUES(...)
+#define SIM_SHARE_OF_ACTIVITY(...)
 #define SIM_SHARE_OF_RUN(type, weights, member, unit, help, weight) {offsetof(type, member), offsetof(weights, weight)},
 
 /* Returns the counter at an offset in a machine's struct of counters. */

@@ -16,9 +16,17 @@
 #ifndef NPULAB_SIM_ENERGY_MODEL_H
 #define NPULAB_SIM_ENERGY_MODEL_H
 
+#include "core/param_members.h"
 #include "npulab/energy_model.h"
 #include "npulab/result.h"
 #include "tables.h"
+
+/* The part of an action's energy that the operands decide. */
+enum sim_operands {
+	SIM_NO_OPERANDS, /* none that is counted */
+	SIM_FACTORS,     /* the multiplication: the first step */
+	SIM_WIRES,       /* the wires between the memory's macros and its port */
+};
 
 /* Operations of one kind that an event makes. */
 struct sim_step {
@@ -30,6 +38,7 @@ struct sim_step {
 struct sim_action {
 	const char *energy, *event; /* as in struct npl_action; energy NULL: there is no action */
 	struct sim_step step[2];
+	enum sim_operands operands;
 	double reads, writes; /* of the whole width of the memory, for an event; 1.0 / 256 for a byte of 256 */
 	/* The figure of the machine file, which comes before all others; origin "absent" or NULL: there is none. */
 	double given_pj;
@@ -44,11 +53,14 @@ struct sim_component {
 	double instances;       /* how many there are, where its area goes by that; 0: it does not */
 };
 
+#define SIM_ACTIVITY(X) X(SIM_NOT_COUNTED, "not_counted") X(SIM_COUNTED, "counted")
+
 /* What the machine file says of its process. */
 struct sim_technology {
 	double node_nm; /* 0: unknown, and nothing follows bottom-up */
 	double volts;
 	const char *table; /* of calibrated figures; "none" */
+	enum sim_activity { SIM_ACTIVITY(PARAM_CONSTANT) } activity;
 };
 
 /* A power that the machine file gives; origin "absent" or NULL: it gives none. */
@@ -64,10 +76,11 @@ int sim_energy_model(const struct sim_technology *technology, const struct sim_c
 		     const struct sim_given_power *static_power, struct npl_arena *arena,
 		     struct npl_energy_model *model, struct npl_err *err);
 
-/* Adds so many events of the action that is charged under this name. Where energies follow from tables and none has the
- * component, nothing is added. */
-int sim_charge(const struct npl_energy_model *model, const char *energy, uint64_t events, struct npl_result *result,
-	       struct npl_err *err);
+/* Adds so many events of the action that is charged under this name. `activity` is that of the action's operands, 1 for
+ * random ones; NAN: it was not counted. Where energies follow from tables and none has the component, nothing is
+ * added. */
+int sim_charge(const struct npl_energy_model *model, const char *energy, uint64_t events, double activity,
+	       struct npl_result *result, struct npl_err *err);
 /* Adds the static energy of so many cycles; its origin may be "absent". */
 int sim_static_energy(const struct npl_energy_model *model, double clock_hz, uint64_t cycles, struct npl_result *result,
 		      struct npl_err *err);
@@ -78,6 +91,9 @@ int sim_static_energy(const struct npl_energy_model *model, double clock_hz, uin
 	       "of the process; 0: not known, and no energy follows from the tables"),                                 \
 		NUMBER("technology.volts", DOUBLE, member.volts, "0.9", 0.1, 5, "V", "supply of logic and memories"),  \
 		TEXT("energy.table", member.table, "none",                                                             \
-		     "figures calibrated to the chip: a name of energies/, or the path of a file")
+		     "figures calibrated to the chip: a name of energies/, or the path of a file"),                    \
+		CHOICE("energy.activity", member.activity, "not_counted",                                              \
+		       "counted: zeros and toggling bits of operands, and an energy by them beside the others",        \
+		       SIM_ACTIVITY(PARAM_WORD))
 
 #endif

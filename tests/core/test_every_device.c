@@ -53,12 +53,27 @@ static struct npl_device *opened(struct every *every, const char *name, const st
 	return NULL;
 }
 
-/* False: it cannot start here. */
+static bool has_parameter(const char *device_name, const char *key)
+{
+	struct npl_device *device;
+	struct npl_err err = {0};
+	if (npl_device_open(device_name, NULL, &device, &err))
+		return false;
+	const struct npl_param *p = npl_device_driver(device)->params;
+	while (p && p->key && strcmp(p->key, key))
+		p++;
+	const bool has = p && p->key;
+	npl_device_close(device);
+	return has;
+}
+
+/* Opens the device with the activity of operands counted, where it has that. False: it cannot start here. */
 static bool open_subject(struct every *every, const char *name, const char *precision, struct subject *s)
 {
 	char set[80];
-	const char *const sets[] = {set};
-	struct npl_device_options options = {.set = sets, .n_sets = precision != NULL};
+	const char *const sets[] = {"energy.activity=counted", set};
+	const bool counts = has_parameter(name, "energy.activity");
+	struct npl_device_options options = {.set = sets + !counts, .n_sets = counts + (precision != NULL)};
 	snprintf(set, sizeof set, "precision=%s", precision ? precision : "");
 	*s = (struct subject){0};
 	snprintf(s->name, sizeof s->name, "%s%s%s", name, precision ? "@" : "", precision ? set : "");
@@ -112,6 +127,11 @@ static void same_counts(const struct subject *s, const char *subject, uint64_t s
 	for (int i = 0; i < a->n_energy; i++)
 		cr_assert(a->energy[i].joules == b->energy[i].joules || isnan(a->energy[i].joules),
 			  "%s, seed %llu: %s: joules of %s", s->name, told, subject, a->energy[i].component);
+	for (int i = 0; i < a->n_energy && values; i++)
+		cr_assert(a->energy[i].has_activity == b->energy[i].has_activity &&
+				  a->energy[i].joules_by_activity == b->energy[i].joules_by_activity,
+			  "%s, seed %llu: %s: joules by activity of %s", s->name, told, subject,
+			  a->energy[i].component);
 	cr_assert(!values || (a->saturations == b->saturations && a->overflows == b->overflows),
 		  "%s, seed %llu: %s: saturations", s->name, told, subject);
 }

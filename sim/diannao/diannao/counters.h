@@ -35,6 +35,12 @@ enum {
 #include "counters.def"
 #undef DN_COUNTER
 };
+enum {
+	DN_ACTIVITY_COUNTERS = 0 /* rows of activity.def: the last counters of the table */
+#define DN_ACTIVITY(...) +1
+#include "activity.def"
+#undef DN_ACTIVITY
+};
 extern const struct npl_counter_def dn_counter_defs[DN_COUNTERS];
 /* Returns the counter of a class. */
 static inline uint64_t *dn_class_counter(struct dn_counters *counters, enum dn_cycle_class cycle_class)

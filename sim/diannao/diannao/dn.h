@@ -48,6 +48,12 @@ enum {
 #undef DN_ENERGY
 };
 
+/* Says whether the activity of operands is counted (activity.def). */
+static inline bool dn_counts_activity(const struct dn_config *config)
+{
+	return config->technology.activity == SIM_COUNTED;
+}
+
 /* The memory that a program works on. It is borrowed, and the engines write it. */
 struct dn_memory {
 	uint8_t *bytes; /* the bytes from address 0 on; NULL: there are no values */

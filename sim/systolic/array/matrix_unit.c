@@ -94,8 +94,12 @@ int tpu_matrix_open(struct tpu_matrix *unit, int64_t rows, int64_t columns, int6
 	unit->shadow = registers_of(rows, columns, sizeof *unit->shadow);
 	unit->accumulator = registers_of(accumulator_rows, columns, sizeof *unit->accumulator);
 	unit->exact = registers_of(accumulator_rows, columns, sizeof *unit->exact);
+	unit->activity = registers_of(unit->waves, 1, sizeof *unit->activity);
+	unit->last_input = registers_of(rows, 1, sizeof *unit->last_input);
+	unit->toggles = registers_of(unit->waves, rows, 1);
 	if (!unit->wave || !unit->write || !unit->input || !unit->sum || !unit->path || !unit->active ||
-	    !unit->number_format || !unit->shadow || !unit->accumulator || !unit->exact) {
+	    !unit->number_format || !unit->shadow || !unit->accumulator || !unit->exact ||
+	    !unit->activity || !unit->last_input || !unit->toggles) {
 		tpu_matrix_close(unit);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a matrix unit of %lld x %lld cells",
 				(long long)rows, (long long)columns);
@@ -115,6 +119,9 @@ void tpu_matrix_close(struct tpu_matrix *unit)
 	free(unit->shadow);
 	free(unit->accumulator);
 	free(unit->exact);
+	free(unit->activity);
+	free(unit->last_input);
+	free(unit->toggles);
 	*unit = (struct tpu_matrix){0};
 }
 
@@ -163,6 +170,27 @@ static void sequence_weights(struct tpu_matrix *unit, const struct tpu_matrix_in
 	wave->array_row = unit->rows - unit->tile_rows;
 }
 
+/* Returns the 1s among the 9 bits of an operand. */
+static uint8_t ones(int operand_bits)
+{
+	uint8_t n = 0;
+	for (unsigned bits = (unsigned)operand_bits & 0x1ff; bits; bits >>= 1)
+		n += bits & 1;
+	return n;
+}
+
+/* Begins the activity of the row that has just entered. */
+static void begin_activity(struct tpu_matrix *unit)
+{
+	const int16_t *input = unit->input + unit->newest * unit->input_stride + LANES + unit->rows - 1;
+	uint8_t *toggles = unit->toggles + unit->newest * unit->rows;
+	unit->activity[unit->newest] = (struct tpu_matrix_activity){0, 0};
+	for (int64_t r = 0; r < unit->rows; r++) {
+		toggles[r] = ones(input[-r] ^ unit->last_input[r]);
+		unit->last_input[r] = input[-r];
+	}
+}
+
 /* Lets a wave enter at the edge. The oldest wave's slot is free. */
 static void enter(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in)
 {
@@ -183,6 +211,8 @@ static void enter(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in)
 		memset(unit->sum + unit->newest * unit->column_stride, 0,
 		       (size_t)unit->column_stride * sizeof *unit->sum);
 		unit->count.input_rows++;
+		if (unit->counts_activity)
+			begin_activity(unit);
 	}
 	sequence_weights(unit, in, wave);
 	if (in->weights)
@@ -227,6 +257,19 @@ static void multiply(struct tpu_matrix *unit, const struct diagonal *d, int64_t 
 	unit->kernel->multiply(sum + from, input + from, active + from, (d->last - from) / LANES + 1);
 }
 
+/* Counts the products of the cells that a wave meets. */
+static void count_products(struct tpu_matrix *unit, const struct diagonal *d, int64_t slot)
+{
+	const int16_t *input = unit->input + slot * unit->input_stride + LANES + unit->rows - 1 - d->age;
+	const int16_t *active = unit->active + d->age * unit->column_stride;
+	const uint8_t *toggles = unit->toggles + slot * unit->rows;
+	struct tpu_matrix_activity *activity = &unit->activity[slot];
+	for (int64_t c = d->first; c <= d->last; c++) {
+		activity->zero_products += input[c] * active[c] == 0;
+		activity->partial_product_toggles += (uint64_t)toggles[d->age - c] * ones(active[c]);
+	}
+}
+
 static void keep_weight(struct tpu_matrix *unit, const struct diagonal *d, int64_t slot)
 {
 	int64_t row = unit->wave[slot].array_row, c = d->age - row;
@@ -249,6 +292,8 @@ static void accumulate(struct tpu_matrix *unit, int64_t age, int64_t slot)
 	*accumulator = value;
 	unit->exact[index] = added + (wave->accumulate ? unit->exact[index] : 0);
 	unit->count.writes++;
+	if (c == unit->columns - 1)
+		unit->finished = unit->activity[slot];
 	unit->count.overflows += value != exact;
 	unit->write[unit->writes++] = (struct tpu_matrix_write){c, wave->address, sum, value, value != exact};
 }
@@ -274,6 +319,8 @@ int tpu_matrix_step(struct tpu_matrix *unit, const struct tpu_matrix_inputs *in,
 		if (wave->row && d.first <= d.last) {
 			take_weights(unit, &d, wave);
 			multiply(unit, &d, slot);
+			if (unit->counts_activity)
+				count_products(unit, &d, slot);
 		}
 		if (wave->weights)
 			keep_weight(unit, &d, slot);

@@ -94,6 +94,12 @@ struct tpu_matrix_counts {
 	uint64_t overflows;      /* writes that wrapped */
 };
 
+/* What the operands of a row did in all the cells that it has met. */
+struct tpu_matrix_activity {
+	uint64_t zero_products;           /* products whose input or weight is 0 */
+	uint64_t partial_product_toggles; /* partial products that differ from those of the row before it */
+};
+
 /* Kernels that add input[i] * weight[i] to sum[i] for `blocks` times TPU_MATRIX_LANES values. Operands have at most 9
  * bits. */
 #define TPU_MATRIX_LANES 16
@@ -113,6 +119,12 @@ struct tpu_matrix {
 	struct tpu_matrix_write *write; /* writes of the last cycle, columns ascending */
 	int64_t writes;                 /* the number of those writes: at most one per column */
 	struct tpu_matrix_counts count;
+	/* The activity of operands; no register of the machine. Set counts_activity before the first step. */
+	bool counts_activity;
+	struct tpu_matrix_activity *activity; /* (waves) */
+	struct tpu_matrix_activity finished;  /* of the row whose last column was written in the last cycle */
+	int16_t *last_input;                  /* (rows) the row that entered last */
+	uint8_t *toggles;                     /* (waves, rows) bits of each operand that differ from that row's */
 	const struct tpu_matrix_kernel *kernel;
 
 	/* The waves under way, by the cycle in which they entered; the newest is at slot `newest`. */

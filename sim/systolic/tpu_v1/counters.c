@@ -11,6 +11,13 @@ const struct npl_counter_def tpu_counter_defs[TPU_COUNTERS] = {
 #undef TPU_COUNTER
 };
 
+void tpu_add_activity(const struct tpu_activity *activity, struct tpu_counters *counters)
+{
+#define TPU_ACTIVITY(member, ...) counters->member += activity->member;
+#include "activity.def"
+#undef TPU_ACTIVITY
+}
+
 void tpu_count_weight_memory(const struct npl_memory *memory, struct tpu_counters *counters)
 {
 	struct npl_memory_counters count = {0};

@@ -33,6 +33,14 @@ enum {
 #include "counters.def"
 #undef TPU_COUNTER
 };
+/* What operands do, in the program or in one instruction: the last counters of the table. */
+struct tpu_activity {
+#define TPU_ACTIVITY(member, ...) uint64_t member;
+#include "activity.def"
+#undef TPU_ACTIVITY
+};
+enum { TPU_ACTIVITY_COUNTERS = sizeof(struct tpu_activity) / sizeof(uint64_t) };
+void tpu_add_activity(const struct tpu_activity *activity, struct tpu_counters *counters);
 extern const struct npl_counter_def tpu_counter_defs[TPU_COUNTERS];
 /* Returns the counter of a class. */
 static inline uint64_t *tpu_class_counter(struct tpu_counters *counters, enum tpu_cycle_class cycle_class)

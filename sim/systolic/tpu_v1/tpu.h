@@ -53,6 +53,12 @@ struct tpu_config {
 	double weight_peak_bytes_per_second;
 };
 
+/* Says whether the activity of operands is counted (activity.def). */
+static inline bool tpu_counts_activity(const struct tpu_config *config)
+{
+	return config->technology.activity == SIM_COUNTED;
+}
+
 /* The memories that a program works on. They are borrowed; the engines write the buffer and host memory. */
 struct tpu_memory {
 	uint8_t *buffer;        /* tpu_buffer_size_rows() rows of tpu_row_bytes() */

@@ -29,7 +29,7 @@ static struct npl_energy_model model_of(double node_nm, int64_t buffer_bytes, co
 			     .given_origin = given_pj > 0 ? "modelled:own" : "absent"}},
 		 .memory = {buffer_bytes, 512, 256, 1}},
 		{.name = "control", .action[0] = {.energy = "control", .event = "cycle"}, .instances = 4}};
-	const struct sim_technology technology = {node_nm, 0.9, table};
+	const struct sim_technology technology = {node_nm, 0.9, table, SIM_NOT_COUNTED};
 	struct npl_energy_model model;
 	*err = (struct npl_err){0};
 	cr_assert_eq(
@@ -63,11 +63,57 @@ Test(sim_energy_model, follows_from_operations_and_macros)
 	cr_expect(isnan(m.component[CONTROL].action[0].pj) && isnan(m.component[CONTROL].area_mm2));
 	cr_expect_float_eq(m.area_mm2, logic->area_mm2 + buffer->area_mm2, 1e-9);
 	struct npl_result result = {0};
-	cr_expect_eq(sim_charge(&m, "control", 5, &result, &err), 0);
+	cr_expect_eq(sim_charge(&m, "control", 5, NAN, &result, &err), 0);
 	cr_expect_eq(result.n_energy, 0, "no table has it");
-	cr_expect_eq(sim_charge(&m, "logic", 5, &result, &err), 0);
+	cr_expect_eq(sim_charge(&m, "logic", 5, NAN, &result, &err), 0);
 	cr_expect(result.n_energy == 1 && result.energy[0].events == 5 && result.energy[0].has_range);
-	cr_expect_eq(sim_charge(&m, "bufer", 5, &result, &err), NPL_EINTERNAL);
+	cr_expect(!result.energy[0].has_activity && isnan(npl_energy_by_activity(result.energy, 1)), "not counted");
+	cr_expect_eq(sim_charge(&m, "bufer", 5, NAN, &result, &err), NPL_EINTERNAL);
+	npl_arena_free(&arena);
+}
+
+/* The energy by activity is what is charged where operands are random, and less by what the operands decide where they
+ * are still: all of a multiplication, none of an addition, and of a memory's access what its wires take. */
+Test(sim_energy_model, activity_of_operands_lowers_what_follows_them)
+{
+	struct npl_arena arena = {0};
+	struct npl_err err;
+	struct npl_energy_model model;
+	const struct sim_component components[] = {
+		{.name = "logic",
+		 .action[0] = {.energy = "logic",
+			       .event = "product",
+			       .step = {{"int8_multiplier", "multiply", 1}, {"int32_adder", "add", 1}},
+			       .operands = SIM_FACTORS},
+		 .circuits = 1},
+		{.name = "buffer",
+		 .action = {{.energy = "buffer read", .event = "byte", .reads = 1.0 / 64, .operands = SIM_WIRES},
+			    {.energy = "buffer write", .event = "byte", .writes = 1.0 / 64}},
+		 .memory = {1 << 20, 512, 256, 1}}};
+	const struct sim_technology technology = {45, 0.9, "none", SIM_COUNTED};
+	cr_assert_eq(sim_energy_model(&technology, components, 2, &(struct sim_given_power){0}, &arena, &model, &err),
+		     0);
+	const double share = model.component[0].action[0].operand_share,
+		     wires = model.component[1].action[0].operand_share;
+	const struct sim_energy_tables *tables = sim_shipped_tables(&err);
+	const struct sim_process process = {45, 0.9};
+	struct npl_estimates multiply, add;
+	cr_assert_eq(sim_operation_pj(tables, "int8_multiplier", "multiply", &process, &multiply, &err), 0);
+	cr_assert_eq(sim_operation_pj(tables, "int32_adder", "add", &process, &add, &err), 0);
+	cr_expect_float_eq(share, multiply.middle / (multiply.middle + add.middle), 1e-12);
+	cr_expect(wires > 0.05 && wires < 0.95, "%g", wires);
+	cr_expect_float_eq(model.component[1].action[1].operand_share, 0, 0);
+	struct npl_result random = {0}, still = {0};
+	for (int i = 0; i < 2; i++) {
+		struct npl_result *r = i ? &random : &still;
+		cr_assert_eq(sim_charge(&model, "logic", 1000, i, r, &err), 0);
+		cr_assert_eq(sim_charge(&model, "buffer read", 1000, i, r, &err), 0);
+		cr_assert_eq(sim_charge(&model, "buffer write", 1000, i, r, &err), 0);
+	}
+	const double all = npl_result_joules(&random);
+	cr_expect_float_eq(npl_energy_by_activity(random.energy, random.n_energy), all, 1e-18);
+	cr_expect_float_eq(npl_energy_by_activity(still.energy, still.n_energy),
+			   all - share * random.energy[0].joules - wires * random.energy[1].joules, 1e-18);
 	npl_arena_free(&arena);
 }
 

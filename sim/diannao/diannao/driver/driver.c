@@ -85,7 +85,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	npl_describe_static_power(info, machine->energy.static_watts, machine->energy.static_origin);
 	info->crosses[NPL_MEM_DRAM] = info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ALL;
 	info->counter_def = dn_counter_defs;
-	info->n_counters = DN_COUNTERS;
+	info->n_counters = dn_shown_counters(config);
 	snprintf(info->detail, sizeof info->detail,
 		 "Tn %lld: %lld multiply-accumulates per cycle (%lld operations as the paper counts); memory %.60s",
 		 (long long)config->tn, (long long)(config->tn * config->tn),
@@ -174,7 +174,8 @@ static int dn_run(void *state, const struct npl_layer *model_layer, struct npl_r
 	    dn_run_layer(machine, &layer, model_layer, &outcome, err))
 		return err->code;
 	fill_result(machine->config, &layer, model_layer, &outcome, result);
-	return dn_energy_of(machine, &outcome, result, err);
+	return dn_energy_of(machine, &outcome, dn_counts_activity(machine->config) && !model_layer->timing_only, result,
+			    err);
 }
 
 static int dn_dump_layer(void *state, const struct npl_layer *model_layer, struct npl_program_dump *dump,

@@ -62,11 +62,17 @@ int dn_layer_values(const struct dn_config *config, const struct dn_layer *layer
 /* dump.c: writes the layer's program as text, and memory, into a zeroed dump. */
 int dn_dump(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *model_layer,
 	    struct npl_program_dump *dump, struct npl_err *err);
+/* Returns how many counters the machine shows: those of activity, the last ones, only where it is counted. */
+static inline size_t dn_shown_counters(const struct dn_config *config)
+{
+	return dn_counts_activity(config) ? DN_COUNTERS : DN_COUNTERS - DN_ACTIVITY_COUNTERS;
+}
 /* energy.c: makes the energy model of the machine. */
 int dn_energy_model(const struct dn_config *config, struct npl_arena *arena, struct npl_energy_model *model,
 		    struct npl_err *err);
-/* energy.c: fills result->energy from the counters of a whole layer. */
-int dn_energy_of(const struct dn_machine *machine, const struct dn_outcome *outcome, struct npl_result *result,
-		 struct npl_err *err);
+/* energy.c: fills result->energy from the counters of a whole layer. has_activity: they have the activity of the
+ * operands. */
+int dn_energy_of(const struct dn_machine *machine, const struct dn_outcome *outcome, bool has_activity,
+		 struct npl_result *result, struct npl_err *err);
 
 #endif

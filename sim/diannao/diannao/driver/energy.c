@@ -8,8 +8,12 @@
  *
  * Memory has its own table (npulab/memory.h). Control, interface and the rest are charged while the NFU waits, too.
  *
+ * Layers that pool have no products: their energy does not follow the operands of multipliers.
+ *
  * NBout is charged in every step, as in the paper's power, though it is seldom written. Pooling is charged the power of
  * the whole NFU, though its multipliers rest: the paper does not split that power by stage. */
+#include <math.h>
+
 #include "driver_impl.h"
 #include "sim/common/memory_energy.h"
 
@@ -31,7 +35,7 @@ int dn_energy_model(const struct dn_config *config, struct npl_arena *arena, str
 		    struct npl_err *err)
 {
 	const struct sim_component components[] = {
-#define DN_ENERGY(member, component, event, events, ...)                                                               \
+#define DN_ENERGY(member, component, event, events, activity, ...)                                                     \
 	{.name = component,                                                                                            \
 	 .action[0] = {component, event, .given_pj = config->member, .given_origin = config->chip_origin},             \
 	 __VA_ARGS__},
@@ -58,19 +62,44 @@ static int memory_energy(const struct npl_memory *memory, const struct dn_outcom
 				    "absent", err);
 }
 
-int dn_energy_of(const struct dn_machine *machine, const struct dn_outcome *outcome, struct npl_result *result,
-		 struct npl_err *err)
+/* Returns the activity of bits that toggle, 1 where half of them do. */
+static double activity_of(uint64_t toggles, uint64_t bits)
+{
+	return bits ? 2 * (double)toggles / (double)bits : NAN;
+}
+
+/* Returns the activity of the partial products in the steps that multiply. The transition density of an AND of two bits
+ * is P(a) D(b) + P(b) D(a) (Najm, "Transition density: a new measure of activity in digital circuits", IEEE
+ * Transactions on CAD 12(2), 1993): P is how often a bit is 1, D how often it toggles. Random bits have 1/2. */
+static double multiplier_activity(const struct dn_counters *counters, uint64_t nbin_bits, uint64_t sb_bits)
+{
+	const double inputs = (double)nbin_bits, synapses = (double)sb_bits;
+	if (!nbin_bits || !sb_bits)
+		return NAN;
+	return 2 * ((double)counters->nbin_ones / inputs * ((double)counters->sb_toggles / synapses) +
+		    (double)counters->sb_ones / synapses * ((double)counters->nbin_toggles / inputs));
+}
+
+int dn_energy_of(const struct dn_machine *machine, const struct dn_outcome *outcome, bool has_activity,
+		 struct npl_result *result, struct npl_err *err)
 {
 	const struct dn_config *config = machine->config;
 	const struct dn_counters *counters = &outcome->counters;
 	const uint64_t row_bytes = (uint64_t)dn_row_bytes(config);
 	const uint64_t events[DN_CHIP_ENERGIES] = {
-#define DN_ENERGY(member, component, event, events, ...) events,
+#define DN_ENERGY(member, component, event, events, activity, ...) events,
+#include "sim/diannao/diannao/energies.def"
+#undef DN_ENERGY
+	};
+	const uint64_t nbin_bits = 8 * row_bytes * counters->nbin_rows, sb_bits = 16 * counters->products;
+	const double activity[DN_CHIP_ENERGIES] = {
+#define DN_ENERGY(member, component, event, events, activity, ...) activity,
 #include "sim/diannao/diannao/energies.def"
 #undef DN_ENERGY
 	};
 	for (int i = 0; i < DN_CHIP_ENERGIES; i++)
-		if (sim_charge(&machine->energy, machine->energy.component[i].name, events[i], result, err))
+		if (sim_charge(&machine->energy, machine->energy.component[i].name, events[i],
+			       has_activity ? activity[i] : NAN, result, err))
 			return err->code;
 	const bool has_static = machine->energy.static_watts > 0 || machine->energy.node_nm > 0;
 	if (has_static && sim_static_energy(&machine->energy, (double)config->clock_hz, outcome->cycles, result, err))

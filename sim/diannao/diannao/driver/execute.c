@@ -99,6 +99,7 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 	npl_memory_close(engine_input->port);
 	if (rc)
 		return rc;
+	execution->n_counters = dn_shown_counters(engine_input->config);
 	execution->cycles = outcome.cycles;
 	execution->overflows = outcome.counters.sum_wraps;
 	execution->saturations = outcome.counters.output_saturations;

@@ -32,11 +32,43 @@ static int run_with_values(struct dn_engine_input *engine_input, const struct dn
 	return rc;
 }
 
+/* Counts the activity of the operands. The program is made a second time for this, and goes through memory in the
+ * machine's layout. */
+static int count_activity(const struct dn_engine_input *engine_input, const struct dn_layer *layer,
+			  const struct dn_tiles *tiles, const struct npl_layer *model_layer,
+			  struct dn_counters *counters, struct npl_err *err)
+{
+	struct dn_engine_input counted = *engine_input;
+	struct dn_generator *generator;
+	if (dn_generator_open(engine_input->config, layer, tiles, &generator, err))
+		return err->code;
+	const struct dn_layout_map *map = dn_generator_map(generator);
+	uint8_t *bytes = calloc(map->results + 1, 1);
+	int rc = bytes ? 0
+		       : npl_fail(err, NPL_ENOMEM, "out of memory for the %" PRIu64 " bytes of layer %s in memory",
+				  map->results, model_layer->name);
+	if (!rc) {
+		dn_put_operands(map, model_layer, bytes);
+		counted.stream = dn_generator_stream(generator);
+		counted.memory = (struct dn_memory){bytes, map->results};
+		rc = dn_count_activity(&counted, counters, err);
+	}
+	if (!rc)
+		rc = dn_generator_failed(generator, err);
+	free(bytes);
+	dn_generator_close(generator);
+	return rc;
+}
+
 static int run_fast(const struct dn_engine_input *engine_input, const struct dn_layer *layer,
-		    const struct npl_layer *model_layer, struct dn_outcome *outcome, struct npl_err *err)
+		    const struct dn_tiles *tiles, const struct npl_layer *model_layer, struct dn_outcome *outcome,
+		    struct npl_err *err)
 {
 	struct dn_counters values = {0};
 	if (!model_layer->timing_only && dn_layer_values(engine_input->config, layer, model_layer, &values, err))
+		return err->code;
+	if (!model_layer->timing_only && dn_counts_activity(engine_input->config) &&
+	    count_activity(engine_input, layer, tiles, model_layer, &values, err))
 		return err->code;
 	int rc = dn_run_fast(engine_input, outcome, err);
 	dn_set_value_counters(&values, &outcome->counters);
@@ -70,7 +102,7 @@ static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, c
 	if (!rc) {
 		struct dn_engine_input engine_input = dn_engine_input_of(machine, layer, generator);
 		if (!machine->rtl)
-			rc = run_fast(&engine_input, layer, model_layer, outcome, err);
+			rc = run_fast(&engine_input, layer, &tiles, model_layer, outcome, err);
 		else if (model_layer->timing_only)
 			rc = dn_run_rtl(&engine_input, outcome, err);
 		else

@@ -144,7 +144,7 @@ static int open_run(struct dn_fast *f)
 	f->repetition.enabled = f->engine_input->stream.count_repeats && !f->engine_input->observer &&
 				!f->engine_input->memory.bytes && f->one_clock;
 	return f->engine_input->memory.bytes
-		       ? dn_fast_values_open(f->engine_input, &f->outcome->counters, &f->values, f->err)
+		       ? dn_fast_values_open(f->engine_input, false, &f->outcome->counters, &f->values, f->err)
 		       : 0;
 }
 
@@ -167,6 +167,20 @@ static void finish(struct dn_fast *f)
 	npl_memory_counters(f->memory, &outcome->memory);
 	dn_fast_repetition_count(f);
 	dn_count_memory(&outcome->memory, &outcome->counters);
+}
+
+int dn_count_activity(const struct dn_engine_input *engine_input, struct dn_counters *counters, struct npl_err *err)
+{
+	struct dn_fast_values *values;
+	struct dn_instruction instruction = {0};
+	if (dn_fast_values_open(engine_input, true, counters, &values, err))
+		return err->code;
+	while (instruction.cp.op != DN_CP_END) {
+		engine_input->stream.next(engine_input->stream.state, &instruction);
+		dn_fast_values_execute(values, &instruction);
+	}
+	dn_fast_values_close(values);
+	return 0;
 }
 
 int dn_run_fast(const struct dn_engine_input *engine_input, struct dn_outcome *outcome, struct npl_err *err)

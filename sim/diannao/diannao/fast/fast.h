@@ -95,7 +95,8 @@ struct dn_fast_repetition {
 	struct npl_memory_counters memory_counters;
 };
 
-struct dn_fast_values; /* values.c */
+struct dn_fast_values;   /* values.c */
+struct dn_fast_activity; /* activity.c */
 
 struct dn_fast {
 	const struct dn_engine_input *engine_input;
@@ -176,9 +177,24 @@ void dn_fast_repetition_count(const struct dn_fast *f); /* adds what was skipped
 void dn_fast_repetition_free(struct dn_fast *f);
 
 /* values.c: computes the values of whole instructions, in program order, and adds to the counters of values. */
-int dn_fast_values_open(const struct dn_engine_input *engine_input, struct dn_counters *counters,
+/* Opens the values of a program. They are computed, and the activity of operands is counted if the configuration asks
+ * for it; only_activity: nothing is computed, only counted, and loads beyond the bytes of memory bring zeros. */
+int dn_fast_values_open(const struct dn_engine_input *engine_input, bool only_activity, struct dn_counters *counters,
 			struct dn_fast_values **values, struct npl_err *err);
 void dn_fast_values_close(struct dn_fast_values *values); /* accepts NULL */
 void dn_fast_values_execute(struct dn_fast_values *values, const struct dn_instruction *instruction);
+
+/* Functions of activity.c. */
+int dn_fast_activity_open(const struct dn_config *config, struct dn_fast_activity **activity, struct npl_err *err);
+void dn_fast_activity_close(struct dn_fast_activity *activity); /* accepts NULL */
+/* Row number `row` of SB was loaded; `before`: the row that was loaded before it, or zeros. */
+void dn_fast_activity_load(struct dn_fast_activity *activity, uint64_t row, const int16_t *synapse,
+			   const int16_t *before);
+/* A step reads a row of NBin; then, if it multiplies, this row of SB. */
+void dn_fast_activity_input(struct dn_fast_activity *activity, const int16_t *input, struct dn_counters *counters);
+void dn_fast_activity_product(struct dn_fast_activity *activity, uint64_t row, const int16_t *synapse,
+			      struct dn_counters *counters);
+/* Keeps the row of SB that was read last, before its place may be taken. */
+void dn_fast_activity_keep(struct dn_fast_activity *activity, const int16_t *synapse);
 
 #endif

@@ -28,6 +28,9 @@ struct dn_fast_values {
 	int64_t sum_bits;
 	bool rounded;
 	struct rows nbin, sb;
+	struct dn_fast_activity *activity; /* NULL: not counted */
+	bool only_activity;
+	int16_t *no_row;     /* (tn, tn) zeros */
 	int64_t *sum;        /* (tn) NFU-2's registers */
 	int64_t *nbout_sums; /* (indices, tn) the sums in NBout */
 	uint64_t index;      /* the index of NBout */
@@ -43,7 +46,7 @@ static bool open_rows(struct rows *rows, int64_t slots, size_t row_values)
 	return rows->value;
 }
 
-int dn_fast_values_open(const struct dn_engine_input *engine_input, struct dn_counters *counters,
+int dn_fast_values_open(const struct dn_engine_input *engine_input, bool only_activity, struct dn_counters *counters,
 			struct dn_fast_values **values, struct npl_err *err)
 {
 	const struct dn_config *c = engine_input->config;
@@ -55,10 +58,13 @@ int dn_fast_values_open(const struct dn_engine_input *engine_input, struct dn_co
 	v->tn = (size_t)c->tn;
 	v->sum_bits = c->sum_bits;
 	v->rounded = c->product == NPL_Q16_ROUNDED;
+	v->only_activity = only_activity;
+	v->no_row = calloc(v->tn * v->tn, sizeof *v->no_row);
 	v->sum = calloc(v->tn, sizeof *v->sum);
 	v->nbout_sums = calloc((size_t)(c->nbout_sum_rows / dn_sum_rows(c) + 1) * v->tn, sizeof *v->nbout_sums);
-	if (!v->sum || !v->nbout_sums || !open_rows(&v->nbin, c->nbin_rows, v->tn) ||
-	    !open_rows(&v->sb, c->sb_rows, v->tn * v->tn)) {
+	if (!v->sum || !v->nbout_sums || !v->no_row || !open_rows(&v->nbin, c->nbin_rows, v->tn) ||
+	    !open_rows(&v->sb, c->sb_rows, v->tn * v->tn) ||
+	    (dn_counts_activity(c) && dn_fast_activity_open(c, &v->activity, err))) {
 		dn_fast_values_close(v);
 		*values = NULL;
 		return npl_no_memory(err);
@@ -70,6 +76,8 @@ void dn_fast_values_close(struct dn_fast_values *values)
 {
 	if (!values)
 		return;
+	dn_fast_activity_close(values->activity);
+	free(values->no_row);
 	free(values->nbin.value);
 	free(values->sb.value);
 	free(values->sum);
@@ -86,11 +94,16 @@ static int16_t *row_at(const struct rows *rows, uint64_t row)
 static void load(const struct dn_fast_values *v, struct rows *rows, uint64_t address, uint64_t bytes)
 {
 	const uint64_t row_bytes = rows->row_values * sizeof *rows->value;
+	const struct dn_memory *memory = &v->engine_input->memory;
 	for (; bytes; rows->next++) {
 		const uint64_t n = bytes < row_bytes ? bytes : row_bytes;
 		int16_t *to = row_at(rows, rows->next);
 		memset(to, 0, row_bytes);
-		memcpy(to, v->engine_input->memory.bytes + address, n);
+		if (address + n <= memory->size) /* only a program that is counted, not computed, may go beyond */
+			memcpy(to, memory->bytes + address, n);
+		if (v->activity && rows == &v->sb)
+			dn_fast_activity_load(v->activity, rows->next, to,
+					      rows->next ? row_at(rows, rows->next - 1) : v->no_row);
 		address += n;
 		bytes -= n;
 	}
@@ -147,18 +160,36 @@ static void pool(struct dn_fast_values *v, bool maximum, const int16_t *x)
 			v->sum[n] = x[n];
 }
 
+/* Counts a step's operands. */
+static void count_step(struct dn_fast_values *v, bool multiplies, const int16_t *input, uint64_t sb_row)
+{
+	dn_fast_activity_input(v->activity, input, v->count);
+	if (multiplies)
+		dn_fast_activity_product(v->activity, sb_row, row_at(&v->sb, sb_row), v->count);
+}
+
 static void take_steps(struct dn_fast_values *v, const struct dn_instruction *instruction, uint64_t sb_row)
 {
 	const uint64_t stride = instruction->nbin.stride ? instruction->nbin.stride : 1,
 		       first = v->nbin.oldest + instruction->nbin.begin;
 	const uint64_t end = instruction->nbin.stride ? v->nbin.oldest + instruction->nbin.end + 1 : v->nbin.next;
-	if (instruction->nfu.nfu1 == DN_BIAS)
+	const bool multiplies = instruction->nfu.nfu1 == DN_MULT;
+	const uint64_t first_sb_row = sb_row;
+	if (instruction->nfu.nfu1 == DN_BIAS && !v->only_activity)
 		add_biases(v, sb_row);
-	for (uint64_t row = first; instruction->nbin.op != DN_READ_NOP && row < end; row += stride)
-		if (instruction->nfu.nfu1 == DN_MULT)
-			multiply(v, row_at(&v->nbin, row), row_at(&v->sb, sb_row++));
+	for (uint64_t row = first; instruction->nbin.op != DN_READ_NOP && row < end;
+	     row += stride, sb_row += multiplies) {
+		if (v->activity)
+			count_step(v, multiplies, row_at(&v->nbin, row), sb_row);
+		if (v->only_activity)
+			continue;
+		if (multiplies)
+			multiply(v, row_at(&v->nbin, row), row_at(&v->sb, sb_row));
 		else
 			pool(v, instruction->nfu.nfu2 == DN_MAXIMUM, row_at(&v->nbin, row));
+	}
+	if (v->activity && sb_row > first_sb_row)
+		dn_fast_activity_keep(v->activity, row_at(&v->sb, sb_row - 1));
 }
 
 static void begin_sums(struct dn_fast_values *v, const struct dn_instruction *instruction, const int64_t *nbout_sum)
@@ -224,11 +255,12 @@ void dn_fast_values_execute(struct dn_fast_values *v, const struct dn_instructio
 		v->index = instruction->nfu.begin ? 0 : v->index;
 		const bool in_nbout = instruction->nfu.in == DN_FROM_NBOUT || instruction->nbout.write == DN_WRITE;
 		int64_t *nbout_sum = v->nbout_sums + (in_nbout ? v->index * v->tn : 0);
-		begin_sums(v, instruction, nbout_sum);
+		if (!v->only_activity)
+			begin_sums(v, instruction, nbout_sum);
 		take_steps(v, instruction, sb_row);
 		if (instruction->nbout.write == DN_WRITE)
 			memcpy(nbout_sum, v->sum, v->tn * sizeof *nbout_sum);
-		if (instruction->nbout.write == DN_STORE)
+		if (instruction->nbout.write == DN_STORE && !v->only_activity)
 			store(v, instruction);
 		v->index = instruction->nfu.end ? 0 : v->index + (instruction->nfu.out != DN_TO_KEEP);
 	}

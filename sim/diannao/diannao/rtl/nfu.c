@@ -57,7 +57,9 @@ int dn_rtl_nfu_open(struct dn_rtl *rtl)
 		nfu->exact = calloc(tn, word);
 		nfu->results = calloc((size_t)nfu->result.n, tn * word);
 		nfu->scratch = calloc(tn, word);
-		allocated = nfu->input && nfu->synapse && nfu->products && nfu->terms && nfu->sum && nfu->exact &&
+		nfu->last_input = calloc(tn, sizeof *nfu->last_input);
+		nfu->last_synapse = calloc(tn * tn, sizeof *nfu->last_synapse);
+		allocated = nfu->last_input && nfu->last_synapse && nfu->input && nfu->synapse && nfu->products && nfu->terms && nfu->sum && nfu->exact &&
 			    nfu->results && nfu->scratch;
 	}
 	return allocated ? 0 : npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the NFU of the rtl engine");
@@ -68,7 +70,8 @@ void dn_rtl_nfu_close(struct dn_rtl *rtl)
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
 	void *const all[] = {nfu->product.bundle, nfu->term.bundle, nfu->result.bundle, nfu->input,
 			     nfu->synapse,        nfu->products,    nfu->terms,         nfu->sum,
-			     nfu->exact,          nfu->results,     nfu->scratch};
+			     nfu->exact,          nfu->results,     nfu->scratch,       nfu->last_input,
+			     nfu->last_synapse};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		free(all[i]);
 }
@@ -229,6 +232,15 @@ static void clock_nfu1(struct dn_rtl *rtl)
 		dn_rtl_biases(rounded, nfu->operands.first, nfu->tn, nfu->synapse, product);
 }
 
+static void count_activity(struct dn_rtl *rtl, const struct dn_rtl_bundle *step)
+{
+	struct dn_rtl_nfu *nfu = &rtl->nfu;
+	if (rtl->step_nbin >= 0)
+		dn_rtl_count_activity(nfu->tn, dn_rtl_row(&rtl->nbin, rtl->step_nbin),
+				      step->nfu1 == DN_MULT ? dn_rtl_row(&rtl->sb, rtl->step_sb) : NULL,
+				      nfu->last_input, nfu->last_synapse, &rtl->outcome->counters);
+}
+
 /* Reads the rows of the step that was taken into the first registers that the step uses. */
 static void read_rows(struct dn_rtl *rtl)
 {
@@ -238,6 +250,8 @@ static void read_rows(struct dn_rtl *rtl)
 	nfu->operands.present = false;
 	if (!step->present)
 		return;
+	if (values && dn_counts_activity(rtl->config))
+		count_activity(rtl, step);
 	const int64_t last = register_index(&nfu->product, nfu->product.n - 1);
 	const int16_t *input = values && rtl->step_nbin >= 0 ? dn_rtl_row(&rtl->nbin, rtl->step_nbin) : NULL;
 	if (step->nfu1 == DN_NFU1_NOP) {

@@ -148,3 +148,34 @@ void dn_rtl_function(const struct dn_rtl_bundle *bundle, const struct dn_functio
 		counters->output_saturations += (x != all && function->a[segment] != 0) || value[i] != y;
 	}
 }
+
+static uint64_t ones(int bits)
+{
+	uint64_t n = 0;
+	for (unsigned left = (unsigned)bits & 0xffff; left; left >>= 1)
+		n += left & 1;
+	return n;
+}
+
+/* Adds up the 1s of a row, and the bits that differ from the row before, which it replaces. */
+static void follow(int64_t n, const int16_t *row, int16_t *last, uint64_t *one_bits, uint64_t *toggles)
+{
+	for (int64_t i = 0; i < n; i++) {
+		*one_bits += ones(row[i]);
+		*toggles += ones(row[i] ^ last[i]);
+		last[i] = row[i];
+	}
+}
+
+void dn_rtl_count_activity(int64_t tn, const int16_t *input, const int16_t *synapse, int16_t *last_input,
+			   int16_t *last_synapse, struct dn_counters *counters)
+{
+	follow(tn, input, last_input, &counters->nbin_ones, &counters->nbin_toggles);
+	if (!synapse)
+		return;
+	follow(tn * tn, synapse, last_synapse, &counters->sb_ones, &counters->sb_toggles);
+	counters->products += (uint64_t)(tn * tn);
+	for (int64_t n = 0; n < tn; n++)
+		for (int64_t i = 0; i < tn; i++)
+			counters->zero_products += input[i] * synapse[n * tn + i] == 0;
+}

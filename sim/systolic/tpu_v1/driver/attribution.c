@@ -39,10 +39,12 @@ int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_c
 		.config = config, .generated = generated, .observer = {.on_event = on_event, .on_cycles = on_cycles}};
 	attribution->layer_share = calloc((size_t)generated->n_layers, sizeof *attribution->layer_share);
 	attribution->value_counts = calloc(instructions, sizeof *attribution->value_counts);
+	const bool counts = tpu_counts_activity(config);
+	attribution->activity = counts ? calloc(instructions, sizeof *attribution->activity) : NULL;
 	attribution->start_cycle = calloc(instructions, sizeof *attribution->start_cycle);
 	attribution->end_cycle = calloc(instructions, sizeof *attribution->end_cycle);
 	if (!attribution->layer_share || !attribution->value_counts || !attribution->start_cycle ||
-	    !attribution->end_cycle) {
+	    !attribution->end_cycle || (counts && !attribution->activity)) {
 		tpu_attribution_close(attribution);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the events of %zu instructions", instructions);
 	}
@@ -56,6 +58,8 @@ void tpu_attribution_reset(struct tpu_attribution *attribution)
 	memset(attribution->layer_share, 0,
 	       (size_t)attribution->generated->n_layers * sizeof *attribution->layer_share);
 	memset(attribution->value_counts, 0, instructions * sizeof *attribution->value_counts);
+	if (attribution->activity)
+		memset(attribution->activity, 0, instructions * sizeof *attribution->activity);
 	attribution->n_intervals = 0;
 	attribution->out_of_memory = false;
 	attribution->observer.context = attribution;
@@ -65,6 +69,7 @@ void tpu_attribution_close(struct tpu_attribution *attribution)
 {
 	free(attribution->layer_share);
 	free(attribution->value_counts);
+	free(attribution->activity);
 	free(attribution->start_cycle);
 	free(attribution->end_cycle);
 	free(attribution->interval);
@@ -161,6 +166,8 @@ static void count_instructions(struct tpu_attribution *attribution)
 		const struct tpu_instruction *in = &tpu_code(program)[i];
 		struct tpu_share *share = share_of(attribution, i);
 		count_instruction(attribution, &registers, i, &share->counters);
+		if (attribution->activity)
+			tpu_add_activity(&attribution->activity[i], &share->counters);
 		share->overflows += attribution->value_counts[i].overflows;
 		share->saturations += attribution->value_counts[i].saturations;
 		if (in->opcode == TPU_SET_CONFIG)

@@ -24,6 +24,7 @@ struct tpu_attribution {
 	struct tpu_share *layer_share;
 	struct sim_observer observer; /* the observer for the engine; the caller sets on_retired */
 	struct sim_value_counts *value_counts;
+	struct tpu_activity *activity; /* of each instruction; NULL: it is not counted */
 	uint64_t *start_cycle,
 		*end_cycle; /* per instruction, only for activates: the cycles at which it started and ended */
 	struct sim_cycles *interval;

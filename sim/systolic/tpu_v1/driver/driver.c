@@ -83,7 +83,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	npl_describe_static_power(info, machine->energy.static_watts, machine->energy.static_origin);
 	info->link = npl_link_of(&c->link, c->link_bytes_per_second);
 	info->counter_def = tpu_counter_defs;
-	info->n_counters = TPU_COUNTERS;
+	info->n_counters = tpu_shown_counters(c);
 	char rate[40] = "at once";
 	if (isfinite(tpu_weight_rate(c)))
 		snprintf(rate, sizeof rate, "at %g GB/s", tpu_weight_rate(c) / 1e9);

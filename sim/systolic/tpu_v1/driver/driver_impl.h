@@ -38,8 +38,13 @@ int tpu_dump(const struct tpu_config *config, const struct npl_layer_group *grou
 /* energy.c: makes the energy model of the machine. */
 int tpu_energy_model(const struct tpu_config *config, struct npl_arena *arena, struct npl_energy_model *model,
 		     struct npl_err *err);
-/* energy.c: fills result->energy from the counters. */
+/* energy.c: fills result->energy from the counters. has_activity: they have the activity of the operands. */
 int tpu_energy_of(const struct tpu_machine *machine, const struct tpu_counters *counters, uint64_t cycles,
-		  struct npl_result *result, struct npl_err *err);
+		  bool has_activity, struct npl_result *result, struct npl_err *err);
+/* Returns how many counters the machine shows: those of activity, the last ones, only where it is counted. */
+static inline size_t tpu_shown_counters(const struct tpu_config *config)
+{
+	return tpu_counts_activity(config) ? TPU_COUNTERS : TPU_COUNTERS - TPU_ACTIVITY_COUNTERS;
+}
 
 #endif

@@ -15,6 +15,7 @@
  *
  * Not modelled, as no table has them for this chip: clock tree and pipeline registers, the activation unit's
  * arithmetic, the weight FIFO, instruction issue, I/O of the weight memory. What was calibrated includes them. */
+#include <math.h>
 #include <string.h>
 
 #include "driver_impl.h"
@@ -54,7 +55,7 @@ int tpu_energy_model(const struct tpu_config *config, struct npl_arena *arena, s
 {
 	const int64_t row_bytes = tpu_row_bytes(config), row_words = config->columns;
 	const struct charge charges[] = {
-#define TPU_ENERGY(member, key, figure, component, name, text, events, ...)                                            \
+#define TPU_ENERGY(member, key, figure, component, name, text, events, toggles, random_toggles, ...)                   \
 	{component,                                                                                                    \
 	 {.energy = name,                                                                                              \
 	  .event = text,                                                                                               \
@@ -108,22 +109,34 @@ static int weight_memory_energy(const struct tpu_config *config, const struct np
 				    weights ? "absent" : config->weight_byte.origin, err);
 }
 
+/* Returns the activity of an action's operands, 1 for random ones. */
+static double activity_of(uint64_t toggles, double random_toggles)
+{
+	return random_toggles > 0 ? (double)toggles / random_toggles : NAN;
+}
+
 int tpu_energy_of(const struct tpu_machine *machine, const struct tpu_counters *counters, uint64_t cycles,
-		  struct npl_result *result, struct npl_err *err)
+		  bool has_activity, struct npl_result *result, struct npl_err *err)
 {
 	const struct tpu_config *config = &machine->config;
 	const uint64_t link_bytes = counters->host_bytes_in + counters->host_bytes_out;
 	const uint64_t row_bytes = (uint64_t)tpu_row_bytes(config), row_words = (uint64_t)config->columns;
 	const struct {
 		const char *energy;
-		uint64_t events;
+		uint64_t events, toggles;
+		double random_toggles; /* of an event */
 	} part[] = {
-#define TPU_ENERGY(member, key, figure, component, energy, event, events, ...) {energy, events},
+#define TPU_ENERGY(member, key, figure, component, energy, event, events, toggles, random_toggles, ...)                \
+	{energy, events, toggles, random_toggles},
 #include "sim/systolic/tpu_v1/energies.def"
 #undef TPU_ENERGY
 	};
 	for (size_t i = 0; i < sizeof part / sizeof *part; i++)
-		if (sim_charge(&machine->energy, part[i].energy, part[i].events, result, err))
+		if (sim_charge(&machine->energy, part[i].energy, part[i].events,
+			       has_activity
+				       ? activity_of(part[i].toggles, part[i].random_toggles * (double)part[i].events)
+				       : NAN,
+			       result, err))
 			return err->code;
 	if (weight_memory_energy(config, machine->weights, counters, result, err) ||
 	    sim_static_energy(&machine->energy, (double)config->clock_hz, cycles, result, err))

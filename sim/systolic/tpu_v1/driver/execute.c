@@ -80,6 +80,7 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 	engine_input->observer = observer;
 	if ((sim_is_rtl(execution->request.engine) ? tpu_run_rtl : tpu_run_fast)(engine_input, &outcome, err))
 		return err->code;
+	execution->n_counters = tpu_shown_counters(engine_input->config);
 	execution->cycles = outcome.cycles;
 	execution->overflows = outcome.overflows;
 	execution->saturations = outcome.saturations;

@@ -226,6 +226,7 @@ static int run_program(struct tpu_machine *machine, struct tpu_layer_group *hand
 						      .program = &handle->generated.program,
 						      .memory = *memory,
 						      .observer = &handle->attribution.observer,
+						      .activity = handle->attribution.activity,
 						      .cache = &handle->cache};
 	tpu_attribution_reset(&handle->attribution);
 	handle->observer = observer;
@@ -274,7 +275,8 @@ static int report(const struct tpu_machine *machine, const struct tpu_layer_grou
 	result->saturations += share->saturations;
 	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &share->counters, result->counter);
 	count_bytes(handle, &share->counters, result);
-	return tpu_energy_of(machine, &share->counters, share->cycles, result, err);
+	return tpu_energy_of(machine, &share->counters, share->cycles,
+			     tpu_counts_activity(handle->config) && !handle->group.timing_only, result, err);
 }
 
 int tpu_layer_group_run(void *state, void *opened_group, const struct npl_layer_group_observer *observer,

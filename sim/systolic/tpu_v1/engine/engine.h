@@ -36,6 +36,9 @@ struct tpu_engine_input {
 	const struct sim_program *program;
 	struct tpu_memory memory;
 	const struct sim_observer *observer; /* NULL: none */
+	/* An entry for each instruction, to which the activity of its operands is added where the configuration asks
+	 * for it; NULL: only the program's is counted. */
+	struct tpu_activity *activity;
 	/* The memory that the fast engine keeps for the next execution of the program; one execution may use it at a
 	 * time. *cache is NULL before the first. cache NULL: the engine keeps nothing. Weights at an address that was
 	 * given before must not have changed. */

@@ -298,11 +298,13 @@ int tpu_fast_activate(struct tpu_fast_machine *m, int64_t index, struct npl_err 
 		return rc;
 	for (int i = 0; i < m->workers; i++)
 		m->worker[i].value_counts = (struct sim_value_counts){0, 0};
+	tpu_fast_reads_activity(&a, index);
 	if (in->flags & TPU_ACTIVATE_FROM_BUFFER)
 		from_buffer(&a);
 	else
 		rc = from_accumulators(&a, m->last_use[index], err);
 	for (int i = 0; i < m->workers; i++)
 		tpu_fast_count_values(m, index, m->worker[i].value_counts);
+	tpu_fast_results_activity(&a, index);
 	return rc;
 }

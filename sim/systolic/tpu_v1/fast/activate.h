@@ -46,6 +46,10 @@ static inline uint8_t *tpu_fast_vector(const struct tpu_fast_activation *a, cons
 /* Stores result number k, of 8 or 16 bits. */
 void tpu_fast_store(const struct tpu_fast_activation *activation, int64_t k, const int16_t *element);
 
+/* activity.c: counts what the activate is about to read from the buffer, and what it has written. */
+void tpu_fast_reads_activity(const struct tpu_fast_activation *activation, int64_t index);
+void tpu_fast_results_activity(const struct tpu_fast_activation *activation, int64_t index);
+
 /* pool.c: makes the results of image number `image`, whose vectors are all in machine->image. */
 void tpu_fast_pool(const struct tpu_fast_activation *activation, int64_t image);
 /* Returns the number of vectors of an image. */

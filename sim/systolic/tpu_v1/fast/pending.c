@@ -304,8 +304,9 @@ int tpu_fast_matrix(struct tpu_fast_machine *m, int64_t index, struct npl_err *e
 	if (rc)
 		return rc;
 	entry->age = ++m->age;
-	if (in->flags & TPU_MATRIX_INPUTS16) {
-		struct tpu_fast_pass low = pass;
+	struct tpu_fast_pass low = pass;
+	const bool is_wide = in->flags & TPU_MATRIX_INPUTS16;
+	if (is_wide) {
 		low.inputs.is_signed = false;
 		rc = add_pass(entry, &low, err);
 		if (!rc)
@@ -315,6 +316,7 @@ int tpu_fast_matrix(struct tpu_fast_machine *m, int64_t index, struct npl_err *e
 		pass.first_row += register_value(m, TPU_REG_INPUT_PLANE_ROWS);
 		pass.end_row += register_value(m, TPU_REG_INPUT_PLANE_ROWS);
 	}
+	rc = rc ? rc : tpu_fast_matrix_activity(m, index, is_wide ? &low : NULL, &pass, err);
 	rc = rc ? rc : add_pass(entry, &pass, err);
 	if (!rc)
 		bound(m, entry);

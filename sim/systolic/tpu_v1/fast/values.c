@@ -66,8 +66,9 @@ static void switch_table(struct tpu_fast_machine *m)
 	}
 }
 
-static int move_host(struct tpu_fast_machine *m, const struct tpu_instruction *in, struct npl_err *err)
+static int move_host(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 {
+	const struct tpu_instruction *in = &tpu_code(m->program)[index];
 	const uint64_t address = m->registers.value[TPU_REG_HOST_ADDRESS],
 		       stride = m->registers.value[TPU_REG_HOST_STRIDE];
 	const size_t bytes = m->registers.value[TPU_REG_HOST_ROW_BYTES];
@@ -82,6 +83,7 @@ static int move_host(struct tpu_fast_machine *m, const struct tpu_instruction *i
 		} else {
 			memcpy(host, row, bytes);
 		}
+		tpu_fast_host_activity(m, index, inward, row);
 	}
 	return rc;
 }
@@ -95,7 +97,7 @@ static int run(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 		return 0;
 	case TPU_READ_HOST_MEMORY:
 	case TPU_WRITE_HOST_MEMORY:
-		return move_host(m, in, err);
+		return move_host(m, index, err);
 	case TPU_MATRIX_MULTIPLY:
 	case TPU_CONVOLVE:
 		if (in->flags & TPU_MATRIX_SWITCH)
@@ -244,6 +246,8 @@ static int open_run(struct tpu_fast_machine *m, struct npl_err *err)
 	m->last_use = block(&ok, count, sizeof *m->last_use);
 	m->tiles.fetch = block(&ok, count, sizeof *m->tiles.fetch);
 	m->tables.fetch = block(&ok, count, sizeof *m->tables.fetch);
+	if (tpu_fast_activity_open(m, err))
+		return err->code;
 	uint8_t *read_later = block(&ok, m->accumulator_rows, sizeof *read_later);
 	if (ok) {
 		find_last_uses(m, read_later);
@@ -260,6 +264,7 @@ static void close_run(struct tpu_fast_machine *m)
 	free(m->last_use);
 	free(m->tiles.fetch);
 	free(m->tables.fetch);
+	tpu_fast_activity_close(m);
 }
 
 /* Does instructions one by one. Each that a unit executes retires when it has been computed. m NULL: nothing is
@@ -292,6 +297,7 @@ int tpu_fast_values(struct tpu_fast_machine **cached, const struct tpu_engine_in
 	m->memory = &engine_input->memory;
 	m->outcome = outcome;
 	m->value_counts = observer ? observer->value_counts : NULL;
+	m->activity_counts = engine_input->activity;
 	int rc = open_run(m, err);
 	rc = rc ? rc : run_program(m, program, observer, err);
 	close_run(m);

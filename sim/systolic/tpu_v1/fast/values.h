@@ -14,7 +14,8 @@
  *   weights.c     tiles packed for the kernels of core/int8/rows.h
  *   activate.c    results from sums or from vectors in the buffer
  *   steps.c       arithmetic of activate on one vector
- *   pool.c        pooling windows of activate */
+ *   pool.c        pooling windows of activate
+ *   activity.c    the activity of operands, on request */
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_VALUES_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_FAST_VALUES_H
 
@@ -66,6 +67,12 @@ struct tpu_fast_pending {
 	uint64_t age;
 };
 
+/* What the activity of operands needs to know of a tile. */
+struct tpu_fast_tile_activity {
+	uint32_t *zeros, *ones; /* (rows) weights that are 0, and bits of weights that are 1 */
+	uint64_t toggles;       /* bits that toggle from row to row while the tile is shifted in */
+};
+
 /* A tile in the form that the kernels take. */
 struct tpu_fast_packed {
 	uint64_t tile;
@@ -77,6 +84,7 @@ struct tpu_fast_packed {
 	bool *is_packed;    /* whether the panel is packed */
 	int32_t *sum;       /* sum of each column of the packed bytes, over the first sum_k rows */
 	int64_t *sum_k;     /* for each panel; -1: its sums are not known */
+	struct tpu_fast_tile_activity *activity; /* NULL: not known */
 	struct tpu_fast_packed *next;
 };
 struct tpu_fast_weights {
@@ -122,6 +130,8 @@ struct tpu_fast_machine {
 	const struct tpu_memory *memory;
 	struct tpu_outcome *outcome;
 	struct sim_value_counts *value_counts; /* for each instruction; NULL: not asked for */
+	struct tpu_activity *activity_counts;  /* the same */
+	struct tpu_fast_activity *activity;    /* NULL: not asked for */
 	struct tpu_registers registers;
 	int64_t width; /* bytes of a row of the buffer */
 	size_t buffer_bytes;
@@ -171,6 +181,16 @@ int tpu_fast_evaluate_pending(struct tpu_fast_machine *machine, int64_t first, i
 struct tpu_fast_pending *tpu_fast_pending_at(struct tpu_fast_machine *machine, int64_t row, int64_t *until);
 /* Forgets accumulator rows [first, past), which are not needed any more. */
 int tpu_fast_forget(struct tpu_fast_machine *machine, int64_t first, int64_t past, struct npl_err *err);
+
+/* Functions of activity.c. They count what an instruction does to operands; without machine->activity they do
+ * nothing. */
+int tpu_fast_activity_open(struct tpu_fast_machine *machine, struct npl_err *err); /* 0 or NPL_ENOMEM */
+void tpu_fast_activity_close(struct tpu_fast_machine *machine);                    /* accepts one without */
+/* The row comes from the buffer to the host, or from the host. */
+void tpu_fast_host_activity(struct tpu_fast_machine *machine, int64_t index, bool inward, const uint8_t *row);
+/* The matrix instruction sends its vectors: those of `low`, if there are any, in turn with those of `pass`. */
+int tpu_fast_matrix_activity(struct tpu_fast_machine *machine, int64_t index, const struct tpu_fast_pass *low,
+			     const struct tpu_fast_pass *pass, struct npl_err *err); /* 0 or NPL_ENOMEM */
 
 /* Functions of product.c. */
 /* Packs the tiles of an entry before it is evaluated, for the first `columns` of its sums. Returns 0 or NPL_ENOMEM. */

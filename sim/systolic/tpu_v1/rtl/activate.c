@@ -155,9 +155,13 @@ static void write_result(const struct tpu_rtl_activate *activate, int64_t number
 					      .row_pixels = tpu_rtl_register(now, TPU_REG_RESULT_ROW_PIXELS),
 					      .lane = tpu_rtl_register(now, TPU_REG_RESULT_LANE)};
 	context->outcome->counters.ub_rows_written += (uint64_t)tpu_planes(result.type);
-	if (!context->memory->timing_only)
-		tpu_rtl_write_vector(context, &result, tpu_rtl_register(now, TPU_REG_FIRST_RESULT) + number,
-				     tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS), value);
+	if (context->memory->timing_only)
+		return;
+	const int64_t vector = tpu_rtl_register(now, TPU_REG_FIRST_RESULT) + number,
+		      columns = tpu_rtl_register(now, TPU_REG_RESULT_COLUMNS);
+	tpu_rtl_write_vector(context, &result, vector, columns, value);
+	const uint64_t toggles = tpu_rtl_vector_toggles(context, TPU_RTL_RESULTS, &result, vector, columns);
+	tpu_rtl_count_activity(context, now->index, &(struct tpu_activity){.ub_write_toggles = toggles});
 }
 
 /* Does a cycle of the pipeline: what went in `stages` cycles ago is written, and what leaves the unit goes in. */

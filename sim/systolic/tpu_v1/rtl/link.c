@@ -30,7 +30,7 @@ static void start(struct tpu_rtl_link *link, struct tpu_rtl_context *context)
 	tpu_rtl_begins(context, TPU_HOST_STARTED, link->current.index);
 }
 
-static void move_row(const struct tpu_rtl_link *link, const struct tpu_rtl_context *context)
+static void move_row(const struct tpu_rtl_link *link, struct tpu_rtl_context *context)
 {
 	if (context->memory->timing_only)
 		return;
@@ -41,10 +41,16 @@ static void move_row(const struct tpu_rtl_link *link, const struct tpu_rtl_conte
 			   (size_t)link->row * tpu_rtl_register(&link->current, TPU_REG_HOST_STRIDE);
 	if (link->unit == TPU_HOST_OUT) {
 		memcpy(in_host, in_buffer, bytes);
-		return;
+	} else {
+		memcpy(in_buffer, in_host, bytes);
+		memset(in_buffer + bytes, 0, width - bytes);
 	}
-	memcpy(in_buffer, in_host, bytes);
-	memset(in_buffer + bytes, 0, width - bytes);
+	const bool inward = link->unit == TPU_HOST_IN;
+	const uint64_t toggles =
+		tpu_rtl_toggles(context, inward ? TPU_RTL_FROM_HOST : TPU_RTL_TO_HOST, 0, in_buffer, (int64_t)width);
+	tpu_rtl_count_activity(context, link->current.index,
+			       &(struct tpu_activity){.ub_read_toggles = inward ? 0 : toggles,
+						      .ub_write_toggles = inward ? toggles : 0});
 }
 
 static void transfer(struct tpu_rtl_link *link, struct tpu_rtl_context *context)

@@ -55,16 +55,22 @@ static void start(struct tpu_rtl_matrix *matrix, struct tpu_rtl_context *context
 						       .writes_left = matrix->rows_left};
 	tpu_rtl_begins(context, TPU_MATRIX_STARTED, matrix->current.index);
 	context->outcome->counters.tiles += (instruction->flags & TPU_MATRIX_SWITCH) != 0;
+	if (instruction->flags & TPU_MATRIX_SWITCH)
+		tpu_rtl_count_activity(context, matrix->current.index,
+				       &(struct tpu_activity){.weight_toggles = matrix->tile_toggles});
 }
 
 /* Returns the row that enters now. */
-static struct tpu_matrix_inputs next_row(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_context *context)
+static struct tpu_matrix_inputs next_row(struct tpu_rtl_matrix *matrix, struct tpu_rtl_context *context)
 {
 	const struct tpu_rtl_issued *now = &matrix->current;
 	unsigned flags = now->instruction.flags;
 	int per_vector = tpu_rtl_rows_per_vector(now);
 	bool wide = per_vector == 2, high = wide && matrix->rows_sent % 2 == 1, low = wide && !high;
 	tpu_rtl_setup(context, now, matrix->rows_sent, matrix->row);
+	const uint64_t toggles = tpu_rtl_toggles(context, TPU_RTL_INPUTS, 0, matrix->row, context->config->rows);
+	tpu_rtl_count_activity(context, now->index,
+			       &(struct tpu_activity){.input_toggles = toggles, .ub_read_toggles = toggles});
 	return (struct tpu_matrix_inputs){
 		.row = matrix->row,
 		.row_format = {.is_signed = !(flags & TPU_MATRIX_UNSIGNED_INPUTS) && !low,
@@ -86,6 +92,10 @@ static void see_writes(struct tpu_rtl_matrix *matrix, struct tpu_rtl_context *co
 		return;
 	struct tpu_rtl_flight *oldest = &matrix->flight[matrix->first_flight];
 	context->outcome->counters.accumulator_writes++;
+	tpu_rtl_count_activity(
+		context, oldest->index,
+		&(struct tpu_activity){.zero_products = unit->finished.zero_products,
+				       .partial_product_toggles = unit->finished.partial_product_toggles});
 	if (--oldest->writes_left > 0)
 		return;
 	tpu_rtl_ends(context, TPU_MATRIX_WRITTEN, oldest->index);
@@ -108,6 +118,12 @@ bool tpu_rtl_matrix_clock(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_wi
 	if (wires->weights_enter) {
 		tpu_rtl_weight_bytes(context, wires->weights_row, context->config->columns, matrix->weights);
 		in.weights = matrix->weights;
+		matrix->shift_toggles +=
+			tpu_rtl_toggles(context, TPU_RTL_WEIGHTS, 0, matrix->weights, context->config->columns);
+	}
+	if (wires->tile_popped) {
+		matrix->tile_toggles = matrix->shift_toggles;
+		matrix->shift_toggles = 0;
 	}
 	bool changed = matrix->in_flight > 0 || wires->target_unit == TPU_MATRIX;
 	int rc = tpu_matrix_step(&matrix->unit, &in, context->err);

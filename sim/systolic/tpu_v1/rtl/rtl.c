@@ -69,6 +69,8 @@ static int open_machine(struct tpu_rtl *rtl)
 {
 	struct tpu_rtl_context *context = &rtl->context;
 	const struct tpu_config *config = context->config;
+	if (tpu_rtl_activity_open(context))
+		return context->err->code;
 	rtl->issue.registers = tpu_reset_registers(config->rows, config->columns);
 	rtl->link[0].unit = TPU_HOST_IN;
 	rtl->link[1].unit = TPU_HOST_OUT;
@@ -80,11 +82,13 @@ static int open_machine(struct tpu_rtl *rtl)
 		rc = tpu_rtl_matrix_open(&rtl->matrix, config, queue_slots(context, TPU_MATRIX), context->err);
 	if (!rc)
 		rc = tpu_rtl_activate_open(&rtl->activate, config, queue_slots(context, TPU_ACTIVATION), context->err);
+	rtl->matrix.unit.counts_activity = context->last_row != NULL;
 	return rc;
 }
 
 static void close_machine(struct tpu_rtl *rtl)
 {
+	tpu_rtl_activity_close(&rtl->context);
 	tpu_rtl_observe_close(&rtl->context);
 	free(rtl->link[0].queue.slot);
 	free(rtl->link[1].queue.slot);
@@ -100,6 +104,7 @@ int tpu_run_rtl(const struct tpu_engine_input *engine_input, struct tpu_outcome 
 					  .program = engine_input->program,
 					  .memory = &engine_input->memory,
 					  .observer = engine_input->observer,
+					  .activity = engine_input->activity,
 					  .outcome = outcome,
 					  .err = err}};
 	int rc = open_machine(&rtl);

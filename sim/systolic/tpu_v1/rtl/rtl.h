@@ -72,6 +72,8 @@ struct tpu_rtl_context {
 	struct tpu_outcome *outcome;
 	struct npl_err *err;
 	uint64_t cycle;
+	struct tpu_activity *activity; /* of each instruction; NULL: not asked for */
+	uint8_t *last_row;             /* (TPU_RTL_PORTS, planes, bytes); NULL: activity is not counted */
 	int rc;                  /* the error that stops the execution */
 	struct sim_event *event; /* (events_capacity) events that have not been told yet, in their order */
 	int64_t events, events_capacity;
@@ -92,6 +94,26 @@ void tpu_rtl_attribute(struct tpu_rtl_context *context, enum tpu_cycle_class cyc
 void tpu_rtl_end_intervals(struct tpu_rtl_context *context);
 void tpu_rtl_count_values(struct tpu_rtl_context *context, int64_t instruction, struct sim_value_counts value_counts);
 
+/* The activity of operands (activity.c). These do nothing unless the configuration asks for it. */
+
+/* The rows that came last, each (TPU_RTL_PORT_PLANES, max(rows, columns)). */
+enum tpu_rtl_port {
+	TPU_RTL_INPUTS,
+	TPU_RTL_WEIGHTS,
+	TPU_RTL_FROM_HOST,
+	TPU_RTL_TO_HOST,
+	TPU_RTL_SOURCES,
+	TPU_RTL_OPERANDS,
+	TPU_RTL_RESULTS,
+	TPU_RTL_PORTS
+};
+int tpu_rtl_activity_open(struct tpu_rtl_context *context); /* 0 or NPL_ENOMEM */
+void tpu_rtl_activity_close(struct tpu_rtl_context *context);
+/* Returns how many bits the row, in this byte plane, differs from the one that came last through the port. */
+uint64_t tpu_rtl_toggles(struct tpu_rtl_context *context, enum tpu_rtl_port port, int plane, const uint8_t *row,
+			 int64_t bytes);
+void tpu_rtl_count_activity(struct tpu_rtl_context *context, int64_t instruction, const struct tpu_activity *activity);
+
 /* Tensors in the unified buffer (tensor.c). */
 
 struct tpu_rtl_tensor {
@@ -106,6 +128,9 @@ void tpu_rtl_read_vector(const struct tpu_rtl_context *context, const struct tpu
 			 int64_t count, int32_t *element);
 void tpu_rtl_write_vector(const struct tpu_rtl_context *context, const struct tpu_rtl_tensor *tensor, int64_t vector,
 			  int64_t count, const int32_t *element);
+/* Returns how many bits of the vector toggle at the port: plane by plane of its bytes in the buffer. */
+uint64_t tpu_rtl_vector_toggles(struct tpu_rtl_context *context, enum tpu_rtl_port port,
+				const struct tpu_rtl_tensor *tensor, int64_t vector, int64_t count);
 
 /* Wires, which carry what is decided in this cycle. */
 
@@ -258,6 +283,8 @@ struct tpu_rtl_matrix {
 	int64_t flights, first_flight, in_flight;
 	struct tpu_matrix unit;
 	uint8_t *row, *weights; /* the bytes at the edges of the array */
+	uint64_t shift_toggles; /* bits that have toggled while the present tile was shifted in */
+	uint64_t tile_toggles;  /* the same of the whole tile that waits in the shadow plane */
 };
 int tpu_rtl_matrix_open(struct tpu_rtl_matrix *matrix, const struct tpu_config *config, int64_t queue_slots,
 			struct npl_err *err);

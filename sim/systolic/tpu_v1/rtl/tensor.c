@@ -44,3 +44,13 @@ void tpu_rtl_write_vector(const struct tpu_rtl_context *context, const struct tp
 		plane += tensor->plane_rows * tpu_row_bytes(context->config);
 	}
 }
+
+uint64_t tpu_rtl_vector_toggles(struct tpu_rtl_context *context, enum tpu_rtl_port port,
+				const struct tpu_rtl_tensor *tensor, int64_t vector, int64_t count)
+{
+	const uint8_t *plane = tpu_rtl_vector_at(context, tensor, vector);
+	uint64_t toggles = 0;
+	for (int p = 0; p < tpu_planes(tensor->type); p++, plane += tensor->plane_rows * tpu_row_bytes(context->config))
+		toggles += tpu_rtl_toggles(context, port, p, plane, count);
+	return toggles;
+}

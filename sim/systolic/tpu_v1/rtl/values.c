@@ -75,7 +75,7 @@ static void requantise(struct tpu_rtl_activate *activate, int64_t count, struct 
 					      &value_counts->saturations);
 }
 
-static void read_tensor(const struct tpu_rtl_context *context, const struct tpu_rtl_issued *now, enum tpu_register base,
+static void read_tensor(struct tpu_rtl_context *context, const struct tpu_rtl_issued *now, enum tpu_register base,
 			int64_t vector, int64_t count, int32_t *element)
 {
 	/* The registers of source and operand stand in the same order: base, distance of planes, type. */
@@ -85,7 +85,12 @@ static void read_tensor(const struct tpu_rtl_context *context, const struct tpu_
 					      .pixel_lanes = tpu_rtl_register(now, TPU_REG_RESULT_PIXEL_LANES),
 					      .row_pixels = tpu_rtl_register(now, TPU_REG_RESULT_ROW_PIXELS),
 					      .lane = tpu_rtl_register(now, TPU_REG_RESULT_LANE)};
-	tpu_rtl_read_vector(context, &tensor, tpu_rtl_register(now, TPU_REG_FIRST_SOURCE) + vector, count, element);
+	const int64_t number = tpu_rtl_register(now, TPU_REG_FIRST_SOURCE) + vector;
+	const enum tpu_rtl_port port = base == TPU_REG_SOURCE ? TPU_RTL_SOURCES : TPU_RTL_OPERANDS;
+	tpu_rtl_read_vector(context, &tensor, number, count, element);
+	tpu_rtl_count_activity(
+		context, now->index,
+		&(struct tpu_activity){.ub_read_toggles = tpu_rtl_vector_toggles(context, port, &tensor, number, count)});
 }
 _Static_assert(TPU_REG_SOURCE_PLANE_ROWS == TPU_REG_SOURCE + 1 && TPU_REG_SOURCE_TYPE == TPU_REG_SOURCE + 2 &&
 		       TPU_REG_OPERAND_PLANE_ROWS == TPU_REG_OPERAND + 1 && TPU_REG_OPERAND_TYPE == TPU_REG_OPERAND + 2,
@@ -103,7 +108,7 @@ static bool by_table(enum tpu_function function)
 }
 
 static void apply_operand(struct tpu_rtl_activate *activate, int64_t vector, int64_t count,
-			  const struct tpu_rtl_context *context, struct sim_value_counts *value_counts)
+			  struct tpu_rtl_context *context, struct sim_value_counts *value_counts)
 {
 	const struct tpu_rtl_issued *now = &activate->current;
 	enum tpu_operand operand = tpu_operand_of(now->instruction.flags);

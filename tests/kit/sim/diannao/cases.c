@@ -27,6 +27,7 @@ static void random_machine(struct dn_config *config, const struct dn_config *pap
 	config->nfu2_stages = test_range(rng, 1, 4);
 	config->nfu3_stages = test_range(rng, 1, 4);
 	random_tiles(config, rng);
+	config->technology.activity = *rng & 1 ? SIM_COUNTED : SIM_NOT_COUNTED;
 }
 
 /* What a layer may ask of NFU-3, of scales and of its sums. */

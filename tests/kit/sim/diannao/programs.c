@@ -513,6 +513,7 @@ bool diannao_case_make(struct diannao_case *c, uint64_t seed, const struct diann
 	*c = (struct diannao_case){.seed = seed};
 	test_rng(&m.rng);
 	make_config(&m);
+	c->config.technology.activity = seed % 2 ? SIM_COUNTED : SIM_NOT_COUNTED;
 	make_memory(&m, wish);
 	if (!make_values(&m)) {
 		diannao_case_free(c);

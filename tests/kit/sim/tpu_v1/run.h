@@ -40,6 +40,7 @@ struct program_run {
 	uint64_t *retired_hash; /* what it had written by then */
 	struct program_intervals intervals[PROGRAM_STREAMS];
 	struct sim_value_counts *value_counts; /* by instruction */
+	struct tpu_activity *activity;         /* by instruction */
 	char wrong[160];                       /* an event that cannot be; empty: none */
 	/* while it runs */
 	struct sim_event last; /* event, if there was any */

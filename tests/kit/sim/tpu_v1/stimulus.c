@@ -325,6 +325,7 @@ int program_case_make(struct program_case *c, uint64_t seed, const struct progra
 		test_rng(&rng);
 	struct builder drawn = {0};
 	draw_machine(&drawn, &config, &rng, wish);
+	config.technology.activity = seed % 2 ? SIM_COUNTED : SIM_NOT_COUNTED;
 	*c = (struct program_case){.seed = seed, .config = config};
 	int64_t host_bytes = tpu_row_bytes(&config) * test_range(&rng, 2, 60) + test_range(&rng, 0, 9);
 	int rc = 0;
