@@ -53,7 +53,7 @@ struct sim_component {
 	double instances;       /* how many there are, where its area goes by that; 0: it does not */
 };
 
-#define SIM_ACTIVITY(X) X(SIM_NOT_COUNTED, "not_counted") X(SIM_COUNTED, "counted")
+#define SIM_ACTIVITY(X) X(SIM_NOT_COUNTED, "not_counted") X(SIM_COUNTED, "counted") X(SIM_SAMPLED, "sampled")
 
 /* What the machine file says of its process. */
 struct sim_technology {

@@ -51,7 +51,7 @@ enum {
 /* Says whether the activity of operands is counted (activity.def). */
 static inline bool dn_counts_activity(const struct dn_config *config)
 {
-	return config->technology.activity == SIM_COUNTED;
+	return config->technology.activity != SIM_NOT_COUNTED;
 }
 
 /* The memory that a program works on. It is borrowed, and the engines write it. */

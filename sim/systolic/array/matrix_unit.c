@@ -98,8 +98,8 @@ int tpu_matrix_open(struct tpu_matrix *unit, int64_t rows, int64_t columns, int6
 	unit->last_input = registers_of(rows, 1, sizeof *unit->last_input);
 	unit->toggles = registers_of(unit->waves, rows, 1);
 	if (!unit->wave || !unit->write || !unit->input || !unit->sum || !unit->path || !unit->active ||
-	    !unit->number_format || !unit->shadow || !unit->accumulator || !unit->exact ||
-	    !unit->activity || !unit->last_input || !unit->toggles) {
+	    !unit->number_format || !unit->shadow || !unit->accumulator || !unit->exact || !unit->activity ||
+	    !unit->last_input || !unit->toggles) {
 		tpu_matrix_close(unit);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a matrix unit of %lld x %lld cells",
 				(long long)rows, (long long)columns);

@@ -56,7 +56,7 @@ struct tpu_config {
 /* Says whether the activity of operands is counted (activity.def). */
 static inline bool tpu_counts_activity(const struct tpu_config *config)
 {
-	return config->technology.activity == SIM_COUNTED;
+	return config->technology.activity != SIM_NOT_COUNTED;
 }
 
 /* The memories that a program works on. They are borrowed; the engines write the buffer and host memory. */

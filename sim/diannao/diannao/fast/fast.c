@@ -169,20 +169,6 @@ static void finish(struct dn_fast *f)
 	dn_count_memory(&outcome->memory, &outcome->counters);
 }
 
-int dn_count_activity(const struct dn_engine_input *engine_input, struct dn_counters *counters, struct npl_err *err)
-{
-	struct dn_fast_values *values;
-	struct dn_instruction instruction = {0};
-	if (dn_fast_values_open(engine_input, true, counters, &values, err))
-		return err->code;
-	while (instruction.cp.op != DN_CP_END) {
-		engine_input->stream.next(engine_input->stream.state, &instruction);
-		dn_fast_values_execute(values, &instruction);
-	}
-	dn_fast_values_close(values);
-	return 0;
-}
-
 int dn_run_fast(const struct dn_engine_input *engine_input, struct dn_outcome *outcome, struct npl_err *err)
 {
 	struct dn_fast *f = calloc(1, sizeof *f); /* on the heap: its 70 KB are more than a small stack has */

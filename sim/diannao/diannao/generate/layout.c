@@ -139,6 +139,17 @@ static void put_inputs(const struct dn_layout_map *map, const int16_t *x, uint8_
 			}
 }
 
+/* Copies n values that are `stride` apart, as they are for most kernels, or side by side. */
+static void copy_values(const int16_t *from, int64_t stride, int64_t n, uint8_t *to)
+{
+	if (stride == 1) {
+		memcpy(to, from, (size_t)n * sizeof *from);
+		return;
+	}
+	for (int64_t i = 0; i < n; i++)
+		memcpy(to + i * (int64_t)sizeof *from, &from[i * stride], sizeof *from);
+}
+
 /* Puts the kernel w (ni, taps) of output m, counted over all groups, into the layout; `position` is the output position
  * where kernels are private. */
 static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_t m, const int16_t *w,
@@ -146,7 +157,7 @@ static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_
 {
 	const struct dn_layer *layer = map->layer;
 	const int64_t tn = map->config->tn, in_group = m % layer->no, lane = in_group % tn,
-		      width = layer->window.kernel[1];
+		      width = layer->window.kernel[1], taps = dn_taps(layer);
 	const struct dn_range read_taps = dn_rows_read(map, in_group / tn, in_group / tn + 1);
 	struct dn_part part = {0};
 	while (dn_next_part(layer, map->tiles, map->in_rows, &part)) {
@@ -161,9 +172,8 @@ static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_
 				for (int64_t r = npl_max_i64(part.row, read_taps.first);
 				     r < npl_min_i64(part.row_end, read_taps.end);
 				     r++, row += dn_sb_row_bytes(map->config))
-					for (int64_t i = r * tn; i < npl_min_i64((r + 1) * tn, layer->ni); i++)
-						memcpy(row + 2 * (lane * tn + i % tn),
-						       &w[i * dn_taps(layer) + ky * width + kx], 2);
+					copy_values(&w[r * tn * taps + ky * width + kx], taps,
+						    npl_min_i64(tn, layer->ni - r * tn), row + 2 * lane * tn);
 	}
 }
 

@@ -59,8 +59,8 @@ int dn_rtl_nfu_open(struct dn_rtl *rtl)
 		nfu->scratch = calloc(tn, word);
 		nfu->last_input = calloc(tn, sizeof *nfu->last_input);
 		nfu->last_synapse = calloc(tn * tn, sizeof *nfu->last_synapse);
-		allocated = nfu->last_input && nfu->last_synapse && nfu->input && nfu->synapse && nfu->products && nfu->terms && nfu->sum && nfu->exact &&
-			    nfu->results && nfu->scratch;
+		allocated = nfu->last_input && nfu->last_synapse && nfu->input && nfu->synapse && nfu->products &&
+			    nfu->terms && nfu->sum && nfu->exact && nfu->results && nfu->scratch;
 	}
 	return allocated ? 0 : npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the NFU of the rtl engine");
 }
@@ -68,10 +68,9 @@ int dn_rtl_nfu_open(struct dn_rtl *rtl)
 void dn_rtl_nfu_close(struct dn_rtl *rtl)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
-	void *const all[] = {nfu->product.bundle, nfu->term.bundle, nfu->result.bundle, nfu->input,
-			     nfu->synapse,        nfu->products,    nfu->terms,         nfu->sum,
-			     nfu->exact,          nfu->results,     nfu->scratch,       nfu->last_input,
-			     nfu->last_synapse};
+	void *const all[] = {nfu->product.bundle, nfu->term.bundle, nfu->result.bundle, nfu->input, nfu->synapse,
+			     nfu->products,       nfu->terms,       nfu->sum,           nfu->exact, nfu->results,
+			     nfu->scratch,        nfu->last_input,  nfu->last_synapse};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		free(all[i]);
 }

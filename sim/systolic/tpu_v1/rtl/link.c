@@ -46,8 +46,8 @@ static void move_row(const struct tpu_rtl_link *link, struct tpu_rtl_context *co
 		memset(in_buffer + bytes, 0, width - bytes);
 	}
 	const bool inward = link->unit == TPU_HOST_IN;
-	const uint64_t toggles =
-		tpu_rtl_toggles(context, inward ? TPU_RTL_FROM_HOST : TPU_RTL_TO_HOST, 0, in_buffer, (int64_t)width);
+	const uint64_t toggles = tpu_rtl_toggles(context, inward ? TPU_RTL_FROM_HOST : TPU_RTL_TO_HOST, 0, in_buffer,
+						 (int64_t)width);
 	tpu_rtl_count_activity(context, link->current.index,
 			       &(struct tpu_activity){.ub_read_toggles = inward ? 0 : toggles,
 						      .ub_write_toggles = inward ? toggles : 0});

@@ -118,8 +118,8 @@ bool tpu_rtl_matrix_clock(struct tpu_rtl_matrix *matrix, const struct tpu_rtl_wi
 	if (wires->weights_enter) {
 		tpu_rtl_weight_bytes(context, wires->weights_row, context->config->columns, matrix->weights);
 		in.weights = matrix->weights;
-		matrix->shift_toggles +=
-			tpu_rtl_toggles(context, TPU_RTL_WEIGHTS, 0, matrix->weights, context->config->columns);
+		matrix->shift_toggles += tpu_rtl_toggles(context, TPU_RTL_WEIGHTS, 0, matrix->weights,
+							 context->config->columns);
 	}
 	if (wires->tile_popped) {
 		matrix->tile_toggles = matrix->shift_toggles;

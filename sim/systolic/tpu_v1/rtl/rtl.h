@@ -74,8 +74,8 @@ struct tpu_rtl_context {
 	uint64_t cycle;
 	struct tpu_activity *activity; /* of each instruction; NULL: not asked for */
 	uint8_t *last_row;             /* (TPU_RTL_PORTS, planes, bytes); NULL: activity is not counted */
-	int rc;                  /* the error that stops the execution */
-	struct sim_event *event; /* (events_capacity) events that have not been told yet, in their order */
+	int rc;                        /* the error that stops the execution */
+	struct sim_event *event;       /* (events_capacity) events that have not been told yet, in their order */
 	int64_t events, events_capacity;
 	struct sim_cycles interval[TPU_RTL_INTERVALS]; /* the present intervals; begin == end: there is none */
 };

@@ -88,9 +88,9 @@ static void read_tensor(struct tpu_rtl_context *context, const struct tpu_rtl_is
 	const int64_t number = tpu_rtl_register(now, TPU_REG_FIRST_SOURCE) + vector;
 	const enum tpu_rtl_port port = base == TPU_REG_SOURCE ? TPU_RTL_SOURCES : TPU_RTL_OPERANDS;
 	tpu_rtl_read_vector(context, &tensor, number, count, element);
-	tpu_rtl_count_activity(
-		context, now->index,
-		&(struct tpu_activity){.ub_read_toggles = tpu_rtl_vector_toggles(context, port, &tensor, number, count)});
+	tpu_rtl_count_activity(context, now->index,
+			       &(struct tpu_activity){.ub_read_toggles = tpu_rtl_vector_toggles(context, port, &tensor,
+												number, count)});
 }
 _Static_assert(TPU_REG_SOURCE_PLANE_ROWS == TPU_REG_SOURCE + 1 && TPU_REG_SOURCE_TYPE == TPU_REG_SOURCE + 2 &&
 		       TPU_REG_OPERAND_PLANE_ROWS == TPU_REG_OPERAND + 1 && TPU_REG_OPERAND_TYPE == TPU_REG_OPERAND + 2,
