@@ -49,8 +49,12 @@ side old "$1" "${OLD_ENV:-}"
 side new "$2" "${NEW_ENV:-}"
 
 # Runs: a name and arguments of npulab; @ stands for the folder of its outputs. The longest come first.
-machines=tpu_v1,diannao,systolic_128x128,systolic_16x16
-analytical=$(grep -l '^driver: processor' machines/*.yaml | grep -v /host.yaml | sed 's,.*/,,; s,\.yaml$,,' | paste -sd ,)
+listed_machines()
+{
+	grep "$1" '^driver: processor' machines/*.yaml | grep -v /host.yaml | sed 's,.*/,,; s,\.yaml$,,' | paste -sd ,
+}
+machines=$(listed_machines -L) # those with cycles
+analytical=$(listed_machines -l)
 validators=$(sed -nE 's/^NPL_VALIDATOR\(([a-z0-9_]+),.*/\1/p' validate/validators.def)
 small=(digits lenet5 lstm_lm mlp1 mobilenet_v2)
 middle=(mlp0 lstm0 lstm1 cnn0 resnet50 alexnet gpt2_small_decode)
