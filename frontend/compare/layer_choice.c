@@ -43,28 +43,26 @@ static double energy_of(const struct npl_layer_run *row)
 	return sum;
 }
 
-static const struct {
-	const char *word;
-	double (*figure)(const struct npl_layer_run *row); /* NULL: the network's order */
-} sorts[NPL_LAYER_SORTS] = {
-	[NPL_SORT_ORDER] = {"order", NULL},        [NPL_SORT_TIME] = {"time", npl_row_seconds},
-	[NPL_SORT_CYCLES] = {"cycles", cycles_of}, [NPL_SORT_IDLE] = {"idle", idle_of},
-	[NPL_SORT_MACS] = {"macs", macs_of},       [NPL_SORT_BYTES] = {"bytes", bytes_of},
-	[NPL_SORT_ENERGY] = {"energy", energy_of},
+static const char *const words[NPL_LAYER_SORTS] = {
+#define NPL_LAYER_SORT(constant, word, help) [NPL_SORT_##constant] = word,
+#include "npulab/layer_sorts.def"
+};
+
+static double (*const figures[NPL_LAYER_SORTS])(const struct npl_layer_run *row) = {
+	[NPL_SORT_ORDER] = NULL,       [NPL_SORT_TIME] = npl_row_seconds, [NPL_SORT_CYCLES] = cycles_of,
+	[NPL_SORT_IDLE] = idle_of,     [NPL_SORT_MACS] = macs_of,         [NPL_SORT_BYTES] = bytes_of,
+	[NPL_SORT_ENERGY] = energy_of,
 };
 
 int npl_layer_sort_parse(const char *word, enum npl_layer_sort *sort, struct npl_err *err)
 {
-	const char *words[NPL_LAYER_SORTS];
-	int n = 0;
-	for (enum npl_layer_sort key = NPL_SORT_ORDER; key < NPL_LAYER_SORTS; key++) {
-		words[n++] = sorts[key].word;
-		if (!strcmp(sorts[key].word, word)) {
+	for (enum npl_layer_sort key = NPL_SORT_ORDER; key < NPL_LAYER_SORTS; key++)
+		if (!strcmp(words[key], word)) {
 			*sort = key;
 			return 0;
 		}
-	}
-	return npl_fail(err, NPL_EUSAGE, "--sort: there is no key '%s'%s", word, NPL_NEAREST(word, words, n));
+	return npl_fail(err, NPL_EUSAGE, "--sort: there is no key '%s'%s", word,
+			NPL_NEAREST(word, words + NPL_SORT_ORDER, NPL_LAYER_SORTS - NPL_SORT_ORDER));
 }
 
 /* Marks the nodes that the pattern matches. */
@@ -128,8 +126,8 @@ static bool has_cycles(const struct npl_comparison *c)
 static double greatest(const struct npl_comparison *c, enum npl_layer_sort sort, int i)
 {
 	double most = 0;
-	for (int d = 0; d < c->n_devices && sorts[sort].figure; d++)
-		most = fmax(most, sorts[sort].figure(&c->device[d].run.layer[i]));
+	for (int d = 0; d < c->n_devices && figures[sort]; d++)
+		most = fmax(most, figures[sort](&c->device[d].run.layer[i]));
 	return most;
 }
 
@@ -167,7 +165,7 @@ int npl_layer_choice_make(const struct npl_comparison *c, const struct npl_layer
 		qsort(list, (size_t)n, sizeof *list, heaviest_first);
 	choice->n = options->top && options->top < n ? (int)options->top : n;
 	choice->n_hidden = graph->n_nodes - choice->n;
-	choice->sort_name = !rc && sorts[sort].figure ? sorts[sort].word : NULL;
+	choice->sort_name = !rc && figures[sort] ? words[sort] : NULL;
 	for (int i = 0; i < choice->n && !rc; i++)
 		choice->node[i] = list[i].node;
 	free(list);

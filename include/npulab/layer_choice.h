@@ -20,16 +20,11 @@
 extern "C" {
 #endif
 
-/* What layers are sorted by, the greatest figure first. */
+/* What layers are sorted by, the greatest figure first; the words are those of the list. */
 enum npl_layer_sort {
-	NPL_SORT_USUAL,  /* by time where `top` is set, else in the network's order */
-	NPL_SORT_ORDER,  /* "order": the network's */
-	NPL_SORT_TIME,   /* "time" */
-	NPL_SORT_CYCLES, /* "cycles" */
-	NPL_SORT_IDLE,   /* "idle": cycles in which the machine does not compute */
-	NPL_SORT_MACS,   /* "macs" */
-	NPL_SORT_BYTES,  /* "bytes" */
-	NPL_SORT_ENERGY, /* "energy": the known components */
+	NPL_SORT_USUAL, /* by time where `top` is set, else in the network's order */
+#define NPL_LAYER_SORT(constant, word, help) NPL_SORT_##constant,
+#include "layer_sorts.def"
 	NPL_LAYER_SORTS
 };
 /* Reads one of these words. Returns NPL_EUSAGE for any other, with the nearest. */
