@@ -33,7 +33,6 @@ struct engine {
 	/* With in_request the engine has the port until memory has taken the last access of its request. */
 	bool has_next, in_request;
 	uint64_t row, plane, row_bytes_left;
-	struct npl_dma_counters count;
 };
 
 struct npl_dma {
@@ -127,23 +126,11 @@ void npl_dma_close(struct npl_dma *dma)
 	free(dma);
 }
 
-void npl_dma_reset(struct npl_dma *dma)
-{
-	npl_memory_reset(dma->memory);
-	dma->cycle = dma->n_pushed_now = dma->n_pushed = dma->untaken = 0;
-	dma->round_robin = 0;
-	dma->owner = NULL;
-	dma->kept_until = 0;
-	for (int i = 0; i < dma->engines; i++)
-		dma->engine[i] = (struct engine){.ring = dma->engine[i].ring, .ring_mask = dma->engine[i].ring_mask};
-}
-
 /* Completes jobs in order: those at the front whose accesses have all been answered. */
 static void complete_jobs(struct npl_dma *dma, struct engine *e, uint64_t cycle)
 {
 	while (e->jobs_done < e->jobs_issued && !job_at(e, e->jobs_done)->in_flight) {
 		job_at(e, e->jobs_done++)->completion_cycle = cycle;
-		e->count.descriptors++;
 		dma->untaken++;
 	}
 }
@@ -224,8 +211,6 @@ static void push_access(struct npl_dma *dma, struct engine *e)
 	r.tag = first << TAG_FIRST | jobs << TAG_JOBS | (uint64_t)(e - dma->engine);
 	npl_memory_push(dma->memory, &r);
 	e->in_flight++;
-	*(r.is_write ? &e->count.writes : &e->count.reads) += 1;
-	*(r.is_write ? &e->count.written_bytes : &e->count.read_bytes) += r.bytes;
 	dma->n_pushed++;
 	dma->n_pushed_now++;
 }
@@ -253,7 +238,6 @@ static void begin_request(struct npl_dma *dma, struct engine *e, uint64_t now)
 	dma->round_robin = i + 1 == dma->engines ? 0 : i + 1;
 	dma->kept_until = now + (uint64_t)dma->config.request_cycles;
 	e->in_request = true;
-	e->count.requests++;
 }
 
 static void begin_cycle(struct npl_dma *dma, uint64_t now)
@@ -366,11 +350,6 @@ void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descript
 	}
 }
 
-void npl_dma_step(struct npl_dma *dma)
-{
-	npl_dma_advance(dma, npl_memory_now(dma->memory) + 1, false);
-}
-
 bool npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop)
 {
 	while (!(stop && dma->untaken)) {
@@ -410,11 +389,6 @@ uint64_t npl_dma_pending(const struct npl_dma *dma)
 	for (int i = 0; i < dma->engines; i++)
 		n += dma->engine[i].jobs_pushed - dma->engine[i].jobs_taken;
 	return n;
-}
-
-const struct npl_dma_counters *npl_dma_counters(const struct npl_dma *dma, int engine)
-{
-	return &dma->engine[engine].count;
 }
 
 /* Returns the tag with the number of the job counted from the first one that has not completed. */

@@ -19,7 +19,7 @@
  *
  * Time is in cycles of the memory's clock. Skipping and stepping give the same: an engine's next request can change
  * only by a completion, by room in the memory, by a push, or in the next cycle where accesses_per_cycle ran out.
- * Nothing here holds values.
+ * Nothing here holds values. The fast engine of DianNao uses these engines; its rtl engine has its own.
  */
 #ifndef NPULAB_SIM_MEMORY_DMA_H
 #define NPULAB_SIM_MEMORY_DMA_H
@@ -65,13 +65,6 @@ struct npl_dma_descriptor {
 	bool continues;
 };
 
-struct npl_dma_counters {
-	uint64_t descriptors;               /* completed */
-	uint64_t requests;                  /* begun; 0 without whole_requests */
-	uint64_t reads, writes;             /* accesses asked for */
-	uint64_t read_bytes, written_bytes; /* bytes that descriptors asked for */
-};
-
 struct npl_dma;
 
 /* Opens the engines. The memory is borrowed until npl_dma_close, and nothing else may use it. NPL_EINPUT: the config is
@@ -81,24 +74,19 @@ int npl_dma_open(struct npl_memory *memory, const struct npl_dma_config *config,
 void npl_dma_close(struct npl_dma *dma); /* accepts NULL */
 /* Makes queues this long, unless they are longer. NPL_ENOMEM, NPL_EINPUT. */
 int npl_dma_lengthen(struct npl_dma *dma, int64_t queue, struct npl_err *err);
-/* Sets everything to its state after opening, the memory too. */
-void npl_dma_reset(struct npl_dma *dma);
 
 bool npl_dma_can_push(const struct npl_dma *dma, int engine);
 /* Pushes a descriptor. Call it only where npl_dma_can_push said yes. */
 void npl_dma_push(struct npl_dma *dma, int engine, const struct npl_dma_descriptor *descriptor);
-/* Does one cycle of the memory. */
-void npl_dma_step(struct npl_dma *dma);
 /* Goes up to boundary `until`; with stop, no further than the first boundary at which a descriptor's completion can be
- * taken. This is the same as so many npl_dma_step, but faster. A descriptor that was pushed at the present boundary
- * issues its first accesses at that boundary. Says whether there is a completion to take. */
+ * taken. This is the same as going there cycle by cycle, but faster. A descriptor that was pushed at the present
+ * boundary issues its first accesses at that boundary. Says whether there is a completion to take. */
 bool npl_dma_advance(struct npl_dma *dma, uint64_t until, bool stop);
 /* Takes the engine's next completion. Returns false where none has come. */
 bool npl_dma_completed(struct npl_dma *dma, int engine, struct npl_memory_completion *completion);
 uint64_t npl_dma_kept_until(const struct npl_dma *dma); /* the boundary of the memory before which no request begins */
 /* Returns the number of descriptors of all engines that were pushed and whose completions were not taken. */
 uint64_t npl_dma_pending(const struct npl_dma *dma);
-const struct npl_dma_counters *npl_dma_counters(const struct npl_dma *dma, int engine);
 /* Appends everything that decides later times, including the memory's state, relative to now and without addresses;
  * tags of descriptors as they are. Returns false where time depends on addresses, or the memory cannot give its
  * state. */

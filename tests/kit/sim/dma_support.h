@@ -39,6 +39,28 @@ static inline struct npl_dma *dma_of(struct npl_memory *memory, struct npl_dma_c
 	return dma;
 }
 
+/* New engines over the memory in its state after opening. */
+static inline struct npl_dma *dma_anew(struct npl_dma *dma, struct npl_memory *memory, struct npl_dma_config config)
+{
+	npl_dma_close(dma);
+	npl_memory_reset(memory);
+	return dma_of(memory, config);
+}
+
+/* Does one cycle of the memory. */
+static inline void dma_step(struct npl_dma *dma, const struct npl_memory *memory)
+{
+	npl_dma_advance(dma, npl_memory_now(memory) + 1, false);
+}
+
+/* What the engines have asked of the memory since it was opened or reset. */
+static inline struct npl_memory_counters asked(const struct npl_memory *memory)
+{
+	struct npl_memory_counters counters;
+	npl_memory_counters(memory, &counters);
+	return counters;
+}
+
 /* The cycle in which the engine completes its next descriptor, which has this tag. */
 static inline uint64_t finish(struct npl_dma *dma, int engine, uint64_t tag)
 {
