@@ -4,6 +4,7 @@
 
     check_rooms.py includes            what every file includes
     check_rooms.py symbols OBJECTS     what every object of a build folder needs of others, and the circles of files
+    check_rooms.py prefixes OBJECTS    how its private symbols begin, against the table of CONTRIBUTING.md
 
 A folder of the table has a rank. A file may include the private headers of its own folder and of folders with a lower rank, but where a
 folder is for one machine or device alone ("seen by"), only that one's; and the public headers. Calls point the same way. Only
@@ -17,6 +18,7 @@ import sys
 os.chdir(os.environ.get("ROOT") or os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 
 ROW = re.compile(r"^\| (\d+) \| `([\w/]+)/` \| ([^|]+) \|")
+PREFIXES = re.compile(r"^\| (`[^|]*) \| ([^|]*) \|([^|]*)\|$")
 DIRECTIVE = re.compile(r"^\s*(?:#|%:)\s*include(?:_next)?\b(.*)")
 INCLUDE = re.compile(r'^\s*["<]([^">]+)[">]\s*$')
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.DOTALL)
@@ -99,16 +101,16 @@ def complaints_of_includes(table):
                     yield f"{path}:{number}: #include \"{name}\": {why}"
 
 
-def needs(objects):
-    """Object: {object that it needs: one of the names}."""
+def names(objects):
+    """Name: the object that defines it; and object: the names that it needs."""
     defined, wanted = {}, {}
-    for folder, _, names in os.walk(objects):
-        for name in names:
+    for folder, _, files in os.walk(objects):
+        for name in files:
             path = os.path.relpath(os.path.join(folder, name), objects)
             if name.endswith(".o") and path.split("/")[0] in CODE and os.path.exists(path[:-2] + ".c"):
                 wanted[path] = set()
     if not wanted:
-        return {}
+        return {}, {}
     listed = subprocess.run(["nm", "-A", *sorted(wanted)], cwd=objects, capture_output=True, text=True, check=True).stdout
     for line in listed.splitlines():
         path, rest = line.split(":", 1)
@@ -117,7 +119,47 @@ def needs(objects):
             wanted[path].add(words[-1])
         elif words[-2] in "TDBRVWC":
             defined[words[-1]] = path
-    return {path: {defined[n]: n for n in sorted(names) if n in defined and defined[n] != path} for path, names in wanted.items()}
+    return defined, wanted
+
+
+def needs(objects):
+    """Object: {object that it needs: one of the names}."""
+    defined, wanted = names(objects)
+    return {path: {defined[n]: n for n in sorted(of) if n in defined and defined[n] != path} for path, of in wanted.items()}
+
+
+def prefixes():
+    """Folder: (prefixes of its private symbols, prefixes of those that other folders use)."""
+    table = {}
+    with open("CONTRIBUTING.md", encoding="utf-8") as file:
+        for row in filter(None, map(PREFIXES.match, file)):
+            for folder in re.findall(r"`([\w/]+)/`", row.group(1).partition("except")[0]):
+                table[folder] = tuple(tuple(re.findall(r"`(\w+_)`", cell)) for cell in row.groups()[1:])
+    return table
+
+
+def complaints_of_prefixes(objects):
+    table, public, used = prefixes(), {"main"}, set()
+    defined, wanted = names(objects)
+    for name in os.listdir("include/npulab"):
+        with open(os.path.join("include/npulab", name), encoding="utf-8") as file:
+            public |= set(re.findall(r"\bnpl_\w+", file.read()))
+
+    def room(path):
+        return max((folder for folder in table if path.startswith(folder + "/")), key=len, default=None)
+
+    private = {name: path for name, path in defined.items() if name not in public and not name.startswith("npl_driver_")}
+    for name, path in sorted(private.items()):
+        own = [prefix for prefix in table.get(room(path), ((),))[0] if name.startswith(prefix)]
+        used |= {(room(path), prefix) for prefix in own}
+        if not own:
+            yield f"{path[:-2]}.c: the table of CONTRIBUTING.md has no prefix of this folder that {name} begins with"
+    for path, of in sorted(wanted.items()):
+        for name in sorted(of & private.keys()):
+            there = room(private[name])
+            if there and there != room(path) and not name.startswith(table[there][1]):
+                yield f"{path[:-2]}.c uses {name} of {there}/, which the table of CONTRIBUTING.md gives to no other folder"
+    yield from (f"CONTRIBUTING.md: no private symbol of {f}/ begins with {p}" for f in table for p in table[f][0] if (f, p) not in used)
 
 
 def circles(graph):
@@ -178,6 +220,8 @@ def main():
         complaints = list(complaints_of_includes(table))
     elif len(sys.argv) == 3 and sys.argv[1] == "symbols":
         complaints = list(complaints_of_symbols(table, sys.argv[2]))
+    elif len(sys.argv) == 3 and sys.argv[1] == "prefixes":
+        complaints = list(complaints_of_prefixes(sys.argv[2]))
     else:
         sys.exit(__doc__)
     print("\n".join(complaints), end="\n" if complaints else "")

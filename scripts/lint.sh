@@ -37,10 +37,10 @@ paths()
 	scripts/check_paths.py
 }
 
-# The same of symbols, in the objects that a compiler has made.
+# The same of symbols, in the objects that a compiler has made, and their prefixes.
 symbols()
 {
-	scripts/check_rooms.py symbols "build/$flavour"
+	scripts/check_rooms.py symbols "build/$flavour" && scripts/check_rooms.py prefixes "build/$flavour"
 }
 
 text()

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the build promises of folders: an include or a call that points up, a folder that is not in the table of
- * ARCHITECTURE.md and files of two folders that need each other fail `make lint`. So does a document that names a file
- * which does not exist. A source that was moved leaves nothing in the library. Each in a tiny project. */
+ * ARCHITECTURE.md and files of two folders that need each other fail `make lint`. So do a private symbol that does not
+ * begin as the table of CONTRIBUTING.md says, and a document that names a file which does not exist. A source that was
+ * moved leaves nothing in the library. Each in a tiny project. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -136,6 +137,35 @@ Test(rooms, calls_point_down)
 		  output);
 	cr_assert_neq(check(folder, "check_rooms.py symbols no_such", output), 0);
 	cr_assert(strstr(output, "there are no objects below no_such"), "%s", output);
+	cli_remove_folder(folder);
+}
+
+Test(rooms, private_symbols_begin_as_the_table_says)
+{
+	static const struct {
+		const char *table, *expected;
+	} wrong[] = {
+		{"| `core/` | `npl_` | |\n| `sim/` | `one_` | |\n| `cli/` | `cli_` | |\n",
+		 "core/own.c: the table of CONTRIBUTING.md has no prefix of this folder that own_x begins with\n"},
+		{"| `core/` | `own_` | |\n| `sim/` | `one_` | |\n| `cli/` | `cli_` | |\n",
+		 "sim/one/one.c uses own_x of core/, which the table of CONTRIBUTING.md gives to no other folder\n"},
+		{"| `core/` | `own_`, `old_` | `own_` |\n| `sim/` | `one_` | |\n| `cli/` | `cli_` | |\n",
+		 "CONTRIBUTING.md: no private symbol of core/ begins with old_\n"},
+	};
+	char folder[CLI_PATH], output[OUTPUT];
+	cli_folder(folder);
+	tiny(folder);
+	put(folder, "core/own.c", "int own_x;\n");
+	put(folder, "sim/one/one.c", "extern int own_x;\nint one_y(void);\nint one_y(void)\n{\n\treturn own_x;\n}\n");
+	put(folder, "cli/other.c", "int cli_z;\n");
+	cr_assert_eq(shell(folder, compile, output), 0, "%s", output);
+	put(folder, "CONTRIBUTING.md", "| `core/` | `own_` | `own_` |\n| `sim/` | `one_` | |\n| `cli/` | `cli_` | |\n");
+	cr_assert_eq(check(folder, "check_rooms.py prefixes o", output), 0, "%s", output);
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		put(folder, "CONTRIBUTING.md", wrong[i].table);
+		cr_assert_neq(check(folder, "check_rooms.py prefixes o", output), 0, "%s", wrong[i].table);
+		cr_assert(strstr(output, wrong[i].expected), "%s", output);
+	}
 	cli_remove_folder(folder);
 }
 
