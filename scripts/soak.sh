@@ -12,7 +12,7 @@ if [ $# -ne 2 ]; then
 	exit 2
 fi
 cd "$(dirname "$0")/.." || exit 2
-kinds=(float integer format sample hostile)
+mapfile -t kinds < <(basename -s _kind.py -a tests/soak/*_kind.py)
 seed=${SOAK_SEED:-$(date +%s)000}
 jobs=$(nproc)
 [ "$jobs" -le ${#kinds[@]} ] || jobs=${#kinds[@]}
