@@ -2,8 +2,9 @@
  *
  * What `make docs-check` promises: a page whose figures, tables and blocks are what their commands print passes;
  * whatever is stale, fails, or is malformed is named with its page and line; `make docs-update` mends what is stale and
- * nothing else. Each on small pages. */
+ * nothing else. Each on small pages. And the pages' own lists of pages, memories and options are whole. */
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -242,4 +243,42 @@ Test(docs, no_page_slips_in)
 	cr_assert(strstr(output, "docs/unchecked.txt:2: there is no page 'docs/old.md'"), "%s", output);
 	cr_assert(strstr(output, "README.md:1: this page is checked: take it off docs/unchecked.txt"), "%s", output);
 	cli_remove_folder(folder);
+}
+
+/* Expects the name of each file of the pattern on the page: between these letters, without its folder and ending. */
+static void lists_files(const char *path, const char *pattern, const char *ending, const char *before,
+			const char *after)
+{
+	glob_t files;
+	char *page = cli_read(path, NULL), name[CLI_PATH];
+	cr_assert_eq(glob(pattern, 0, NULL, &files), 0, "%s", pattern);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		const char *file = strrchr(files.gl_pathv[i], '/') + 1;
+		snprintf(name, sizeof name, "%s%.*s%s", before, (int)(strlen(file) - strlen(ending)), file, after);
+		cr_expect(strstr(page, name), "%s does not have %s", path, name);
+	}
+	globfree(&files);
+	free(page);
+}
+
+Test(docs, indexes_list_every_file)
+{
+	lists_files("docs/README.md", "docs/[a-z]*.md", "", "](", ")");
+	lists_files("docs/memory.md", "memories/*.yaml", ".yaml", "`", "`");
+	lists_files("models/README.md", "models/*.yaml", ".yaml", "`", "`");
+}
+
+/* The tables before the help of every command name no option that no command has. */
+Test(docs, options_are_those_of_commands)
+{
+	char *page = cli_read("docs/options.md", NULL), option[60];
+	const char *help = strstr(page, "\nusage: npulab ");
+	int n = 0;
+	cr_assert(help);
+	for (const char *at = strstr(page, "`--"); at && at < help; at = strstr(at + 1, "`--"), n++) {
+		snprintf(option, sizeof option, "\n  %.*s ", (int)strcspn(at + 1, " `"), at + 1);
+		cr_expect(strstr(help, option), "docs/options.md: no command has%s", option + 2);
+	}
+	cr_assert_gt(n, 20);
+	free(page);
 }
