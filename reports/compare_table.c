@@ -230,7 +230,7 @@ int npl_report_table(FILE *out, const struct npl_comparison *c, const struct npl
 		rc = put_accuracy(out, c, context);
 	if (!rc && !context->single_layer)
 		rc = put_parts(out, c);
-	if (!rc && !context->single_layer)
+	if (!rc)
 		rc = npl_energy_table(out, c, context);
 	if (!rc && c->n_devices && c->device[0].n_parts)
 		rc = put_links(out, &c->device[0]);

@@ -42,31 +42,118 @@ bool npl_energy_measured(const struct npl_device_report *r)
 	return true;
 }
 
-/* Divides the energy of a batch into the same parts as its time. */
+/* What the energy model of a chip says beside what it is charged; NAN: nothing. */
+struct chip_estimates {
+	struct npl_estimates bottom_up;
+	double by_activity;
+};
+
+static struct chip_estimates chip_estimates_of(const struct npl_device_report *r)
+{
+	struct npl_energy energy[NPL_MAX_RUN_ENERGY] = {{0}};
+	bool has_range = false;
+	int n = 0;
+	for (int i = 0; i < r->run.n_energy; i++)
+		if (r->run.energy[i].part == NPL_OF_MACHINE) {
+			energy[n++] = r->run.energy[i];
+			has_range |= r->run.energy[i].has_range;
+		}
+	struct chip_estimates chip = {npl_energy_estimates(energy, n), npl_energy_by_activity(energy, n)};
+	if (!has_range)
+		chip.bottom_up.low = chip.bottom_up.high = NAN;
+	return chip;
+}
+
+/* Writes "~1.2 - 3.4 mJ", or "~950 uJ - 1.2 mJ" where the units differ. */
+static const char *range_figure(char text[CELL], double low, double high)
+{
+	char larger[CELL], smaller[CELL];
+	if (!isfinite(low) || !isfinite(high))
+		return figure(text, NAN, "J", true);
+	figure(larger, high, "J", false);
+	figure(smaller, low, "J", true);
+	char *unit = strrchr(smaller, ' ');
+	const char *larger_unit = strrchr(larger, ' ');
+	if (unit && larger_unit && !strcmp(unit, larger_unit))
+		*unit = '\0';
+	snprintf(text, CELL, "%.20s - %.20s", smaller, larger);
+	return text;
+}
+
+/* The columns of the table of energies; those of the chip's estimates are there where some chip has them. */
+enum energy_column { CHIP, BOTTOM_UP, BY_DATA, MEMORY, WAITING, HOST, LINK, ENERGY_COLUMNS };
+
+static const char *energy_cell(enum energy_column column, const struct npl_device_report *r,
+			       const struct npl_figures *f, char text[CELL])
+{
+	static const enum npl_energy_part parts[ENERGY_COLUMNS] = {[CHIP] = NPL_OF_MACHINE,
+								   [MEMORY] = NPL_OF_MEMORY,
+								   [WAITING] = NPL_OF_WAITING,
+								   [HOST] = NPL_OF_HOST,
+								   [LINK] = NPL_OF_LINK};
+	const struct chip_estimates chip = chip_estimates_of(r);
+	const double batches = (double)r->batches;
+	switch (column) {
+	case BOTTOM_UP:
+		return range_figure(text, chip.bottom_up.low / batches, chip.bottom_up.high / batches);
+	case BY_DATA:
+		return figure(text, chip.by_activity / batches, "J", true);
+	default:
+		break;
+	}
+	const double joules = f->part_joules[parts[column]];
+	/* A part that is not counted separately is within the chip's: the memory of a processor, a link without energy of
+	 * its own, the waiting of a machine without static power. A host that did nothing used nothing. */
+	const bool no_own = column != HOST && joules <= 0;
+	return figure(text, no_own ? NAN : joules / batches, "J", true);
+}
+
+static bool has_energy(const struct npl_device_report *r)
+{
+	return npl_report_modelled(r) && r->run.n_energy;
+}
+
+/* Says which columns the table has. */
+static void find_columns(const struct npl_comparison *c, bool single_layer, bool has[ENERGY_COLUMNS])
+{
+	memset(has, 0, ENERGY_COLUMNS * sizeof *has);
+	has[CHIP] = has[MEMORY] = true;
+	has[WAITING] = has[HOST] = has[LINK] = !single_layer;
+	for (int d = 0; d < c->n_devices; d++) {
+		const struct chip_estimates chip = chip_estimates_of(&c->device[d]);
+		has[BOTTOM_UP] |= has_energy(&c->device[d]) && isfinite(chip.bottom_up.low);
+		has[BY_DATA] |= has_energy(&c->device[d]) && isfinite(chip.by_activity);
+	}
+}
+
+/* Divides the energy of a batch, or of a single layer, into the same parts as its time. */
 int npl_energy_table(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
+	static const char *const headings[ENERGY_COLUMNS] = {"CHIP",    "BOTTOM-UP", "BY DATA", "MEMORY",
+							     "WAITING", "HOST",      "LINK"};
+	const char *header[1 + ENERGY_COLUMNS] = {context->single_layer ? "ENERGY" : "ENERGY OF A BATCH"};
+	bool has[ENERGY_COLUMNS];
 	struct npl_table table;
-	static const char *const header[] = {"ENERGY OF A BATCH", "CHIP", "MEMORY", "WAITING", "HOST", "LINK"};
-	static const enum npl_energy_part part[] = {NPL_OF_MACHINE, NPL_OF_MEMORY, NPL_OF_WAITING, NPL_OF_HOST,
-						    NPL_OF_LINK};
-	int rows = 0;
-	npl_table_open(&table, "lrrrrr", header);
+	char align[2 + ENERGY_COLUMNS] = "l";
+	int rows = 0, columns = 0;
+	find_columns(c, context->single_layer, has);
+	for (int column = 0; column < ENERGY_COLUMNS; column++)
+		if (has[column]) {
+			header[++columns] = headings[column];
+			align[columns] = 'r';
+		}
+	npl_table_open(&table, align, header);
 	for (int d = 0; d < c->n_devices; d++) {
 		const struct npl_device_report *r = &c->device[d];
 		struct npl_figures f;
-		char text[NPL_ENERGY_PARTS][CELL];
-		const char *cells[1 + NPL_ENERGY_PARTS] = {r->instance};
-		if (!npl_report_modelled(r) || !r->run.n_energy)
+		char text[ENERGY_COLUMNS][CELL];
+		const char *cells[1 + ENERGY_COLUMNS] = {r->instance};
+		if (!has_energy(r))
 			continue;
 		npl_figures_of(r, context, &f);
-		for (int p = 0; p < NPL_ENERGY_PARTS; p++) {
-			const double joules = f.part_joules[part[p]];
-			/* A part that is not counted separately is within the chip's: the memory of a processor, a link
-			 * without energy of its own, the waiting of a machine without static power. A host that did
-			 * nothing used nothing. */
-			const bool no_own = part[p] != NPL_OF_HOST && joules <= 0;
-			cells[1 + p] = figure(text[p], no_own ? NAN : joules / (double)r->batches, "J", true);
-		}
+		for (int column = 0, k = 1; column < ENERGY_COLUMNS; column++)
+			if (has[column])
+				cells[k++] = energy_cell((enum energy_column)column, r, &f, text[column]);
 		npl_table_row(&table, cells);
 		rows++;
 	}
@@ -89,30 +176,6 @@ static bool origins_of(const struct npl_run *run, unsigned parts, char *text, si
 	return n > 0;
 }
 
-/* Notes what a chip that has an energy model would draw bottom-up and by the activity of its operands, beside what it is
- * charged. */
-static void note_bottom_up(FILE *note, const struct npl_device_report *r)
-{
-	struct npl_energy energy[NPL_MAX_RUN_ENERGY] = {{0}};
-	char low[CELL], high[CELL];
-	bool has_range = false;
-	int n = 0;
-	for (int i = 0; i < r->run.n_energy; i++)
-		if (r->run.energy[i].part == NPL_OF_MACHINE || r->run.energy[i].part == NPL_OF_WAITING) {
-			energy[n++] = r->run.energy[i];
-			has_range |= r->run.energy[i].has_range && isfinite(r->run.energy[i].joules_low);
-		}
-	const struct npl_estimates sum = npl_energy_estimates(energy, n);
-	const double by_activity = npl_energy_by_activity(energy, n);
-	if (has_range && isfinite(sum.middle))
-		fprintf(note, " (bottom-up %s to %s a batch)",
-			npl_si_text(sum.low / (double)r->batches, "J", low, sizeof low),
-			npl_si_text(sum.high / (double)r->batches, "J", high, sizeof high));
-	if (isfinite(by_activity))
-		fprintf(note, ", by the activity of the operands %s a batch",
-			npl_si_text(by_activity / (double)r->batches, "J", low, sizeof low));
-}
-
 /* Writes what the device is, and the origin of its energy: for a real device how it was measured, or why it is
  * absent. */
 void npl_energy_note(FILE *note, const struct npl_device_report *r)
@@ -121,8 +184,10 @@ void npl_energy_note(FILE *note, const struct npl_device_report *r)
 	const bool has_memory = origins_of(&r->run, 1u << NPL_OF_MEMORY, memory, sizeof memory);
 	const bool has_link = origins_of(&r->run, 1u << NPL_OF_LINK, link, sizeof link);
 	origins_of(&r->run, 1u << NPL_OF_MACHINE | 1u << NPL_OF_WAITING, machine, sizeof machine);
-	fprintf(note, "%s%senergy %s", r->info.detail, *r->info.detail ? "; " : "", machine);
-	note_bottom_up(note, r);
+	fprintf(note, "%s%s", r->info.detail, *r->info.detail ? "; " : "");
+	if (r->info.area_mm2 > 0)
+		fprintf(note, "~%.3g mm2; ", r->info.area_mm2);
+	fprintf(note, "energy %s", machine);
 	if (has_memory)
 		fprintf(note, ", of its memory %s", memory);
 	if (has_link)

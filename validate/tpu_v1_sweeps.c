@@ -222,7 +222,7 @@ static int change_to_better_tpu(struct npl_validation *validation, const struct 
 static int time_products(const struct npl_validate_options *options, bool wide, const struct npl_tpu_change *change,
 			 int n_changes, int n, int64_t rows, int64_t k, double *seconds, struct npl_err *err)
 {
-	enum { MAX_PRODUCTS = 8 };
+	enum { MAX_PRODUCTS = 6 };
 	enum npl_dtype type = wide ? NPL_I16 : NPL_I8;
 	struct npl_tensor x = {.name = "x", .dtype = type, .shape = npl_shape_of(2, rows, k), .quant = {.scale = 1}};
 	struct npl_tensor w = {.name = "w", .dtype = NPL_I8, .shape = npl_shape_of(2, k, k), .quant = {.scale = 1}};
