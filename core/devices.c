@@ -212,14 +212,17 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 	return 0;
 }
 
-/* Hashes the machine's parameters, and those of a memory that one of them names. */
+/* Hashes the machine's parameters, and what is in the files that they name: a memory, a table of energies. */
 static void set_sha256(struct npl_device *dev)
 {
+	const struct npl_energy_model *energy = npl_device_energy_model(dev);
 	struct npl_sha256 state;
 	npl_sha256_init(&state);
 	npl_sha256_update(&state, dev->yaml, strlen(dev->yaml));
 	if (dev->info.memory_yaml)
 		npl_sha256_update(&state, dev->info.memory_yaml, strlen(dev->info.memory_yaml));
+	if (energy && energy->own_table)
+		npl_sha256_update(&state, energy->own_table, strlen(energy->own_table));
 	npl_sha256_final(&state, dev->sha256);
 }
 

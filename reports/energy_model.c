@@ -37,7 +37,7 @@ static const char *percent_cell(char text[CELL], double share)
 
 static int put_energies(FILE *out, const struct npl_energy_model *model)
 {
-	static const char *const header[] = {"ENERGY", "PER", "PJ", "BOTTOM-UP", "BY DATA", "ORIGIN"};
+	static const char *const header[] = {"ENERGY", "PER", "PJ", "BOTTOM-UP", "DATA SHARE", "ORIGIN"};
 	struct npl_table table;
 	char pj[CELL], range[CELL], share[CELL];
 	npl_table_open(&table, "wwrrrl", header);

@@ -202,7 +202,8 @@ const char *npl_device_setting(const struct npl_device *device, const char *key)
 double npl_device_setting_number(const struct npl_device *device, const char *key);
 /* Says whether the parameter of a key has an effect with the values of the others (npl_driver.conditions). */
 bool npl_device_setting_has_effect(const struct npl_device *device, const char *key);
-/* Returns the hash of npl_device_yaml and info.memory_yaml; NULL: the device has no parameters. */
+/* Returns the hash of npl_device_yaml, of info.memory_yaml and of the energy model's own_table; NULL: the device has no
+ * parameters. */
 const char *npl_device_sha256(const struct npl_device *device);
 /* Says whether the device runs the layer, its size included. Otherwise puts the reason into `reason`, which may be NULL
  * where reason_bytes is 0. */

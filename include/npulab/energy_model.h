@@ -50,6 +50,7 @@ struct npl_component {
 struct npl_energy_model {
 	double node_nm, volts; /* 0: the machine does not say */
 	const char *table; /* the table of calibrated figures (energies/TABLE.csv, or a path); "none": there is none */
+	const char *own_table; /* the rows of a table that is a file of the user's; NULL: it is none */
 	int n_components;
 	struct npl_component component[NPL_MAX_COMPONENTS];
 	double area_mm2; /* of all components whose area is known; NAN: of none is it */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/nearest.h"
+#include "core/base/refuse.h"
 #include "impl.h"
 #include "npulab/result.h"
 
@@ -297,6 +298,17 @@ static double sum_areas(const struct npl_energy_model *model)
 	return mm2;
 }
 
+/* Returns the rows of a table as text. NULL: out of memory. */
+static const char *rows_text(const struct sim_calibration *rows, int n, struct npl_arena *arena)
+{
+	const char *text = "";
+	for (int i = 0; i < n && text; i++)
+		text = npl_arena_printf(arena, "%s%s,%s,%.17g,%s,%.17g,%.17g,%s\n", text, rows[i].component,
+					rows[i].quantity, rows[i].value, rows[i].unit, rows[i].process.node_nm,
+					rows[i].process.volts, rows[i].origin);
+	return text;
+}
+
 /* Takes the table of calibrated figures. Areas come first, as the static power may follow from their sum. */
 static int calibrate(const char *table, const struct sim_component *components, struct npl_arena *arena,
 		     struct npl_energy_model *model, struct npl_err *err)
@@ -307,6 +319,8 @@ static int calibrate(const char *table, const struct sim_component *components, 
 		return 0;
 	if (sim_calibrations_load(table, arena, &rows, &n, err))
 		return npl_prefix(err, "energy.table");
+	if (sim_table_is_path(table) && !(model->own_table = rows_text(rows, n, arena)))
+		return npl_no_memory(err);
 	for (int i = 0; i < n; i++)
 		if (!strcmp(rows[i].quantity, "area") && take_row(&rows[i], components, model, err))
 			return err->code;

@@ -87,13 +87,13 @@ int sim_static_energy(const struct npl_energy_model *model, double clock_hz, uin
 
 /* Makes the rows of the parameters that are a struct sim_technology (core/param_rows.h). */
 #define SIM_TECHNOLOGY(member)                                                                                         \
-	NUMBER("technology.node_nm", DOUBLE, member.node_nm, "0", 0, 180, "nm",                                        \
-	       "of the process; 0: not known, and no energy follows from the tables"),                                 \
+	CHOICE("activity", member.activity, "not_counted",                                                             \
+	       "of operands: zeros and toggling bits, and an energy by them beside the others",                       \
+	       SIM_ACTIVITY(PARAM_WORD)),                                                                              \
+		NUMBER("technology.node_nm", DOUBLE, member.node_nm, "0", 0, 180, "nm",                                \
+		       "of the process; 0: not known, and no energy follows from the tables"),                         \
 		NUMBER("technology.volts", DOUBLE, member.volts, "0.9", 0.1, 5, "V", "supply of logic and memories"),  \
 		TEXT("energy.table", member.table, "none",                                                             \
-		     "figures calibrated to the chip: a name of energies/, or the path of a file"),                    \
-		CHOICE("energy.activity", member.activity, "not_counted",                                              \
-		       "counted: zeros and toggling bits of operands, and an energy by them beside the others",        \
-		       SIM_ACTIVITY(PARAM_WORD))
+		     "figures calibrated to the chip: a name of energies/, or the path of a file")
 
 #endif

@@ -176,12 +176,17 @@ int sim_energy_tables_load(struct npl_arena *arena, const char *operations_path,
 	return 0;
 }
 
+bool sim_table_is_path(const char *name)
+{
+	return strchr(name, '/') || npl_path_ends_in(name, ".csv");
+}
+
 int sim_calibrations_load(const char *name, struct npl_arena *arena, struct sim_calibration **rows, int *n,
 			  struct npl_err *err)
 {
 	struct npl_csv csv;
 	struct table table = calibrations;
-	const bool is_path = strchr(name, '/') || npl_path_ends_in(name, ".csv");
+	const bool is_path = sim_table_is_path(name);
 	table.file = is_path ? NULL : npl_arena_printf(arena, "%s.csv", name);
 	if (!is_path && !table.file)
 		return npl_no_memory(err);

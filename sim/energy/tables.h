@@ -78,7 +78,9 @@ struct sim_calibration {
 	const char *path;
 	int line;
 };
-/* Loads the table energies/NAME.csv, or that of a path, which has a '/' or ends in ".csv". NPL_EINPUT as above. */
+/* Says whether a table's name is a path: it has a '/' or ends in ".csv". */
+bool sim_table_is_path(const char *name);
+/* Loads the table energies/NAME.csv, or that of a path. NPL_EINPUT as above. */
 int sim_calibrations_load(const char *name, struct npl_arena *arena, struct sim_calibration **rows, int *n,
 			  struct npl_err *err);
 

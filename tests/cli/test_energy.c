@@ -80,6 +80,30 @@ Test(cli_energy, shows_a_machine)
 	cli_free(&r);
 }
 
+/* What is in a table of the user's own is part of the machine's hash, as a memory file is. */
+Test(cli_energy, own_tables_are_part_of_the_machine)
+{
+	static const char *const factors[] = {"0.5", "0.5", "0.6"};
+	char folder[CLI_PATH], table[CLI_PATH + 40], hash[3][80] = {""};
+	cli_folder(folder);
+	snprintf(table, sizeof table, "diannao.energy.table=%s/own.csv", folder);
+	for (int i = 0; i < 3; i++) {
+		char text[200];
+		snprintf(
+			text, sizeof text,
+			"component,quantity,value,unit,node_nm,volts,origin\nNFU,energy,%s,factor,65,1.0,modelled:own\n",
+			factors[i]);
+		cli_write_text(folder, "own.csv", text);
+		json_t *root = cli_json(&plainly, "compare", "digits", "--devices", "diannao", "--timing-only",
+					"--json", "-", "--set", table);
+		snprintf(hash[i], sizeof hash[i], "%s", json_string_value(cli_at(root, "devices.0.machine_sha256")));
+		json_decref(root);
+	}
+	cr_expect_str_eq(hash[0], hash[1]);
+	cr_expect_str_neq(hash[0], hash[2]);
+	cli_remove_folder(folder);
+}
+
 /* The calibrated tables are what the script makes of the published figures. */
 Test(cli_energy, shipped_calibrations_are_those_of_the_script)
 {

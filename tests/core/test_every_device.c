@@ -71,8 +71,8 @@ static bool has_parameter(const char *device_name, const char *key)
 static bool open_subject(struct every *every, const char *name, const char *precision, struct subject *s)
 {
 	char set[80];
-	const char *const sets[] = {"energy.activity=counted", set};
-	const bool counts = has_parameter(name, "energy.activity");
+	const char *const sets[] = {"activity=counted", set};
+	const bool counts = has_parameter(name, "activity");
 	struct npl_device_options options = {.set = sets + !counts, .n_sets = counts + (precision != NULL)};
 	snprintf(set, sizeof set, "precision=%s", precision ? precision : "");
 	*s = (struct subject){0};

@@ -74,11 +74,18 @@ Test(energy_parts, tables_show_the_parts_of_energy)
 	const struct cli_run_options plainly = {0};
 	struct cli_result r = cli_run(&plainly, "compare", "digits", "--devices", "tpu_v1,diannao", "--timing-only");
 	cr_assert_eq(r.status, 0, "%s", r.err);
-	cr_assert(cli_says(r.out, "ENERGY OF A BATCH CHIP MEMORY WAITING HOST LINK"), "%s", r.out);
+	cr_assert(cli_says(r.out, "ENERGY OF A BATCH CHIP BOTTOM-UP MEMORY WAITING HOST LINK"), "%s", r.out);
+	cr_assert(cli_says(r.out, "~331 mm2; energy calibrated:jouppi2017"), "%s", r.out);
 	cr_assert(cli_says(r.out, "a byte of main memory takes 81.6 pJ on tpu_v1, 550 pJ on diannao"), "%s", r.out);
 	cr_assert(cli_says(r.out, "of its memory modelled:dramsim3-ddr3-2133"), "%s", r.out);
 	cr_assert(cli_says(r.out, "OPS/S, PEAK USED and POWER the chip and its memory while they work"), "%s", r.out);
 	cr_assert(cli_says(r.out, "--host FILE changes it"), "%s", r.out);
+	cli_free(&r);
+	r = cli_run(&plainly, "compare", "digits", "--devices", "tpu_v1", "--set", "tpu_v1.activity=counted");
+	cr_assert(cli_says(r.out, "ENERGY OF A BATCH CHIP BOTTOM-UP BY DATA MEMORY"), "%s", r.out);
+	cli_free(&r);
+	r = cli_run(&plainly, "layer", "gemm", "-m", "64", "-n", "64", "-k", "64", "--devices", "tpu_v1,cpu");
+	cr_assert(cli_says(r.out, "ENERGY CHIP BOTTOM-UP MEMORY tpu_v1"), "%s", r.out);
 	cli_free(&r);
 	/* one memory, or two alike, need no word */
 	r = cli_run(&plainly, "compare", "digits", "--devices", "tpu_v1,tpu_v1@array.rows=128", "--timing-only");
