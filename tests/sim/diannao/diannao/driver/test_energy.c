@@ -116,7 +116,8 @@ Test(diannao_energy, the_machine_file_is_the_default_but_for_energy_and_what_was
 	cr_assert_eq(npl_params_values(dn_params, NULL, &b, &arena, &otherwise, &n), 0);
 	for (int p = 0; p < n; p++) {
 		const char *key = dn_params[p].key;
-		const bool energy = !strncmp(key, "energy.", 7) || !strncmp(key, "technology.", 11);
+		const bool energy = !strncmp(key, "energy.", 7) || !strncmp(key, "technology.", 11) ||
+				    !strcmp(key, "activity");
 		int n_found = 0;
 		for (int i = 0; i < file.n_settings; i++)
 			n_found += !strcmp(file.setting[i].key, key);
