@@ -80,7 +80,7 @@ void dn_fast_activity_product(struct dn_fast_activity *a, uint64_t row, const in
 	counters->sb_ones += a->synapses[slot].ones;
 	if (a->row != UINT64_MAX && row == a->row + 1)
 		counters->sb_toggles += a->synapses[slot].toggles;
-	else if (row != a->row)
+	else
 		counters->sb_toggles += sim_toggled_bits(a->synapse, synapse, a->tn * a->tn * sizeof *synapse);
 	a->row = row;
 }
