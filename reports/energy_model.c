@@ -44,10 +44,10 @@ static int put_energies(FILE *out, const struct npl_energy_model *model)
 	for (int c = 0; c < model->n_components; c++)
 		for (int i = 0; i < model->component[c].n_actions; i++) {
 			const struct npl_action *action = &model->component[c].action[i];
-			npl_table_row(&table,
-				      (const char *const[]){action->energy, action->event, number_cell(pj, action->pj),
-							    range_cell(range, &action->bottom_up_pj),
-							    percent_cell(share, action->operand_share), action->origin});
+			npl_table_row(&table, (const char *const[]){
+						      action->energy, action->event, number_cell(pj, action->pj),
+						      range_cell(range, &action->bottom_up_pj),
+						      percent_cell(share, action->operand_share), action->origin});
 		}
 	npl_table_print(&table, out);
 	return npl_table_close(&table);

@@ -88,7 +88,7 @@ int sim_static_energy(const struct npl_energy_model *model, double clock_hz, uin
 /* Makes the rows of the parameters that are a struct sim_technology (core/param_rows.h). */
 #define SIM_TECHNOLOGY(member)                                                                                         \
 	CHOICE("activity", member.activity, "not_counted",                                                             \
-	       "of operands: zeros and toggling bits, and an energy by them beside the others",                       \
+	       "of operands: zeros and toggling bits, and an energy by them beside the others",                        \
 	       SIM_ACTIVITY(PARAM_WORD)),                                                                              \
 		NUMBER("technology.node_nm", DOUBLE, member.node_nm, "0", 0, 180, "nm",                                \
 		       "of the process; 0: not known, and no energy follows from the tables"),                         \

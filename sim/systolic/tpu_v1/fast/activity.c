@@ -8,7 +8,7 @@
  *     zero products             zero inputs * N + zero weights * M - zero inputs * zero weights
  *     partial product toggles   bits of inputs that toggle * bits of weights that are 1
  *
- * The second one is exact, as partial product (i, j) is input bit i AND weight bit j, and the weight does not change. */
+ * The second one is exact: partial product (i, j) is input bit i AND weight bit j, and the weight does not change. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -192,8 +192,8 @@ static bool is_empty(const uint8_t *row, int64_t n)
 	return !row[0] && !memcmp(row, row + 1, (size_t)n - 1);
 }
 
-/* Counts the zeros and the 1s of a row of weights. Without a zero point the ninth bit is the sign's; with one, the 1s are
- * what toggles after a row of zeros. */
+/* Counts the zeros and the 1s of a row of weights. Without a zero point the ninth bit is the sign's. With one, the 1s
+ * are what toggles after a row of zeros. */
 static void count_row(struct tpu_fast_machine *m, const struct tpu_fast_format *format, const uint8_t *row,
 		      uint32_t *zeros, uint32_t *ones)
 {
