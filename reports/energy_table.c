@@ -102,8 +102,8 @@ static const char *energy_cell(enum energy_column column, const struct npl_devic
 		break;
 	}
 	const double joules = f->part_joules[parts[column]];
-	/* A part that is not counted separately is within the chip's: the memory of a processor, a link without energy of
-	 * its own, the waiting of a machine without static power. A host that did nothing used nothing. */
+	/* A part that is not counted separately is within the chip's: the memory of a processor, a link without energy
+	 * of its own, the waiting of a machine without static power. A host that did nothing used nothing. */
 	const bool no_own = column != HOST && joules <= 0;
 	return figure(text, no_own ? NAN : joules / batches, "J", true);
 }

@@ -101,8 +101,8 @@ double npl_result_joules(const struct npl_result *result);
 /* Returns the sums of joules_low, joules and joules_high of n components. A component that no table has is in the
  * middle only; if no table has any, low and high are NAN. All are NAN where npl_energy_sum is. */
 struct npl_estimates npl_energy_estimates(const struct npl_energy *energy, int n);
-/* Returns the sum of joules_by_activity, and of joules where an energy has none. NAN: none of the n components has it, or
- * npl_energy_sum is NAN. */
+/* Returns the sum of joules_by_activity, and of joules where an energy has none. NAN: none of the n components has it,
+ * or npl_energy_sum is NAN. */
 double npl_energy_by_activity(const struct npl_energy *energy, int n);
 /* Writes the origins of n components, "calibrated:a + modelled:b" without repeats, or "absent"; returns buf. */
 const char *npl_energy_origins(const struct npl_energy *energy, int n, char *buf, size_t size);

@@ -89,10 +89,10 @@ Test(cli_energy, own_tables_are_part_of_the_machine)
 	snprintf(table, sizeof table, "diannao.energy.table=%s/own.csv", folder);
 	for (int i = 0; i < 3; i++) {
 		char text[200];
-		snprintf(
-			text, sizeof text,
-			"component,quantity,value,unit,node_nm,volts,origin\nNFU,energy,%s,factor,65,1.0,modelled:own\n",
-			factors[i]);
+		snprintf(text, sizeof text,
+			 "component,quantity,value,unit,node_nm,volts,origin\n"
+			 "NFU,energy,%s,factor,65,1.0,modelled:own\n",
+			 factors[i]);
 		cli_write_text(folder, "own.csv", text);
 		json_t *root = cli_json(&plainly, "compare", "digits", "--devices", "diannao", "--timing-only",
 					"--json", "-", "--set", table);
