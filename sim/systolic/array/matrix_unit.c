@@ -96,10 +96,11 @@ int tpu_matrix_open(struct tpu_matrix *unit, int64_t rows, int64_t columns, int6
 	unit->exact = registers_of(accumulator_rows, columns, sizeof *unit->exact);
 	unit->activity = registers_of(unit->waves, 1, sizeof *unit->activity);
 	unit->last_input = registers_of(rows, 1, sizeof *unit->last_input);
-	unit->toggles = registers_of(unit->waves, rows, 1);
+	unit->before = registers_of(unit->waves, rows, sizeof *unit->before);
+	unit->last_weight = registers_of(diagonals, unit->column_stride, sizeof *unit->last_weight);
 	if (!unit->wave || !unit->write || !unit->input || !unit->sum || !unit->path || !unit->active ||
 	    !unit->number_format || !unit->shadow || !unit->accumulator || !unit->exact || !unit->activity ||
-	    !unit->last_input || !unit->toggles) {
+	    !unit->last_input || !unit->before || !unit->last_weight) {
 		tpu_matrix_close(unit);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a matrix unit of %lld x %lld cells",
 				(long long)rows, (long long)columns);
@@ -121,7 +122,8 @@ void tpu_matrix_close(struct tpu_matrix *unit)
 	free(unit->exact);
 	free(unit->activity);
 	free(unit->last_input);
-	free(unit->toggles);
+	free(unit->before);
+	free(unit->last_weight);
 	*unit = (struct tpu_matrix){0};
 }
 
@@ -171,22 +173,19 @@ static void sequence_weights(struct tpu_matrix *unit, const struct tpu_matrix_in
 }
 
 /* Returns the 1s among the 9 bits of an operand. */
-static uint8_t ones(int operand_bits)
+static uint64_t ones(int operand_bits)
 {
-	uint8_t n = 0;
-	for (unsigned bits = (unsigned)operand_bits & 0x1ff; bits; bits >>= 1)
-		n += bits & 1;
-	return n;
+	return (uint64_t)__builtin_popcount((unsigned)operand_bits & 0x1ff);
 }
 
 /* Begins the activity of the row that has just entered. */
 static void begin_activity(struct tpu_matrix *unit)
 {
 	const int16_t *input = unit->input + unit->newest * unit->input_stride + LANES + unit->rows - 1;
-	uint8_t *toggles = unit->toggles + unit->newest * unit->rows;
+	int16_t *before = unit->before + unit->newest * unit->rows;
 	unit->activity[unit->newest] = (struct tpu_matrix_activity){0, 0};
 	for (int64_t r = 0; r < unit->rows; r++) {
-		toggles[r] = ones(input[-r] ^ unit->last_input[r]);
+		before[r] = unit->last_input[r];
 		unit->last_input[r] = input[-r];
 	}
 }
@@ -257,16 +256,21 @@ static void multiply(struct tpu_matrix *unit, const struct diagonal *d, int64_t 
 	unit->kernel->multiply(sum + from, input + from, active + from, (d->last - from) / LANES + 1);
 }
 
-/* Counts the products of the cells that a wave meets. */
+/* Counts the products of the cells that a wave meets. Partial product (i, j) of a cell is bit i of its input AND bit j
+ * of its weight. It toggles where it is 1 now or was 1 for the row before, but not both. */
 static void count_products(struct tpu_matrix *unit, const struct diagonal *d, int64_t slot)
 {
 	const int16_t *input = unit->input + slot * unit->input_stride + LANES + unit->rows - 1 - d->age;
 	const int16_t *active = unit->active + d->age * unit->column_stride;
-	const uint8_t *toggles = unit->toggles + slot * unit->rows;
+	const int16_t *before = unit->before + slot * unit->rows;
+	int16_t *last_weight = unit->last_weight + d->age * unit->column_stride;
 	struct tpu_matrix_activity *activity = &unit->activity[slot];
 	for (int64_t c = d->first; c <= d->last; c++) {
-		activity->zero_products += input[c] * active[c] == 0;
-		activity->partial_product_toggles += (uint64_t)toggles[d->age - c] * ones(active[c]);
+		const int x = input[c], w = active[c], x_before = before[d->age - c], w_before = last_weight[c];
+		const uint64_t now = ones(x) * ones(w), then = ones(x_before) * ones(w_before);
+		activity->zero_products += x * w == 0;
+		activity->partial_product_toggles += now + then - 2 * ones(x & x_before) * ones(w & w_before);
+		last_weight[c] = active[c];
 	}
 }
 

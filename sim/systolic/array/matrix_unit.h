@@ -124,7 +124,8 @@ struct tpu_matrix {
 	struct tpu_matrix_activity *activity; /* (waves) */
 	struct tpu_matrix_activity finished;  /* of the row whose last column was written in the last cycle */
 	int16_t *last_input;                  /* (rows) the row that entered last */
-	uint8_t *toggles;                     /* (waves, rows) bits of each operand that differ from that row's */
+	int16_t *before;                      /* (waves, rows) the row that entered before this one */
+	int16_t *last_weight;                 /* of each cell, as `active`: what the last row has met */
 	const struct tpu_matrix_kernel *kernel;
 
 	/* The waves under way, by the cycle in which they entered; the newest is at slot `newest`. */

@@ -68,16 +68,12 @@ static double activity_of(uint64_t toggles, uint64_t bits)
 	return bits ? 2 * (double)toggles / (double)bits : NAN;
 }
 
-/* Returns the activity of the partial products in the steps that multiply. The transition density of an AND of two bits
- * is P(a) D(b) + P(b) D(a) (Najm, "Transition density: a new measure of activity in digital circuits", IEEE
- * Transactions on CAD 12(2), 1993): P is how often a bit is 1, D how often it toggles. Random bits have 1/2. */
-static double multiplier_activity(const struct dn_counters *counters, uint64_t nbin_bits, uint64_t sb_bits)
+/* Returns the activity of the multipliers. Of random operands that are both new in each step a partial product is 1 in
+ * a quarter of the steps, and so toggles in 2 * 1/4 * 3/4 of them. */
+static double multiplier_activity(const struct dn_counters *counters)
 {
-	const double inputs = (double)nbin_bits, synapses = (double)sb_bits;
-	if (!nbin_bits || !sb_bits)
-		return NAN;
-	return 2 * ((double)counters->nbin_ones / inputs * ((double)counters->sb_toggles / synapses) +
-		    (double)counters->sb_ones / synapses * ((double)counters->nbin_toggles / inputs));
+	const double random_toggles = 256 * 3.0 / 8 * (double)counters->products;
+	return counters->products ? (double)counters->partial_product_toggles / random_toggles : NAN;
 }
 
 int dn_energy_of(const struct dn_machine *machine, const struct dn_outcome *outcome, bool has_activity,

@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Counts the activity of operands (activity.def), step by step. What depends on a row of synapses alone is counted when
- * the row is loaded, as most rows are read many times. */
+ * the row is loaded, as most rows are read many times.
+ *
+ * Partial product (i, j) of a multiplier is bit i of its input AND bit j of its synapse. From one step to the next
+ *
+ *     1s of x * 1s of w + 1s of x before * 1s of w before - 2 * 1s of both x * 1s of both w
+ *
+ * of them toggle. An input goes to all outputs, so the 1s of its synapses are summed over the outputs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,17 +15,20 @@
 #include "fast.h"
 #include "sim/common/toggles.h"
 
-/* What is known of a row of SB. */
-struct synapses {
-	uint32_t ones, toggles; /* toggles: bits that differ from the row that was loaded before */
-};
-
 struct dn_fast_activity {
 	size_t tn, slots;
-	struct synapses *synapses; /* (slots) */
-	uint16_t *zeros;           /* (slots, tn) of each input's synapses of a row, how many are 0 */
-	int16_t *input, *synapse;  /* (tn), (tn, tn): the rows that were read last */
-	uint64_t row;              /* the number of `synapse`; UINT64_MAX: none was read */
+	/* Of each row in SB: bits that differ from the row that was loaded before it; for each input, how many of its
+	 * synapses are 0, how many of their bits are 1, and how many are 1 in that row, too. */
+	uint32_t *toggles;                    /* (slots) */
+	uint16_t *zeros, *ones, *common_ones; /* (slots, tn) */
+	int16_t *input;                       /* (tn) the row of NBin that was read last */
+	/* The last step that multiplied: its input, and of its synapses the 1s for each input, the row and its number;
+	 * UINT64_MAX: there was none, and all is 0. */
+	int16_t *factor;     /* (tn) */
+	uint16_t *last_ones; /* (tn) */
+	int16_t *synapse;    /* (tn, tn) */
+	uint64_t row;
+	uint16_t *common; /* (tn) working space */
 };
 
 int dn_fast_activity_open(const struct dn_config *config, struct dn_fast_activity **activity, struct npl_err *err)
@@ -30,30 +39,58 @@ int dn_fast_activity_open(const struct dn_config *config, struct dn_fast_activit
 	a->tn = (size_t)config->tn;
 	a->slots = (size_t)config->sb_rows;
 	a->row = UINT64_MAX;
-	a->synapses = calloc(a->slots, sizeof *a->synapses);
-	a->zeros = calloc(a->slots * a->tn, sizeof *a->zeros);
+	const size_t of_rows = a->slots * a->tn;
+	a->toggles = calloc(a->slots, sizeof *a->toggles);
+	a->zeros = calloc(of_rows, sizeof *a->zeros);
+	a->ones = calloc(of_rows, sizeof *a->ones);
+	a->common_ones = calloc(of_rows, sizeof *a->common_ones);
 	a->input = calloc(a->tn, sizeof *a->input);
+	a->factor = calloc(a->tn, sizeof *a->factor);
+	a->last_ones = calloc(a->tn, sizeof *a->last_ones);
 	a->synapse = calloc(a->tn * a->tn, sizeof *a->synapse);
-	return a->synapses && a->zeros && a->input && a->synapse ? 0 : npl_no_memory(err);
+	a->common = calloc(a->tn, sizeof *a->common);
+	return a->toggles && a->zeros && a->ones && a->common_ones && a->input && a->factor && a->last_ones &&
+			       a->synapse && a->common
+		       ? 0
+		       : npl_no_memory(err);
 }
 
 void dn_fast_activity_close(struct dn_fast_activity *activity)
 {
 	if (!activity)
 		return;
-	free(activity->synapses);
-	free(activity->zeros);
-	free(activity->input);
-	free(activity->synapse);
+	void *const all[] = {activity->toggles,     activity->zeros,   activity->ones,
+			     activity->common_ones, activity->input,   activity->factor,
+			     activity->last_ones,   activity->synapse, activity->common};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+		free(all[i]);
 	free(activity);
+}
+
+static inline uint16_t ones_of(uint16_t x)
+{
+	x = (uint16_t)(x - (x >> 1 & 0x5555));
+	x = (uint16_t)((x & 0x3333) + (x >> 2 & 0x3333));
+	x = (uint16_t)((x + (x >> 4)) & 0x0f0f);
+	return (uint16_t)((x + (x >> 8)) & 0x1f);
+}
+
+/* Sums, for each input, the bits that are 1 in both rows of synapses. */
+static void sum_common_ones(size_t tn, const int16_t *restrict a, const int16_t *restrict b, uint16_t *restrict sum)
+{
+	memset(sum, 0, tn * sizeof *sum);
+	for (size_t n = 0; n < tn; n++, a += tn, b += tn)
+		for (size_t i = 0; i < tn; i++)
+			sum[i] = (uint16_t)(sum[i] + ones_of((uint16_t)(a[i] & b[i])));
 }
 
 void dn_fast_activity_load(struct dn_fast_activity *a, uint64_t row, const int16_t *synapse, const int16_t *before)
 {
 	const size_t slot = row % a->slots, bytes = a->tn * a->tn * sizeof *synapse;
 	uint16_t *zeros = a->zeros + slot * a->tn;
-	a->synapses[slot] = (struct synapses){(uint32_t)sim_one_bits(synapse, bytes),
-					      (uint32_t)sim_toggled_bits(synapse, before, bytes)};
+	a->toggles[slot] = (uint32_t)sim_toggled_bits(synapse, before, bytes);
+	sum_common_ones(a->tn, synapse, synapse, a->ones + slot * a->tn);
+	sum_common_ones(a->tn, synapse, before, a->common_ones + slot * a->tn);
 	memset(zeros, 0, a->tn * sizeof *zeros);
 	for (size_t n = 0; n < a->tn; n++, synapse += a->tn)
 		for (size_t i = 0; i < a->tn; i++)
@@ -62,26 +99,42 @@ void dn_fast_activity_load(struct dn_fast_activity *a, uint64_t row, const int16
 
 void dn_fast_activity_input(struct dn_fast_activity *a, const int16_t *input, struct dn_counters *counters)
 {
-	const size_t bytes = a->tn * sizeof *input;
-	counters->nbin_ones += sim_one_bits(input, bytes);
-	counters->nbin_toggles += sim_follow(a->input, input, bytes);
+	counters->nbin_toggles += sim_follow(a->input, input, a->tn * sizeof *input);
+}
+
+/* Counts the partial products that toggle, and the products with an operand of 0. `common`: bits of each input's
+ * synapses that are 1 in this step and in the one before. */
+static void multiply(struct dn_fast_activity *a, size_t slot, const uint16_t *common, struct dn_counters *counters)
+{
+	const uint16_t *zeros = a->zeros + slot * a->tn, *ones = a->ones + slot * a->tn;
+	int64_t toggles = 0;
+	uint64_t zero_products = 0;
+	for (size_t i = 0; i < a->tn; i++) {
+		const uint16_t now = (uint16_t)a->input[i], before = (uint16_t)a->factor[i];
+		toggles += (int32_t)ones_of(now) * ones[i] + (int32_t)ones_of(before) * a->last_ones[i] -
+			   2 * (int32_t)ones_of(now & before) * common[i];
+		zero_products += now ? zeros[i] : a->tn;
+	}
+	counters->products += a->tn * a->tn;
+	counters->zero_products += zero_products;
+	counters->partial_product_toggles += (uint64_t)toggles;
+	memcpy(a->factor, a->input, a->tn * sizeof *a->factor);
+	memcpy(a->last_ones, ones, a->tn * sizeof *a->last_ones);
 }
 
 void dn_fast_activity_product(struct dn_fast_activity *a, uint64_t row, const int16_t *synapse,
 			      struct dn_counters *counters)
 {
 	const size_t slot = row % a->slots;
-	const uint16_t *zeros = a->zeros + slot * a->tn;
-	uint64_t zero_products = 0;
-	for (size_t i = 0; i < a->tn; i++)
-		zero_products += a->input[i] ? zeros[i] : a->tn;
-	counters->products += a->tn * a->tn;
-	counters->zero_products += zero_products;
-	counters->sb_ones += a->synapses[slot].ones;
-	if (a->row != UINT64_MAX && row == a->row + 1)
-		counters->sb_toggles += a->synapses[slot].toggles;
-	else
+	const uint16_t *common = a->common;
+	if (a->row != UINT64_MAX && row == a->row + 1) {
+		counters->sb_toggles += a->toggles[slot];
+		common = a->common_ones + slot * a->tn;
+	} else {
 		counters->sb_toggles += sim_toggled_bits(a->synapse, synapse, a->tn * a->tn * sizeof *synapse);
+		sum_common_ones(a->tn, synapse, a->synapse, a->common);
+	}
+	multiply(a, slot, common, counters);
 	a->row = row;
 }
 

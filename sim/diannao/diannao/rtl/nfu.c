@@ -58,9 +58,10 @@ int dn_rtl_nfu_open(struct dn_rtl *rtl)
 		nfu->results = calloc((size_t)nfu->result.n, tn * word);
 		nfu->scratch = calloc(tn, word);
 		nfu->last_input = calloc(tn, sizeof *nfu->last_input);
+		nfu->last_factor = calloc(tn, sizeof *nfu->last_factor);
 		nfu->last_synapse = calloc(tn * tn, sizeof *nfu->last_synapse);
-		allocated = nfu->last_input && nfu->last_synapse && nfu->input && nfu->synapse && nfu->products &&
-			    nfu->terms && nfu->sum && nfu->exact && nfu->results && nfu->scratch;
+		allocated = nfu->last_input && nfu->last_factor && nfu->last_synapse && nfu->input && nfu->synapse &&
+			    nfu->products && nfu->terms && nfu->sum && nfu->exact && nfu->results && nfu->scratch;
 	}
 	return allocated ? 0 : npl_fail(rtl->err, NPL_ENOMEM, "out of memory for the NFU of the rtl engine");
 }
@@ -234,10 +235,14 @@ static void clock_nfu1(struct dn_rtl *rtl)
 static void count_activity(struct dn_rtl *rtl, const struct dn_rtl_bundle *step)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
-	if (rtl->step_nbin >= 0)
-		dn_rtl_count_activity(nfu->tn, dn_rtl_row(&rtl->nbin, rtl->step_nbin),
-				      step->nfu1 == DN_MULT ? dn_rtl_row(&rtl->sb, rtl->step_sb) : NULL,
-				      nfu->last_input, nfu->last_synapse, &rtl->outcome->counters);
+	struct dn_counters *counters = &rtl->outcome->counters;
+	if (rtl->step_nbin < 0)
+		return;
+	const int16_t *input = dn_rtl_row(&rtl->nbin, rtl->step_nbin);
+	dn_rtl_count_input(nfu->tn, input, nfu->last_input, counters);
+	if (step->nfu1 == DN_MULT)
+		dn_rtl_count_products(nfu->tn, input, dn_rtl_row(&rtl->sb, rtl->step_sb), nfu->last_factor,
+				      nfu->last_synapse, counters);
 }
 
 /* Reads the rows of the step that was taken into the first registers that the step uses. */

@@ -137,8 +137,8 @@ struct dn_rtl_nfu {
 	/* NFU-1's first register: the operands. */
 	struct dn_rtl_bundle operands;
 	int16_t *input, *synapse; /* (tn), (tn, tn) [output][input] */
-	/* The rows of NBin and of synapses that were read last, for the activity of operands. */
-	int16_t *last_input, *last_synapse;
+	/* The row of NBin that was read last, and the rows that were multiplied last, for the activity of operands. */
+	int16_t *last_input, *last_factor, *last_synapse;
 	/* NFU-1's other registers and NFU-2's first: (tn, tn) products, or biases or inputs in the first tn of them. */
 	struct dn_rtl_pipe product;
 	int32_t *products;
@@ -238,9 +238,10 @@ void dn_rtl_nfu_clock(struct dn_rtl *rtl);
 /* Functions of values.c, which compute what the stages do to values. */
 /* Multiplies, as NFU-1 does. Returns how many products saturated. */
 uint64_t dn_rtl_multiply(bool rounded, int64_t tn, const int16_t *input, const int16_t *synapse, int32_t *product);
-/* Adds a step's rows to the activity of operands: that of NBin, and that of SB where the step multiplies (otherwise
- * synapse is NULL). The rows become last_input and last_synapse. */
-void dn_rtl_count_activity(int64_t tn, const int16_t *input, const int16_t *synapse, int16_t *last_input,
+/* Add a row of NBin that a step reads to the activity of operands, and the rows that it multiplies. The rows become
+ * last_input, last_factor and last_synapse. */
+void dn_rtl_count_input(int64_t tn, const int16_t *input, int16_t *last_input, struct dn_counters *counters);
+void dn_rtl_count_products(int64_t tn, const int16_t *input, const int16_t *synapse, int16_t *last_factor,
 			   int16_t *last_synapse, struct dn_counters *counters);
 /* Reads the biases in a row of SB into bias[]. `first` says that the step is the first one of its instruction. */
 void dn_rtl_biases(bool rounded, bool first, int64_t tn, const int16_t *row, int32_t *bias);

@@ -151,31 +151,38 @@ void dn_rtl_function(const struct dn_rtl_bundle *bundle, const struct dn_functio
 
 static uint64_t ones(int bits)
 {
-	uint64_t n = 0;
-	for (unsigned left = (unsigned)bits & 0xffff; left; left >>= 1)
-		n += left & 1;
-	return n;
+	return (uint64_t)__builtin_popcount((unsigned)bits & 0xffff);
 }
 
-/* Adds up the 1s of a row, and the bits that differ from the row before, which it replaces. */
-static void follow(int64_t n, const int16_t *row, int16_t *last, uint64_t *one_bits, uint64_t *toggles)
+/* Returns the bits that differ from the row before, which the row replaces. */
+static uint64_t follow(int64_t n, const int16_t *row, int16_t *last)
 {
+	uint64_t toggles = 0;
 	for (int64_t i = 0; i < n; i++) {
-		*one_bits += ones(row[i]);
-		*toggles += ones(row[i] ^ last[i]);
+		toggles += ones(row[i] ^ last[i]);
 		last[i] = row[i];
 	}
+	return toggles;
 }
 
-void dn_rtl_count_activity(int64_t tn, const int16_t *input, const int16_t *synapse, int16_t *last_input,
+/* A partial product toggles where it is 1 now or was 1 in the step before, but not both. */
+void dn_rtl_count_products(int64_t tn, const int16_t *input, const int16_t *synapse, int16_t *last_factor,
 			   int16_t *last_synapse, struct dn_counters *counters)
 {
-	follow(tn, input, last_input, &counters->nbin_ones, &counters->nbin_toggles);
-	if (!synapse)
-		return;
-	follow(tn * tn, synapse, last_synapse, &counters->sb_ones, &counters->sb_toggles);
 	counters->products += (uint64_t)(tn * tn);
 	for (int64_t n = 0; n < tn; n++)
-		for (int64_t i = 0; i < tn; i++)
-			counters->zero_products += input[i] * synapse[n * tn + i] == 0;
+		for (int64_t i = 0; i < tn; i++) {
+			const int x = input[i], w = synapse[n * tn + i], x_before = last_factor[i],
+				  w_before = last_synapse[n * tn + i];
+			counters->zero_products += x * w == 0;
+			counters->partial_product_toggles += ones(x) * ones(w) + ones(x_before) * ones(w_before) -
+							     2 * ones(x & x_before) * ones(w & w_before);
+		}
+	follow(tn, input, last_factor);
+	counters->sb_toggles += follow(tn * tn, synapse, last_synapse);
+}
+
+void dn_rtl_count_input(int64_t tn, const int16_t *input, int16_t *last_input, struct dn_counters *counters)
+{
+	counters->nbin_toggles += follow(tn, input, last_input);
 }

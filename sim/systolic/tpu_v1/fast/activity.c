@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Counts the activity of operands (activity.def), in the order of the program. In an array with stationary weights all
- * cells of a row see the same inputs, one after the other. So of row k, with M vectors and N columns, three numbers of
- * its inputs and two of its weights say how many of its M N products have a zero factor, and how many partial products
- * toggle:
+ * Counts the activity of operands (activity.def), in the order of the program. All cells of an array row see the same
+ * inputs, one after the other. So of an array row with M vectors and N columns, two numbers of its inputs and two of its
+ * weights say how many of its M N products have a zero operand, and how many partial products toggle:
  *
  *     zero products             zero inputs * N + zero weights * M - zero inputs * zero weights
  *     partial product toggles   bits of inputs that toggle * bits of weights that are 1
  *
- * The second one is exact: partial product (i, j) is input bit i AND weight bit j, and the weight does not change. */
+ * Partial product (i, j) is input bit i AND weight bit j. Where the first vector meets other weights than the vector
+ * before it, both change. With the 1s of both inputs x and of both weights w, those that toggle are then
+ *
+ *     1s of x * 1s of w + 1s of x before * 1s of w before - 2 * 1s of both x * 1s of both w */
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +36,11 @@ struct tpu_fast_activity {
 	struct sim_lanes weights;           /* (columns) working space */
 	uint8_t *weight_row, *row_below;    /* (columns) */
 	uint64_t *zeros, *toggles;          /* (rows) of the inputs of each array row */
+	uint8_t *low_before, *negative_before; /* (rows) the operands before the first vector of an instruction */
+	/* The weights that the last vector met; UINT64_MAX and 0 before the first. */
+	uint64_t tile;
+	struct tpu_fast_format format;
+	uint32_t *ones; /* (rows) their bits that are 1 */
 };
 
 /* Returns the next `count` bytes of the arrays' memory, or counts them where there is none yet. */
@@ -67,7 +74,9 @@ static size_t place_arrays(struct tpu_fast_activity *a, int64_t rows, int64_t co
 		   {&a->weights.toggles, columns},
 		   {&a->weights.zeros, columns},
 		   {&a->weight_row, columns},
-		   {&a->row_below, columns}};
+		   {&a->row_below, columns},
+		   {&a->low_before, rows},
+		   {&a->negative_before, rows}};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		*all[i].array = part_of(a->memory, &used, all[i].bytes);
 	return used;
@@ -84,7 +93,9 @@ int tpu_fast_activity_open(struct tpu_fast_machine *m, struct npl_err *err)
 	a->memory = calloc(place_arrays(a, m->rows, m->columns, m->width), 1);
 	a->zeros = calloc(rows, sizeof *a->zeros);
 	a->toggles = calloc(rows, sizeof *a->toggles);
-	if (!a->memory || !a->zeros || !a->toggles)
+	a->ones = calloc(rows, sizeof *a->ones);
+	a->tile = TPU_FAST_NO_TILE;
+	if (!a->memory || !a->zeros || !a->toggles || !a->ones)
 		return npl_no_memory(err);
 	place_arrays(a, m->rows, m->columns, m->width);
 	return 0;
@@ -98,6 +109,7 @@ void tpu_fast_activity_close(struct tpu_fast_machine *m)
 	free(a->memory);
 	free(a->zeros);
 	free(a->toggles);
+	free(a->ones);
 	free(a);
 	m->activity = NULL;
 }
@@ -234,7 +246,7 @@ static uint64_t toggles_of(struct tpu_fast_machine *m, uint64_t tile)
 }
 
 /* Finds what is known of the active tile in the pass's format, or counts it. NULL: out of memory. */
-static const struct tpu_fast_tile_activity *find_tile(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass)
+static struct tpu_fast_tile_activity *find_tile(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass)
 {
 	struct tpu_fast_packed *packed = tpu_fast_packed_tile(&m->weights, pass->tile, pass->weights,
 							      pass->inputs.is_signed);
@@ -263,6 +275,72 @@ static uint64_t shift_in(struct tpu_fast_machine *m, const struct tpu_fast_tile_
 	return first + tile->toggles;
 }
 
+static bool same_format(struct tpu_fast_format x, struct tpu_fast_format y)
+{
+	return x.is_signed == y.is_signed && x.zero_point == y.zero_point;
+}
+
+static unsigned operand(uint8_t byte, struct tpu_fast_format format)
+{
+	return (unsigned)((format.is_signed ? (int8_t)byte : byte) - format.zero_point) & 0x1ff;
+}
+
+/* Returns how many bits are 1 both in a row of weights and in the row in the same place before. */
+static uint32_t common_ones_of(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t r)
+{
+	struct tpu_fast_activity *a = m->activity;
+	uint32_t ones = 0;
+	memcpy(a->row_below, weight_row(m, a->tile, r), (size_t)m->columns);
+	const uint8_t *before = a->row_below, *now = weight_row(m, pass->tile, r);
+	if (a->format.zero_point || pass->weights.zero_point) {
+		for (int64_t c = 0; c < m->columns; c++)
+			ones += (uint32_t)__builtin_popcount(operand(now[c], pass->weights) &
+							     operand(before[c], a->format));
+		return ones;
+	}
+	for (int64_t c = 0; c < m->columns; c++)
+		a->weights.low[c] = now[c] & before[c];
+	const struct sim_bits bits = sim_bits_of(a->weights.low, (size_t)m->columns);
+	return (uint32_t)(bits.ones + (a->format.is_signed && pass->weights.is_signed ? bits.signs : 0));
+}
+
+/* Finds the bits that are 1 both in the tile and in the weights that the last vector met. Returns 0 or NPL_ENOMEM. */
+static int find_common_ones(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass,
+			    struct tpu_fast_tile_activity *tile, struct npl_err *err)
+{
+	struct tpu_fast_activity *a = m->activity;
+	if (tile->common_ones && tile->before == a->tile && same_format(tile->before_format, a->format))
+		return 0;
+	if (!tile->common_ones)
+		tile->common_ones = npl_arena_array(&m->weights.arena, (size_t)m->rows, sizeof *tile->common_ones);
+	if (!tile->common_ones)
+		return npl_no_memory(err);
+	for (int64_t r = 0; r < m->rows; r++)
+		tile->common_ones[r] = a->ones[r] && tile->ones[r] ? common_ones_of(m, pass, r) : 0;
+	tile->before = a->tile;
+	tile->before_format = a->format;
+	return 0;
+}
+
+/* Counts the partial products that toggle as the first vector meets other weights, in place of those that it toggles by
+ * itself. */
+static void count_change(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass,
+			 const struct tpu_fast_tile_activity *tile, struct tpu_activity *count)
+{
+	struct tpu_fast_activity *a = m->activity;
+	for (int64_t r = 0; r < m->rows; r++) {
+		const unsigned now = a->inputs.low[r] | (unsigned)a->inputs.negative[r] << 8,
+			       before = a->low_before[r] | (unsigned)a->negative_before[r] << 8;
+		count->partial_product_toggles += (uint64_t)__builtin_popcount(now) * tile->ones[r] +
+						  (uint64_t)__builtin_popcount(before) * a->ones[r] -
+						  2 * (uint64_t)__builtin_popcount(now & before) * tile->common_ones[r];
+		a->inputs.toggles[r] = 0;
+		a->ones[r] = tile->ones[r];
+	}
+	a->tile = pass->tile;
+	a->format = pass->weights;
+}
+
 /* Adds the sums of the last few vectors to those of the instruction. */
 static void add_lanes(struct tpu_fast_machine *m)
 {
@@ -288,34 +366,31 @@ static void send_vector(struct tpu_fast_machine *m, const struct tpu_fast_format
 		add_lanes(m);
 }
 
-/* Sends the vectors of an instruction of bytes. Of a convolve, lanes beyond the taps are at the zero point in all
- * vectors. */
-static void send_bytes(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t first, int64_t count,
-		       struct tpu_activity *activity)
+/* Sends the vectors of an instruction of bytes, from number `begin` on. Of a convolve, lanes beyond the taps are at the
+ * zero point in all vectors. */
+static void send_bytes(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t first, int64_t begin,
+		       int64_t count, struct tpu_activity *activity)
 {
 	struct tpu_fast_worker *w = &m->worker[0];
 	const int64_t lanes = pass->convolves ? npl_min_i64(m->rows, pass->window.taps * pass->window.tap_lanes)
 					      : m->rows;
-	for (int64_t begin = 0; begin < count; begin += TPU_FAST_BLOCK) {
-		const int64_t n = npl_min_i64(count - begin, TPU_FAST_BLOCK);
-		tpu_fast_inputs(m, w, pass, first + begin, n, begin ? lanes : m->rows);
+	for (int64_t n; begin < count; begin += n) {
+		n = npl_min_i64(count - begin, TPU_FAST_BLOCK);
+		tpu_fast_inputs(m, w, pass, first + begin, n, lanes);
 		for (int64_t i = 0; i < n; i++)
-			send_vector(m, &pass->inputs, w->input[i], begin + i ? lanes : m->rows, activity);
+			send_vector(m, &pass->inputs, w->input[i], lanes, activity);
 	}
 	for (int64_t r = lanes; r < m->rows; r++)
 		m->activity->zeros[r] += (uint64_t)count - 1;
 }
 
-/* Sends the vectors of an instruction of 16-bit inputs: each is two rows of bytes, the lower bytes first. */
-static void send_words(struct tpu_fast_machine *m, const struct tpu_fast_pass *low, const struct tpu_fast_pass *high,
-		       int64_t first, int64_t count, struct tpu_activity *activity)
+/* Sends one row of bytes of an instruction. */
+static void send_row(struct tpu_fast_machine *m, const struct tpu_fast_pass *pass, int64_t row,
+		     struct tpu_activity *activity)
 {
 	struct tpu_fast_worker *w = &m->worker[0];
-	for (int64_t i = 0; i < 2 * count; i++) {
-		const struct tpu_fast_pass *pass = i % 2 ? high : low;
-		tpu_fast_inputs(m, w, pass, first + i / 2, 1, m->rows);
-		send_vector(m, &pass->inputs, w->input[0], m->rows, activity);
-	}
+	tpu_fast_inputs(m, w, pass, row, 1, m->rows);
+	send_vector(m, &pass->inputs, w->input[0], m->rows, activity);
 }
 
 /* Turns the sums over all vectors into products, and begins new ones. */
@@ -337,18 +412,29 @@ int tpu_fast_matrix_activity(struct tpu_fast_machine *m, int64_t index, const st
 			     const struct tpu_fast_pass *pass, struct npl_err *err)
 {
 	const struct tpu_instruction *in = &tpu_code(m->program)[index];
+	const struct tpu_fast_pass *first_pass = low ? low : pass;
+	struct tpu_fast_activity *a = m->activity;
 	struct tpu_activity count = {0};
-	if (!m->activity)
+	if (!a)
 		return 0;
-	const struct tpu_fast_tile_activity *tile = find_tile(m, pass);
+	struct tpu_fast_tile_activity *tile = find_tile(m, first_pass);
 	if (!tile)
 		return npl_no_memory(err);
 	if (in->flags & TPU_MATRIX_SWITCH && m->active != TPU_FAST_NO_TILE)
 		count.weight_toggles = shift_in(m, tile);
-	if (low)
-		send_words(m, low, pass, in->operand, in->length, &count);
-	else
-		send_bytes(m, pass, in->operand, in->length, &count);
+	const bool changes = a->tile != pass->tile || !same_format(a->format, pass->weights);
+	if (changes && find_common_ones(m, pass, tile, err))
+		return err->code;
+	memcpy(a->low_before, a->inputs.low, (size_t)m->rows);
+	memcpy(a->negative_before, a->inputs.negative, (size_t)m->rows);
+	send_row(m, first_pass, in->operand, &count);
+	if (changes)
+		count_change(m, pass, tile, &count);
+	/* A vector of 16-bit inputs is two rows of bytes, the lower bytes first. */
+	for (int64_t i = 1; low && i < 2 * (int64_t)in->length; i++)
+		send_row(m, i % 2 ? pass : low, in->operand + i / 2, &count);
+	if (!low)
+		send_bytes(m, pass, in->operand, 1, in->length, &count);
 	multiply(m, tile, (uint64_t)in->length * (low ? 2 : 1), &count);
 	add(m, index, &count);
 	return 0;

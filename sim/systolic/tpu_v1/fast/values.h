@@ -71,6 +71,11 @@ struct tpu_fast_pending {
 struct tpu_fast_tile_activity {
 	uint32_t *zeros, *ones; /* (rows) weights that are 0, and bits of weights that are 1 */
 	uint64_t toggles;       /* bits that toggle from row to row while the tile is shifted in */
+	/* The weights in whose place the tile came last, and (rows) bits that are 1 in both. In the next execution it
+	 * mostly comes in the place of the same. */
+	uint64_t before;
+	struct tpu_fast_format before_format;
+	uint32_t *common_ones; /* NULL: not known */
 };
 
 /* A tile in the form that the kernels take. */

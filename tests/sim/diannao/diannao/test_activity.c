@@ -16,8 +16,8 @@ static struct npl_result run(enum sim_activity activity, struct dn_case *c)
 
 Test(diannao_activity, samples_are_near_the_counts)
 {
-	static const char *const names[] = {"products",  "zero_products", "nbin_toggles",
-					    "nbin_ones", "sb_toggles",    "sb_ones"};
+	static const char *const names[] = {"products", "zero_products", "partial_product_toggles", "nbin_toggles",
+					    "sb_toggles"};
 	struct dn_case c;
 	uint64_t rng = 1;
 	dn_case_window(&c, NPL_OP_CONV, 1, 48, 30, 30, 80, 1, dn_window(3, 1));
