@@ -226,11 +226,16 @@ static int show_machine(const struct request *request, struct npl_err *err)
 	return rc;
 }
 
-/* Says whether the user asks for a machine instead of components: by the name of a device, or a machine file. */
+/* Says whether a word is the name of a device, or a machine file. */
+static bool is_machine_name(const char *word)
+{
+	return npl_device_is_known(word) || npl_is_yaml_path(word);
+}
+
+/* Says whether the user asks for a machine instead of components. */
 static bool is_machine(const struct request *request)
 {
-	return request->n_components == 1 &&
-	       (npl_device_is_known(request->component[0]) || npl_is_yaml_path(request->component[0]));
+	return request->n_components == 1 && is_machine_name(request->component[0]);
 }
 
 /* Refuses options that have no effect beside the others. */
@@ -259,6 +264,14 @@ static int check_options(const struct request *request, struct npl_err *err)
 	if (request->check && (request->sram_bytes || request->n_components))
 		return npl_fail(err, NPL_EUSAGE, "%s beside --check, which looks at all tables: expected one of both",
 				request->sram_bytes ? "--sram" : request->component[0]);
+	if (request->sram_bytes && (request->volts || request->table))
+		return npl_fail(err, NPL_EUSAGE,
+				"--%s beside --sram, whose figures are at the supply that the tables have for the node",
+				request->volts ? "volts" : "table");
+	for (int i = 0; i < request->n_components && request->n_components > 1; i++)
+		if (is_machine_name(request->component[i]))
+			return npl_fail(err, NPL_EUSAGE, "%s beside %s: expected one machine, or components",
+					request->component[i], request->component[!i]);
 	if (of_memory && !request->sram_bytes)
 		return npl_fail(err, NPL_EUSAGE, "--%s without --sram: expected a memory that it is of", of_memory);
 	return 0;

@@ -190,6 +190,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		{"unsigned", CLI_FLAG, &o.layer.is_unsigned, 0, 0, NULL, "int8: the input is unsigned"},
 		{"requantise", CLI_FLAG, &o.layer.requantise, 0, 0, NULL,
 		 "gemm, conv in int8: 8-bit results instead of raw 32-bit accumulators"},
+		{"zeros", CLI_INT, &o.layer.zero_percent, 0, 100, "PERCENT", "of the inputs that are 0 (default 0)"},
 		CLI_DUMP_OPTION(&o.dump),
 		{"output", CLI_OUTPUT, &o.common.output, 0, 0, "Y.npy", "the last device's result"},
 		{"seed", CLI_INT, &o.common.seed, 0, INT64_MAX, "N", "of the operands (default 1)"},

@@ -194,7 +194,8 @@ int cli_layer_read(const char *word, const struct cli_layer_options *o, struct n
 	const struct kind *kind = find_kind(word);
 	const char *words[KINDS];
 	char text[100];
-	*spec = (struct npl_layer_spec){.unsigned_x = o->is_unsigned, .requantise = o->requantise};
+	*spec = (struct npl_layer_spec){
+		.unsigned_x = o->is_unsigned, .requantise = o->requantise, .zero_percent = o->zero_percent};
 	spec->attrs.opset = 13;
 	if (kind)
 		return refuse_foreign(kind, o, err) ? err->code : kind->read(o, spec, err);

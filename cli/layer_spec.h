@@ -12,6 +12,7 @@ struct cli_layer_options {
 	int64_t m, n, k, filters, groups;
 	const char *input, *kernel, *stride, *pad, *dilation, *pool;
 	bool is_unsigned, requantise, private_kernels;
+	int64_t zero_percent;
 };
 
 /* Fills spec with a layer of the kind that the word names, such as "gemm". Returns NPL_EUSAGE for a kind that there is

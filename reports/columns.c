@@ -36,6 +36,16 @@ struct layer_column {
 
 /* Returns `seconds`, a time of the host or a link in an entry or one of its rows. NAN: no such time was measured, since
  * a real device did everything itself (0 s). */
+/* Returns a layer's energy by the activity of operands, where the run has one. On devices that do not count it, it is
+ * the energy itself, so that layers sum to the total. */
+static double layer_by_activity(const struct npl_device_report *report, const struct npl_energy *energy, int n)
+{
+	const double joules = npl_energy_by_activity(energy, n);
+	if (isnan(npl_energy_by_activity(report->run.energy, report->run.n_energy)))
+		return NAN;
+	return isnan(joules) ? npl_energy_sum(energy, n) : joules;
+}
+
 static double host_or_link_seconds(const struct npl_device_report *report, double seconds)
 {
 	return npl_device_kind_is_modelled(report->info.kind) || seconds > 0 ? seconds : NAN;

@@ -57,7 +57,7 @@ static int put_areas(FILE *out, const struct npl_energy_model *model)
 {
 	static const char *const header[] = {"COMPONENT", "MM2", "BOTTOM-UP", "LEAKAGE W", "ORIGIN"};
 	struct npl_table table;
-	char mm2[CELL], range[CELL], leakage[CELL];
+	char mm2[CELL], all_mm2[CELL], range[CELL], leakage[CELL];
 	npl_table_open(&table, "wrrrl", header);
 	for (int c = 0; c < model->n_components; c++) {
 		const struct npl_component *component = &model->component[c];
@@ -68,7 +68,9 @@ static int put_areas(FILE *out, const struct npl_energy_model *model)
 								    : "",
 							    component->area_origin});
 	}
-	npl_table_row(&table, (const char *const[]){"all", number_cell(mm2, model->area_mm2), "",
+	snprintf(all_mm2, sizeof all_mm2, "%s%.*s", model->area_is_partial && model->area_mm2 > 0 ? ">" : "", CELL - 2,
+		 number_cell(mm2, model->area_mm2));
+	npl_table_row(&table, (const char *const[]){"all", all_mm2, "",
 						    range_cell(leakage, &model->bottom_up_static_watts), ""});
 	npl_table_print(&table, out);
 	return npl_table_close(&table);

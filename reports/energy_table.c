@@ -113,17 +113,21 @@ static bool has_energy(const struct npl_device_report *r)
 	return npl_report_modelled(r) && r->run.n_energy;
 }
 
+void npl_energy_has(const struct npl_device_report *r, bool *has_range, bool *has_activity)
+{
+	const struct chip_estimates chip = chip_estimates_of(r);
+	*has_range |= has_energy(r) && isfinite(chip.bottom_up.low);
+	*has_activity |= has_energy(r) && isfinite(chip.by_activity);
+}
+
 /* Says which columns the table has. */
 static void find_columns(const struct npl_comparison *c, bool single_layer, bool has[ENERGY_COLUMNS])
 {
 	memset(has, 0, ENERGY_COLUMNS * sizeof *has);
 	has[CHIP] = has[MEMORY] = true;
 	has[WAITING] = has[HOST] = has[LINK] = !single_layer;
-	for (int d = 0; d < c->n_devices; d++) {
-		const struct chip_estimates chip = chip_estimates_of(&c->device[d]);
-		has[BOTTOM_UP] |= has_energy(&c->device[d]) && isfinite(chip.bottom_up.low);
-		has[BY_DATA] |= has_energy(&c->device[d]) && isfinite(chip.by_activity);
-	}
+	for (int d = 0; d < c->n_devices; d++)
+		npl_energy_has(&c->device[d], &has[BOTTOM_UP], &has[BY_DATA]);
 }
 
 /* Divides the energy of a batch, or of a single layer, into the same parts as its time. */
@@ -186,7 +190,7 @@ void npl_energy_note(FILE *note, const struct npl_device_report *r)
 	origins_of(&r->run, 1u << NPL_OF_MACHINE | 1u << NPL_OF_WAITING, machine, sizeof machine);
 	fprintf(note, "%s%s", r->info.detail, *r->info.detail ? "; " : "");
 	if (r->info.area_mm2 > 0)
-		fprintf(note, "~%.3g mm2; ", r->info.area_mm2);
+		fprintf(note, "%s%.3g mm2; ", r->info.area_is_partial ? ">" : "~", r->info.area_mm2);
 	fprintf(note, "energy %s", machine);
 	if (has_memory)
 		fprintf(note, ", of its memory %s", memory);

@@ -150,6 +150,27 @@ static void put_device_notes(struct npl_table *table, const struct npl_compariso
 	put_machine_notes(table, r);
 }
 
+/* Adds what the columns of the chip's energy mean, where the table has them. */
+static void put_energy_columns(struct npl_table *table, const struct npl_comparison *c)
+{
+	bool has_range = false, has_activity = false;
+	for (int d = 0; d < c->n_devices; d++)
+		npl_energy_has(&c->device[d], &has_range, &has_activity);
+	if (has_range)
+		npl_table_row(table, (const char *const[]){"BOTTOM-UP",
+							   "what tables of operations and memories give for "
+							   "the chip, without its clock, control and idle power"});
+	if (has_activity)
+		npl_table_row(table, (const char *const[]){"BY DATA", "CHIP with the zeros and toggling bits of these "
+								      "operands; what is not counted is as in CHIP"});
+	for (int d = 0; d < c->n_devices && c->timing_only; d++)
+		for (int i = 0; i < c->device[d].n_settings; i++)
+			if (!strcmp(c->device[d].setting[i].key, "activity") &&
+			    strcmp(c->device[d].setting[i].value, "not_counted") != 0)
+				npl_table_row(table, (const char *const[]){c->device[d].instance,
+									   "activity has no effect without values"});
+}
+
 /* Adds what the marks of figures mean. */
 static void put_marks(struct npl_table *table, const struct npl_comparison *c, bool single_layer)
 {
@@ -199,6 +220,7 @@ int npl_report_notes(FILE *out, const struct npl_comparison *c, const struct npl
 	npl_host_note(&table, c);
 	npl_memory_note(&table, c);
 	put_links_within(&table, c);
+	put_energy_columns(&table, c);
 	put_marks(&table, c, context->single_layer);
 	if (c->graph->layer_list)
 		npl_table_row(&table,

@@ -43,6 +43,15 @@ static float result_scale(const struct npl_layer_spec *spec, enum npl_format for
 	return 4 * x * 74.0f * sqrtf((float)depth) / (wide ? 32767.0f : 127.0f);
 }
 
+/* Sets so many of the elements to 0. */
+static void draw_zeros(struct npl_tensor *x, int64_t percent, struct npl_random *random)
+{
+	const size_t size = npl_dtype_size(x->dtype);
+	for (int64_t i = 0; percent && i < npl_tensor_count(x); i++)
+		if ((int64_t)(npl_random_u64(random) >> 32) % 100 < percent)
+			memset((char *)x->data + (size_t)i * size, 0, size);
+}
+
 static int draw_operands(const struct npl_layer_spec *spec, enum npl_format format, struct npl_shape w_shape,
 			 struct npl_shape y_shape, bool timing_only, struct operands *o, struct npl_err *err)
 {
@@ -71,6 +80,7 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 	npl_draw(&o->x, &random);
 	if (has_weight)
 		npl_draw(&o->w, &random);
+	draw_zeros(&o->x, spec->zero_percent, &random);
 	return 0;
 }
 

@@ -122,6 +122,12 @@ struct npl_driver {
 
 /* For describe(): sets the power that the device draws always. An unknown power, whose origin is absent, is not 0 W: it
  * leaves static_origin as it is, and results say "absent". */
+/* Describes the area of a machine by its energy model. */
+static inline void npl_describe_area(struct npl_device_info *info, const struct npl_energy_model *model)
+{
+	info->area_mm2 = model->area_mm2 > 0 ? model->area_mm2 : 0;
+	info->area_is_partial = model->area_is_partial;
+}
 static inline void npl_describe_static_power(struct npl_device_info *info, double watts, const char *origin)
 {
 	if (npl_origin_is_absent(origin))

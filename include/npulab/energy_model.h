@@ -12,6 +12,8 @@
 #ifndef NPULAB_ENERGY_MODEL_H
 #define NPULAB_ENERGY_MODEL_H
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -30,8 +32,8 @@ struct npl_action {
 	double pj;          /* what results charge for an event; NAN: not known */
 	const char *origin; /* of pj (result.h) */
 	struct npl_estimates bottom_up_pj;
-	/* The share of pj that follows the activity of the operands, from 0 to 1: of a multiplier, or of the wires
-	 * between a memory and its port (docs/energy.md, The data matters). */
+	/* What part of pj follows the activity of the operands, from 0 to 1: that of the multiplication, or that of
+	 * the wires between a memory's macros and its port (docs/energy.md, The data matters). */
 	double operand_share;
 };
 
@@ -53,7 +55,8 @@ struct npl_energy_model {
 	const char *own_table; /* the rows of a table that is a file of the user's; NULL: it is none */
 	int n_components;
 	struct npl_component component[NPL_MAX_COMPONENTS];
-	double area_mm2; /* of all components whose area is known; NAN: of none is it */
+	double area_mm2;      /* of all components whose area is known; NAN: of none is it */
+	bool area_is_partial; /* of some it is not */
 	/* What the machine draws at all times. The bottom-up range is the leakage of the memories alone: no table has
 	 * that of logic, nor the clock. */
 	double static_watts; /* NAN: not known */

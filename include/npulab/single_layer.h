@@ -29,6 +29,7 @@ struct npl_layer_spec {
 	bool unsigned_x, requantise;
 	bool no_accuracy; /* skip the float reference, which takes long for large layers */
 	uint64_t seed;
+	int64_t zero_percent; /* of the inputs, how many are 0, drawn after all operands */
 	/* Is called with check_data when all devices are open and described in the comparison, before any of them runs.
 	 * A result other than 0, with its message, ends npl_single_layer. NULL: nothing is checked. */
 	int (*check_devices)(void *check_data, const struct npl_comparison *comparison, struct npl_err *err);

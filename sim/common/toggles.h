@@ -12,12 +12,12 @@
 /* Returns how many bits differ between two rows of bytes. */
 uint64_t sim_toggled_bits(const void *a, const void *b, size_t bytes);
 uint64_t sim_one_bits(const void *row, size_t bytes);
-/* Returns the bits that differ between the row and the one before it, which it then replaces. */
+/* Returns how many bits differ between the row and the one before it, which it then replaces. */
 uint64_t sim_follow(void *last, const void *row, size_t bytes);
 
 /* What a row of bytes holds. */
 struct sim_bits {
-	uint64_t ones, signs, zeros; /* bits that are 1; bytes whose highest bit is 1; bytes that are 0 */
+	uint64_t ones, signs, zeros; /* how many bits are 1; in how many bytes the highest is; how many bytes are 0 */
 };
 struct sim_bits sim_bits_of(const void *row, size_t bytes);
 

@@ -39,23 +39,26 @@ static double wires_pj(const struct sim_process *process, const struct sim_compo
 	return toggles * WIRE_PF_PER_MM * length_mm * process->volts * process->volts / 2;
 }
 
-/* Computes the share of an action's energy that follows its operands. */
+/* Computes the share of an action's energy that follows its operands. The wires to the port are beside what the tables
+ * say of the macros, so that their share is of both together. */
 static int find_operand_share(const struct sim_energy_tables *tables, const struct sim_process *process,
 			      const struct sim_component *component, const struct sim_action *action,
 			      struct npl_component *model, struct npl_action *estimate, struct npl_err *err)
 {
 	struct npl_estimates multiply;
-	double pj = 0;
+	const double whole_pj = estimate->bottom_up_pj.middle;
+	if (!(whole_pj > 0))
+		return 0;
 	if (action->operands == SIM_FACTORS) {
 		if (sim_operation_pj(tables, action->step[0].component, action->step[0].action, process, &multiply,
 				     err))
 			return err->code;
-		pj = action->step[0].count * multiply.middle;
+		estimate->operand_share = action->step[0].count * multiply.middle / whole_pj;
 	} else if (action->operands == SIM_WIRES) {
-		pj = (action->reads + action->writes) * wires_pj(process, component, &model->bottom_up_mm2);
+		const double wires = (action->reads + action->writes) *
+				     wires_pj(process, component, &model->bottom_up_mm2);
+		estimate->operand_share = wires / (whole_pj + wires);
 	}
-	if (pj > 0 && estimate->bottom_up_pj.middle > 0)
-		estimate->operand_share = fmin(1, pj / estimate->bottom_up_pj.middle);
 	return 0;
 }
 
@@ -177,19 +180,26 @@ static void take_bottom_up(struct npl_component *component)
 struct target {
 	double *value;
 	const char **origin;
-	double base;           /* NAN: there is nothing that a factor could multiply */
+	double base;           /* NAN: there is nothing that a factor could multiply, */
+	bool is_outside;       /* because the tables do not cover the component's memory, or the machine's node */
 	const char *unit;      /* of an absolute figure */
 	const char *rate_unit; /* of a figure that `rate_base` multiplies; NULL: there is none */
 	double rate_base;
 };
 
-static bool find_action(struct npl_component *component, const char *energy, struct target *target)
+static bool find_action(struct npl_component *component, bool has_process, const char *energy, struct target *target)
 {
 	for (int i = 0; i < component->n_actions; i++) {
 		struct npl_action *action = &component->action[i];
 		if (strcmp(energy, action->energy) != 0)
 			continue;
-		*target = (struct target){&action->pj, &action->origin, action->bottom_up_pj.middle, "pJ", NULL, 0};
+		*target = (struct target){&action->pj,
+					  &action->origin,
+					  action->bottom_up_pj.middle,
+					  component->unknown || !has_process,
+					  "pJ",
+					  NULL,
+					  0};
 		return true;
 	}
 	return false;
@@ -200,13 +210,15 @@ static bool find_target(const struct sim_calibration *row, const struct sim_comp
 {
 	for (int c = 0; c < model->n_components; c++) {
 		struct npl_component *component = &model->component[c];
-		if (!strcmp(row->quantity, "energy") && find_action(component, row->component, target))
+		const bool has_process = model->node_nm > 0;
+		if (!strcmp(row->quantity, "energy") && find_action(component, has_process, row->component, target))
 			return true;
 		if (strcmp(row->quantity, "area") || strcmp(row->component, component->name))
 			continue;
 		*target = (struct target){&component->area_mm2,
 					  &component->area_origin,
 					  component->bottom_up_mm2.middle,
+					  component->unknown || !has_process,
 					  "mm2",
 					  components[c].instances > 0 ? "mm2 each" : NULL,
 					  components[c].instances};
@@ -215,7 +227,7 @@ static bool find_target(const struct sim_calibration *row, const struct sim_comp
 	if (strcmp(row->component, "static") || strcmp(row->quantity, "power"))
 		return false;
 	*target = (struct target){
-		&model->static_watts, &model->static_origin, model->bottom_up_static_watts.middle, "W", "W/mm2",
+		&model->static_watts, &model->static_origin, model->bottom_up_static_watts.middle, true, "W", "W/mm2",
 		model->area_mm2};
 	return true;
 }
@@ -274,6 +286,11 @@ static int take_row(const struct sim_calibration *row, const struct sim_componen
 		return npl_fail(err, NPL_EINPUT,
 				"%s:%d: origin is '%s', expected calibrated:... or modelled:..., as in machine files",
 				row->path, row->line, row->origin);
+	if (!strcmp(row->unit, "factor") && isnan(target.base) && !target.is_outside)
+		return npl_fail(err, NPL_EINPUT,
+				"%s:%d: no table has the %s of %s, so that a factor has no meaning; "
+				"expected %s",
+				row->path, row->line, row->quantity, row->component, target.unit);
 	if (!strcmp(row->unit, "factor"))
 		times = target.base;
 	else if (strcmp(row->unit, target.unit) && (!target.rate_unit || strcmp(row->unit, target.rate_unit)))
@@ -285,6 +302,9 @@ static int take_row(const struct sim_calibration *row, const struct sim_componen
 	else if (strcmp(row->unit, target.unit))
 		times *= target.rate_base;
 	*target.value = row->value * times;
+	if (isinf(*target.value))
+		return npl_fail(err, NPL_EINPUT, "%s:%d: %g %s is too large", row->path, row->line, row->value,
+				row->unit);
 	*target.origin = isnan(*target.value) ? "absent" : row->origin;
 	return 0;
 }
@@ -301,12 +321,29 @@ static double sum_areas(const struct npl_energy_model *model)
 /* Returns the rows of a table as text. NULL: out of memory. */
 static const char *rows_text(const struct sim_calibration *rows, int n, struct npl_arena *arena)
 {
-	const char *text = "";
+	enum { NUMBERS = 120 }; /* characters of the numbers, commas and the line's end at most */
+	size_t room = 1, used = 0;
+	for (int i = 0; i < n; i++)
+		room += strlen(rows[i].component) + strlen(rows[i].quantity) + strlen(rows[i].unit) +
+			strlen(rows[i].origin) + NUMBERS;
+	char *text = npl_arena_alloc(arena, room);
 	for (int i = 0; i < n && text; i++)
-		text = npl_arena_printf(arena, "%s%s,%s,%.17g,%s,%.17g,%.17g,%s\n", text, rows[i].component,
-					rows[i].quantity, rows[i].value, rows[i].unit, rows[i].process.node_nm,
-					rows[i].process.volts, rows[i].origin);
+		used += (size_t)snprintf(text + used, room - used, "%s,%s,%.17g,%s,%.17g,%.17g,%s\n", rows[i].component,
+					 rows[i].quantity, rows[i].value, rows[i].unit, rows[i].process.node_nm,
+					 rows[i].process.volts, rows[i].origin);
 	return text;
+}
+
+/* Refuses a table that has a figure twice. */
+static int refuse_doubles(const struct sim_calibration *rows, int n, struct npl_err *err)
+{
+	for (int i = 1; i < n; i++)
+		for (int k = 0; k < i; k++)
+			if (!strcmp(rows[i].component, rows[k].component) &&
+			    !strcmp(rows[i].quantity, rows[k].quantity))
+				return npl_fail(err, NPL_EINPUT, "%s:%d: the %s of %s is in line %d, too", rows[i].path,
+						rows[i].line, rows[i].quantity, rows[i].component, rows[k].line);
+	return 0;
 }
 
 /* Takes the table of calibrated figures. Areas come first, as the static power may follow from their sum. */
@@ -319,6 +356,8 @@ static int calibrate(const char *table, const struct sim_component *components, 
 		return 0;
 	if (sim_calibrations_load(table, arena, &rows, &n, err))
 		return npl_prefix(err, "energy.table");
+	if (refuse_doubles(rows, n, err))
+		return err->code;
 	if (sim_table_is_path(table) && !(model->own_table = rows_text(rows, n, arena)))
 		return npl_no_memory(err);
 	for (int i = 0; i < n; i++)
@@ -396,6 +435,8 @@ int sim_energy_model(const struct sim_technology *technology, const struct sim_c
 		return npl_blame_settings(err, "energy", "table");
 	take_given(components, static_power, model);
 	model->area_mm2 = sum_areas(model);
+	for (int c = 0; c < n; c++)
+		model->area_is_partial |= isnan(model->component[c].area_mm2);
 	return 0;
 }
 

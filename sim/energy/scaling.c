@@ -30,7 +30,7 @@ void sim_range_add(struct npl_estimates *range, double estimate)
 
 void sim_range_close(struct npl_estimates *range)
 {
-	range->middle = sim_round9(sqrt(range->low * range->high));
+	range->middle = sim_round9(sqrt(range->low) * sqrt(range->high));
 	range->low = sim_round9(range->low);
 	range->high = sim_round9(range->high);
 }

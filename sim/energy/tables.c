@@ -134,6 +134,13 @@ static void *load(const struct table *table, const char *path, struct npl_arena 
 	return rows;
 }
 
+/* Says whether two rows are of the same action at the same process by the same source. */
+static bool is_same_row(const struct sim_operation *x, const struct sim_operation *y)
+{
+	return x->process.volts == y->process.volts && !strcmp(x->component, y->component) &&
+	       !strcmp(x->action, y->action) && !strcmp(x->source, y->source);
+}
+
 /* Appends the operations of a file. */
 static int add_operations(const char *path, struct npl_arena *arena, struct sim_energy_tables *tables,
 			  struct npl_err *err)
@@ -152,6 +159,12 @@ static int add_operations(const char *path, struct npl_arena *arena, struct sim_
 		all[tables->n_operations + i].path = csv.path;
 		all[tables->n_operations + i].line = csv.row[i].line;
 	}
+	for (int i = tables->n_operations; i < tables->n_operations + csv.n_rows; i++)
+		for (int k = 0; k < i; k++)
+			if (all[i].process.node_nm == all[k].process.node_nm && is_same_row(&all[i], &all[k]))
+				return npl_fail(err, NPL_EINPUT, "%s:%d: %s of %s at %g nm by %s is in %s:%d, too",
+						all[i].path, all[i].line, all[i].action, all[i].component,
+						all[i].process.node_nm, all[i].source, all[k].path, all[k].line);
 	tables->operation = all;
 	tables->n_operations += csv.n_rows;
 	return 0;

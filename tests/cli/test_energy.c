@@ -80,6 +80,42 @@ Test(cli_energy, shows_a_machine)
 	cli_free(&r);
 }
 
+/* More zeros among the operands: less energy by data, the same energy that is charged. */
+Test(cli_energy, zeros_save_energy_by_data)
+{
+	static const char *const zeros[] = {"0", "50", "100"};
+	double by_data[3], charged[3];
+	for (int i = 0; i < 3; i++) {
+		json_t *root = cli_json(&plainly, "layer", "gemm", "-m", "64", "-n", "256", "-k", "256", "--zeros",
+					zeros[i], "--devices", "tpu_v1", "--set", "tpu_v1.activity=counted", "--json",
+					"-");
+		by_data[i] = cli_number(cli_at(root, "devices.0.totals.energy_by_activity_j"));
+		charged[i] = cli_number(cli_at(root, "devices.0.totals.energy_j"));
+		json_decref(root);
+	}
+	cr_expect(by_data[0] > by_data[1] && by_data[1] > by_data[2]);
+	cr_expect(charged[0] == charged[1] && charged[1] == charged[2]);
+}
+
+/* Layers on a host, which counts nothing, have their energy as it is, so that layers sum to the total. */
+Test(cli_energy, layers_by_data_sum_to_the_total)
+{
+	json_t *root = cli_json(&plainly, "compare", "lstm_lm", "--devices", "systolic_16x16", "--no-accuracy", "--set",
+				"systolic_16x16.activity=counted", "--json", "-");
+	json_t *device = cli_at(root, "devices.0"), *layers = cli_at(device, "layers");
+	double by_data = 0, charged = 0;
+	for (size_t i = 0; i < json_array_size(layers); i++) {
+		if (json_is_null(cli_at(json_array_get(layers, i),
+					"energy_j"))) /* it is in the layer that it was fused into */
+			continue;
+		by_data += cli_number(cli_at(json_array_get(layers, i), "energy_by_activity_j"));
+		charged += cli_number(cli_at(json_array_get(layers, i), "energy_j"));
+	}
+	const double left = cli_number(cli_at(device, "totals.energy_j")) - charged;
+	cr_expect_float_eq(by_data + left, cli_number(cli_at(device, "totals.energy_by_activity_j")), 1e-12);
+	json_decref(root);
+}
+
 /* What is in a table of the user's own is part of the machine's hash, as a memory file is. */
 Test(cli_energy, own_tables_are_part_of_the_machine)
 {
@@ -129,6 +165,8 @@ Test(cli_energy, refuses_what_no_table_covers)
 		{{"--node=5"}, 2, "5 nm, expected 7 to 180"},
 		{{"--volts=none"}, 2, "--volts 'none', expected a number above 0"},
 		{{"int8_adder", "--sram=1Mi"}, 2, "expected components or a memory"},
+		{{"--volts=0.8", "--sram=1Mi"}, 2, "--volts beside --sram"},
+		{{"tpu_v1", "diannao"}, 2, "tpu_v1 beside diannao: expected one machine, or components"},
 		{{"--check", "--sram=1Mi"}, 2, "--sram beside --check, which looks at all tables"},
 		{{"--width=64"}, 2, "--width without --sram: expected a memory that it is of"},
 		{{"--table=/no/such.csv"}, 3, "/no/such.csv"},

@@ -199,6 +199,11 @@ Test(sim_energy_model, a_table_with_a_mistake_is_refused)
 		{"logic,energie,3,pJ,45,0.9,calibrated:x", "quantity is 'energie'; the nearest is 'energy'"},
 		{"logic,energy,3,pJ,45,0.9,guess", "origin is 'guess', expected calibrated:... or modelled:..."},
 		{"logic,energy,3,pJ,45,3,calibrated:x", "own.csv:2: 3 V at 45 nm, expected 0.7 to 1.1 V"},
+		{"control,energy,3,factor,45,0.9,calibrated:x", "no table has the energy of control"},
+		{"buffer,area,1e308,mm2,45,0.9,calibrated:x\nstatic,power,1e308,W/mm2,45,0.9,calibrated:x",
+		 "is too large"},
+		{"logic,energy,3,factor,45,0.9,calibrated:x\nlogic,energy,3,pJ,45,0.9,calibrated:x",
+		 "own.csv:3: the energy of logic is in line 2, too"},
 		{"logic,area,3,mm2 each,45,0.9,calibrated:x", "unit is 'mm2 each', expected factor or mm2"},
 		{"static,power,3,W/m2,45,0.9,calibrated:x", "unit is 'W/m2', expected factor or W or W/mm2"},
 	};

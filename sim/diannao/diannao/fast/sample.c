@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The activity of a whole program (run.h), without its time. A sample walks one of several repeats of a loop (engine.h)
- * and counts it for those that it leaves out. */
+ * The activity of a whole program (run.h), without its time. A sample walks one repeat of a loop (engine.h), and takes
+ * the next ones, which it leaves out, to be like it. Rows that these would have loaded are missing in the buffers, so
+ * that the next repeat finds older ones in their places. */
 #include "fast.h"
 
 #include <string.h>
@@ -27,8 +28,8 @@ static void repeat_counts(struct dn_counters *counters, const struct dn_counters
 		to[i] += (to[i] - from[i]) * times;
 }
 
-/* Leaves out repeats that are like the one of this level that has just ended. Returns false where none can be left
- * out. The last repeat of a run is not, as the loop around it may begin anew after it. */
+/* Leaves out repeats that are like the one of this level that has just ended. The last repeat of a run is walked in any
+ * case, since the loop around it may begin anew after it. Returns false where none can be left out. */
 static bool leave_out(struct sample *sample, int level, int64_t n_alike)
 {
 	enum { ONE_OF = 8 };
