@@ -19,8 +19,8 @@ bool npl_energy_measured(const struct npl_device_report *report);
 /* Says whether a byte over the link costs no more than the link draws at rest. */
 bool npl_link_is_free(const struct npl_resource *link);
 
-/* Set *has_range where a report's chip has a bottom-up range, and *has_activity where it has an energy by the activity of
- * operands; otherwise they stay as they are. */
+/* Sets *has_range where a report's chip has a bottom-up range, and *has_activity where it has an energy by the activity
+ * of operands; otherwise they stay as they are. */
 void npl_energy_has(const struct npl_device_report *report, bool *has_range, bool *has_activity);
 /* Prints the energy of a batch of each modelled device, by the parts that it belongs to. */
 int npl_energy_table(FILE *out, const struct npl_comparison *comparison, const struct npl_report_context *context);

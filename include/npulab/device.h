@@ -143,7 +143,8 @@ struct npl_device_info {
 	double static_watts;
 	/* The origin of static_watts; NULL: the power is not known, and static_watts is 0. */
 	const char *static_origin;
-	/* The silicon of the device, by its energy model; 0: not known. area_is_partial: some components are not in it. */
+	/* The silicon of the device, by its energy model; 0: not known. area_is_partial: some components are not in
+	 * it. */
 	double area_mm2;
 	bool area_is_partial;
 	/* The link to the host's memory; its name is NULL where the device works in the host's memory. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Counts the activity of operands (activity.def), in the order of the program. All cells of an array row see the same
- * inputs, one after the other. So of an array row with M vectors and N columns, two numbers of its inputs and two of its
- * weights say how many of its M N products have a zero operand, and how many partial products toggle:
+ * inputs, one after the other. So of an array row with M vectors and N columns, two numbers of its inputs and two of
+ * its weights say how many of its M N products have a zero operand, and how many partial products toggle:
  *
  *     zero products             zero inputs * N + zero weights * M - zero inputs * zero weights
  *     partial product toggles   bits of inputs that toggle * bits of weights that are 1
