@@ -10,9 +10,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "core/files/words.h"
 #include "npulab/params.h"
 #include "sim/common/instruction_set.h"
+#include "tests/kit/sim/keys.h"
 
 /* What one parameter or field has been. */
 struct test_draw {
@@ -38,19 +38,12 @@ static inline void test_draw_config(struct test_draw *draw, const struct npl_par
 	}
 }
 
-/* Each parameter has differed, or is among the exceptions, which have not: words, of which one with a "*" at its end is
- * the beginning of keys. */
+/* Each parameter has differed, or is among the exceptions (test_key_is_among), which have not. */
 static inline void test_expect_draws(const struct test_draw *draw, const struct npl_param *params,
 				     const char *exceptions)
 {
 	for (; params->key; params++, draw++) {
-		const char *words = exceptions, *word;
-		bool excepted = false;
-		size_t length;
-		while ((word = npl_next_word(&words, &length)))
-			excepted |= word[length - 1] == '*'
-					    ? !strncmp(word, params->key, length - 1)
-					    : strlen(params->key) == length && !memcmp(word, params->key, length);
+		const bool excepted = test_key_is_among(params->key, exceptions);
 		cr_expect_neq(draw->differed, excepted, "%s %s", params->key,
 			      excepted ? "is drawn: it is no exception" : "is never drawn");
 	}

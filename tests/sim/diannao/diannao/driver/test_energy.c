@@ -4,6 +4,7 @@
  * layer which keeps every block busy draws 485 mW on chip; memory costs what its preset says; the file's other
  * values are the defaults; another machine's energies are absent until its file gives them. */
 #include "tests/kit/sim/diannao/fixture.h"
+#include "tests/kit/sim/machine_file.h"
 
 static double joules_of(const struct npl_result *result, const char *component)
 {
@@ -101,37 +102,7 @@ Test(diannao_energy, pooling_does_not_touch_sb)
 
 Test(diannao_energy, the_machine_file_is_the_default_but_for_energy_and_what_was_fitted)
 {
-	struct npl_arena arena = {0};
-	struct npl_description file,
-		none = {.name = "diannao", .driver_or_model_key = "driver", .driver_or_model = "diannao"};
-	struct dn_config a, b;
-	struct npl_err err;
-	const struct npl_param_value *of_file, *otherwise;
-	const struct npl_former_default *fitted;
-	int n = 0;
-	cr_assert_eq(npl_description_load("machines/diannao.yaml", "driver", &arena, &file, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_params_read(dn_params, &file, &arena, &a, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_params_read(dn_params, &none, &arena, &b, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_params_values(dn_params, NULL, &a, &arena, &of_file, &n), 0);
-	cr_assert_eq(npl_params_values(dn_params, NULL, &b, &arena, &otherwise, &n), 0);
-	for (int p = 0; p < n; p++) {
-		const char *key = dn_params[p].key;
-		const bool energy = !strncmp(key, "energy.", 7) || !strncmp(key, "technology.", 11) ||
-				    !strcmp(key, "activity");
-		int n_found = 0;
-		for (int i = 0; i < file.n_settings; i++)
-			n_found += !strcmp(file.setting[i].key, key);
-		cr_expect(n_found == 1 || energy, "%s is in the file with its source", key);
-		for (fitted = dn_former_defaults; fitted->key && strcmp(fitted->key, key); fitted++)
-			continue;
-		if (fitted->key) { /* not inherited; what it was is the file's */
-			cr_expect_str_eq(fitted->value, of_file[p].value, "%s", fitted->key);
-			cr_expect_str_neq(otherwise[p].value, of_file[p].value, "%s", fitted->key);
-		} else if (!energy) {
-			cr_expect_str_eq(otherwise[p].value, of_file[p].value, "%s", key);
-		}
-	}
-	npl_arena_free(&arena);
+	test_machine_file(&npl_driver_diannao, "machines/diannao.yaml", "energy.* technology.* activity");
 }
 
 Test(diannao_energy, what_a_file_does_not_say_is_absent)

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "tests/kit/sim/machine_file.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
 static void expect_no(const struct tpu_config *config, const struct npl_layer *layer, const char *expected)
@@ -25,46 +26,18 @@ static void expect_no(const struct tpu_config *config, const struct npl_layer *l
 	npl_driver_systolic.close(state);
 }
 
-Test(tpu_device, machine_files_say_what_the_defaults_are)
+/* A link's energy is the file's alone, as those of the chip are. Other kinds of links have parameters of their own. */
+Test(tpu_device, the_machine_file_is_the_default_but_for_energy_and_what_was_fitted)
+{
+	test_machine_file(&npl_driver_systolic, "machines/tpu_v1.yaml",
+			  "energy.* technology.* activity host_link.energy_origin host_link.clock_hz "
+			  "host_link.width_bits host_link.transfers_per_clock host_link.bytes_per_second");
+}
+
+Test(tpu_device, machine_files_say_what_they_are)
 {
 	struct npl_arena arena = {0};
-	struct npl_description empty = {
-		.name = "empty", .driver_or_model_key = "driver", .driver_or_model = "systolic"};
-	struct npl_err no_err = {0};
-	struct tpu_config tpu = test_tpu_load("machines/tpu_v1.yaml", &arena), defaults;
-	cr_assert_eq(npl_params_read(tpu_params, &empty, &arena, &defaults, &no_err), 0, "%s", no_err.msg);
-	/* The defaults are the TPU v1's: every number of the file again, except what its events cost and what was
-	 * fitted to it, which is the file's alone. */
-	const struct npl_former_default *fitted;
-	for (const struct npl_param *p = tpu_params; p->key; p++) {
-		if (p->type == NPL_PARAM_CHOICE)
-			continue;
-		for (fitted = tpu_former_defaults; fitted->key && strcmp(fitted->key, p->key); fitted++)
-			continue;
-		if (fitted->key) {
-			const void *member = (char *)&tpu + p->offset;
-			cr_assert_str_eq(p->default_text, "0", "%s", p->key);
-			cr_assert_float_eq(p->type == NPL_PARAM_INT ? (double)*(const int64_t *)member
-								    : *(const double *)member,
-					   strtod(fitted->value, NULL), 1e-12, "%s", p->key);
-			continue;
-		}
-		if (!strncmp(p->key, "energy.", 7))
-			cr_assert_str_eq(p->default_text,
-					 p->type == NPL_PARAM_ORIGIN   ? "absent"
-					 : p->type == NPL_PARAM_STRING ? "none"
-								       : "0",
-					 "%s", p->key);
-		else if (!strcmp(p->key, "technology.node_nm"))
-			cr_assert_str_eq(p->default_text, "0", "whoever does not say it gets no energies from tables");
-		else if (p->type == NPL_PARAM_INT)
-			cr_assert_eq(*(int64_t *)((char *)&tpu + p->offset),
-				     *(int64_t *)((char *)&defaults + p->offset), "%s", p->key);
-		else if (p->type == NPL_PARAM_DOUBLE)
-			cr_assert_float_eq(*(double *)((char *)&tpu + p->offset),
-					   *(double *)((char *)&defaults + p->offset), 1e-12, "%s", p->key);
-	}
-	cr_assert_str_eq(defaults.link.energy_origin, "absent");
+	struct tpu_config tpu = test_tpu_load("machines/tpu_v1.yaml", &arena);
 	struct tpu_config medium = test_tpu_load("machines/systolic_128x128.yaml", &arena);
 	struct tpu_config small = test_tpu_load("machines/systolic_16x16.yaml", &arena);
 	cr_assert(medium.rows == 128 && medium.columns == 128 && small.rows == 16 && small.columns == 16);
