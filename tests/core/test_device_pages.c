@@ -12,6 +12,7 @@
 #include "npulab/device.h"
 #include "sim/common/isa.h"
 #include "tests/kit/cli_run.h"
+#include "tests/kit/page.h"
 
 static bool stands_in(const char *files, const char *line_begins, const char *word)
 {
@@ -63,44 +64,6 @@ static const struct {
 		*classes; /* the machine, and the section of docs/exec.md that has the classes of its cycles */
 } machines[] = {{"tpu_v1", "### Of a TPU"}, {"diannao", "### Of DianNao"}};
 
-/* Returns the text of a page from below the heading to the next one. The caller frees it. */
-static char *section_of(const char *page, const char *heading)
-{
-	char *text = cli_read(page, NULL), line[120];
-	snprintf(line, sizeof line, "\n%s\n", heading);
-	const char *from = strstr(text, line);
-	cr_assert(from, "%s has no heading '%s'", page, heading);
-	from += strlen(line) - 1;
-	const char *to = strstr(from, "\n#");
-	char *section = strndup(from, to ? (size_t)(to - from) : strlen(from));
-	cr_assert(section);
-	free(text);
-	return section;
-}
-
-/* Returns the row of the section's table whose first cell has the word as code, or NULL. */
-static const char *row_of(const char *section, const char *word)
-{
-	char code[80];
-	snprintf(code, sizeof code, "`%s`", word);
-	for (const char *row = strstr(section, "\n| `"); row; row = strstr(row + 1, "\n| `")) {
-		const char *found = strstr(row, code);
-		if (found && found < strchr(row + 3, '|'))
-			return row + 1;
-	}
-	return NULL;
-}
-
-/* Returns how many words the first cells of the section's rows have as code. */
-static int words_in(const char *section)
-{
-	int ticks = 0;
-	for (const char *row = strstr(section, "\n| `"); row; row = strstr(row + 1, "\n| `"))
-		for (const char *at = row + 3; *at != '|'; at++)
-			ticks += *at == '`';
-	return ticks / 2;
-}
-
 /* Opens the machine with all its counters. */
 static struct npl_device *opened(const char *name)
 {
@@ -120,13 +83,13 @@ Test(device_pages, the_tables_of_counters_are_those_of_the_machines)
 		const struct npl_device_info *info = npl_device_get_info(device);
 		const char *manual = npl_device_driver(device)->isa->set->page;
 		snprintf(path, sizeof path, "docs/machine-%s.md", machines[m].name);
-		char *table = section_of(path, "## Counters"), *rules = section_of(manual, "### Counters");
+		char *table = page_section(path, "## Counters"), *rules = page_section(manual, "### Counters");
 		for (size_t i = 0; i < info->n_counters; i++) {
 			snprintf(code, sizeof code, "`%s`", info->counter_def[i].name);
-			cr_expect(row_of(table, info->counter_def[i].name), "%s has no row of %s", path, code);
+			cr_expect(page_row(table, info->counter_def[i].name), "%s has no row of %s", path, code);
 			cr_expect(strstr(rules, code), "%s does not say what %s counts", manual, code);
 		}
-		cr_expect_eq(words_in(table), (int)info->n_counters, "%s has counters that %s has not", path,
+		cr_expect_eq(page_words(table), (int)info->n_counters, "%s has counters that %s has not", path,
 			     machines[m].name);
 		free(table);
 		free(rules);
@@ -141,16 +104,16 @@ Test(device_pages, the_classes_of_cycles_are_those_of_the_machines)
 	for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
 		struct npl_device *device = opened(machines[m].name);
 		const struct npl_isa *isa = npl_device_driver(device)->isa;
-		char *table = section_of("docs/exec.md", machines[m].classes), cell[40];
+		char *table = page_section("docs/exec.md", machines[m].classes), cell[40];
 		for (int i = 0; i < isa->n_time_classes; i++) {
 			const struct npl_cycle_class *class = &isa->time_class[i];
-			const char *row = row_of(table, class->name);
+			const char *row = page_row(table, class->name);
 			cr_expect(row, "docs/exec.md has no row of `%s` of %s", class->name, machines[m].name);
 			snprintf(cell, sizeof cell, "| %s |", kinds[class->kind]);
 			cr_expect(!row || !strncmp(strchr(row + 1, '|'), cell, strlen(cell)),
 				  "docs/exec.md: `%s` is of the kind '%s'", class->name, kinds[class->kind]);
 		}
-		cr_expect_eq(words_in(table), isa->n_time_classes, "docs/exec.md has reasons that %s has not",
+		cr_expect_eq(page_words(table), isa->n_time_classes, "docs/exec.md has reasons that %s has not",
 			     machines[m].name);
 		free(table);
 		npl_device_close(device);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * Numbers with units (core/quantity.h): brought to the unit of the schema exactly, and refused with what was expected
- * when the unit is of another kind; the same in files and by --set; what is dumped is plain and reads back. */
+ * when the unit is of another kind; the same in files and by --set; what is dumped is plain and reads back; a page has
+ * the units. */
 #include <criterion/criterion.h>
 
+#include "core/base/message.h"
 #include "core/files/words.h"
 #include "core/quantity.h"
 #include "npulab/device.h"
+#include "npulab/driver.h"
+#include "sim/memory/dram.h"
 #include "tests/kit/cli_run.h"
+#include "tests/kit/page.h"
 
 Test(quantity, is_brought_to_the_unit_of_the_schema)
 {
@@ -105,4 +110,30 @@ Test(quantity, in_files_and_by_set)
 			 "GiB, TiB after it), got '2 MHz'"),
 		  "%s", err.msg);
 	cli_remove_folder(folder);
+}
+
+/* The row of each unit that takes a prefix has the units that a message names. */
+static void check_rows(const char *section, const struct npl_param *params)
+{
+	for (; params && params->key; params++) {
+		char units[80], cell[200] = "";
+		if (!params->unit || !*npl_quantity_units(params->unit, units, sizeof units))
+			continue;
+		const char *row = page_row(section, params->unit), *unit = units;
+		cr_assert(row, "docs/machine-files.md has no row of `%s`, the unit of %s", params->unit, params->key);
+		for (size_t length; (length = strcspn(unit, ", ")); unit += length + strspn(unit + length, ", "))
+			npl_append(cell, sizeof cell, ", ", "`%.*s`", (int)length, unit);
+		row = strchr(row + 1, '|');
+		cr_expect(!strncmp(row + 2, cell, strlen(cell)) && !strncmp(row + 2 + strlen(cell), " |", 2),
+			  "docs/machine-files.md: expected %s of `%s`", cell, params->unit);
+	}
+}
+
+Test(quantity, the_page_has_the_units)
+{
+	char *section = page_section("docs/machine-files.md", "## Units");
+	for (const struct npl_driver *const *driver = npl_drivers; *driver; driver++)
+		check_rows(section, (*driver)->params);
+	check_rows(section, dram_params);
+	free(section);
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Messages that are longer than their place: the beginning and the reason at the end stay. What an error says beside
- * its message: the settings at fault, and the reason without a device's name. */
+ * its message: the settings at fault, and the reason without a device's name. The exit status of each code is the one
+ * that the header and the page say. */
 #include <criterion/criterion.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "npulab/error.h"
+#include "tests/kit/page.h"
 
 TestSuite(error);
 
@@ -117,4 +120,27 @@ Test(error, a_reason_is_had_without_the_name_before_it)
 	npl_fail(&err, NPL_EDEVICE, "no driver");
 	npl_prefix_name(&err, name);
 	cr_assert_str_eq(npl_err_reason(&err), err.msg, "a name that was cut stays");
+}
+
+/* Each code's line of error.h ends with "exit STATUS", and docs/commands.md has a row of each status and no other. */
+Test(error, the_header_and_the_page_have_the_exit_statuses)
+{
+	char *header = cli_read("include/npulab/error.h", NULL),
+	     *table = page_section("docs/commands.md", "## Exit status");
+	int codes = 0, greatest = 0, rows = 0;
+	for (const char *line = strstr(header, "\n\tNPL_E"); line; line = strstr(line + 1, "\n\tNPL_E"), codes++) {
+		const int code = atoi(strchr(line, '=') + 1),
+			  status = atoi(strstr(line, ": exit ") + strlen(": exit "));
+		char row[16];
+		snprintf(row, sizeof row, "\n| %d |", status);
+		cr_expect_eq(npl_exit_status(code), status, "error.h says of the code %d: exit %d", code, status);
+		cr_expect(strstr(table, row), "docs/commands.md has no row of the status %d", status);
+		greatest = status > greatest ? status : greatest;
+	}
+	for (const char *row = strstr(table, "\n| "); row; row = strstr(row + 1, "\n| "))
+		rows++;
+	cr_expect_eq(codes, -NPL_EINTERNAL, "each code but NPL_OK");
+	cr_expect_eq(rows, 1 + 1 + greatest, "the heading, 0, and each status");
+	free(header);
+	free(table);
 }
