@@ -112,7 +112,7 @@ shipped=$(basename -s .yaml models/*.yaml | sort)
 	for what in $validators; do
 		echo "validate-$what validate $what --all --json @/json"
 	done
-	for device in tpu_v1 diannao; do
+	for device in ${machines//,/ }; do
 		echo "roofline-$device roofline digits --devices $device --json @/json"
 	done
 } | { grep -E -- "${only:-.}" || true; } > "$work/runs"

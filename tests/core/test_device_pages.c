@@ -2,14 +2,17 @@
  *
  * Devices are in the README's table, and a reader who meets a counter or a bound in a report finds on a page what it
  * means. Counters of devices that cannot start here are left out. The tables of a machine with programs are those of
- * the pages: its counters, and the classes of its instructions' cycles. */
+ * the pages: its counters, its energies, and the classes of its instructions' cycles. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/device_access.h"
 #include "npulab/arena.h"
 #include "npulab/device.h"
+#include "npulab/driver.h"
+#include "npulab/energy_model.h"
 #include "sim/common/isa.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/page.h"
@@ -59,63 +62,104 @@ Test(device_pages, counters_and_bounds_are_explained)
 	npl_arena_free(&arena);
 }
 
-static const struct {
-	const char *name,
-		*classes; /* the machine, and the section of docs/exec.md that has the classes of its cycles */
-} machines[] = {{"tpu_v1", "### Of a TPU"}, {"diannao", "### Of DianNao"}};
-
-/* Opens the machine with all its counters. */
+/* Opens the device, with all its counters where it has a choice; NULL: it cannot start here. */
 static struct npl_device *opened(const char *name)
 {
 	static const char *const sets[] = {"activity=counted"};
 	const struct npl_device_options options = {.set = sets, .n_sets = 1};
 	struct npl_device *device;
 	struct npl_err err;
-	cr_assert_eq(npl_device_open(name, &options, &device, &err), 0, "%s", err.msg);
-	return device;
+	return !npl_device_open(name, &options, &device, &err) || !npl_device_open(name, NULL, &device, &err) ? device
+													      : NULL;
+}
+
+/* Calls the function for each machine with programs that has a page, PAGE, of its own. Each driver of such machines has
+ * one, as others that it runs differ in sizes only. */
+static void for_programmed(void (*check)(const char *page, const struct npl_device *device))
+{
+	struct npl_arena arena = {0};
+	struct npl_err err;
+	const char *const *name;
+	int n;
+	cr_assert_eq(npl_device_list(&arena, &name, &n, &err), 0, "%s", err.msg);
+	for (const struct npl_driver *const *driver = npl_drivers; *driver; driver++) {
+		int pages = 0;
+		for (int i = 0; i < n && (*driver)->isa; i++) {
+			char page[80];
+			snprintf(page, sizeof page, "docs/machine-%s.md", name[i]);
+			struct npl_device *device = access(page, R_OK) ? NULL : opened(name[i]);
+			if (device && npl_device_driver(device) == *driver) {
+				check(page, device);
+				pages++;
+			}
+			npl_device_close(device);
+		}
+		cr_expect(pages || !(*driver)->isa, "no machine of the driver %s has a page", (*driver)->name);
+	}
+	npl_arena_free(&arena);
+}
+
+static void check_counters(const char *page, const struct npl_device *device)
+{
+	const struct npl_device_info *info = npl_device_get_info(device);
+	const char *manual = npl_device_driver(device)->isa->set->page;
+	char *table = page_section(page, "## Counters"), *rules = page_section(manual, "### Counters"), code[80];
+	for (size_t i = 0; i < info->n_counters; i++) {
+		snprintf(code, sizeof code, "`%s`", info->counter_def[i].name);
+		cr_expect(page_row(table, info->counter_def[i].name), "%s has no row of %s", page, code);
+		cr_expect(strstr(rules, code), "%s does not say what %s counts", manual, code);
+	}
+	cr_expect_eq(page_words(table), (int)info->n_counters, "%s has counters that the machine has not", page);
+	free(table);
+	free(rules);
 }
 
 Test(device_pages, the_tables_of_counters_are_those_of_the_machines)
 {
-	for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
-		char path[80], code[80];
-		struct npl_device *device = opened(machines[m].name);
-		const struct npl_device_info *info = npl_device_get_info(device);
-		const char *manual = npl_device_driver(device)->isa->set->page;
-		snprintf(path, sizeof path, "docs/machine-%s.md", machines[m].name);
-		char *table = page_section(path, "## Counters"), *rules = page_section(manual, "### Counters");
-		for (size_t i = 0; i < info->n_counters; i++) {
-			snprintf(code, sizeof code, "`%s`", info->counter_def[i].name);
-			cr_expect(page_row(table, info->counter_def[i].name), "%s has no row of %s", path, code);
-			cr_expect(strstr(rules, code), "%s does not say what %s counts", manual, code);
+	for_programmed(check_counters);
+}
+
+static void check_energies(const char *page, const struct npl_device *device)
+{
+	const struct npl_energy_model *model = npl_device_energy_model(device);
+	char *table = page_section(page, "## Energy"), row[80];
+	for (int c = 0; model && c < model->n_components; c++)
+		for (int i = 0; i < model->component[c].n_actions; i++) {
+			snprintf(row, sizeof row, "\n| %s |", model->component[c].action[i].energy);
+			cr_expect(strstr(table, row), "%s has no row of the energy '%s'", page, row + 1);
 		}
-		cr_expect_eq(page_words(table), (int)info->n_counters, "%s has counters that %s has not", path,
-			     machines[m].name);
-		free(table);
-		free(rules);
-		npl_device_close(device);
+	free(table);
+}
+
+Test(device_pages, the_tables_of_energies_have_those_of_the_machines)
+{
+	for_programmed(check_energies);
+}
+
+/* A section of docs/exec.md has the classes of cycles of each driver. */
+static void check_classes(const char *page, const struct npl_device *device)
+{
+	static const char *const kinds[] = {
+		[NPL_CLASS_WORKING] = "work", [NPL_CLASS_WAITING] = "wait", [NPL_CLASS_PASSING] = "on its way"};
+	const struct npl_driver *driver = npl_device_driver(device);
+	char heading[80], cell[40];
+	(void)page;
+	snprintf(heading, sizeof heading, "### Of the driver %s", driver->name);
+	char *table = page_section("docs/exec.md", heading);
+	for (int i = 0; i < driver->isa->n_time_classes; i++) {
+		const struct npl_cycle_class *class = &driver->isa->time_class[i];
+		const char *row = page_row(table, class->name);
+		cr_expect(row, "docs/exec.md has no row of `%s` of %s", class->name, driver->name);
+		snprintf(cell, sizeof cell, "| %s |", kinds[class->kind]);
+		cr_expect(!row || !strncmp(strchr(row + 1, '|'), cell, strlen(cell)),
+			  "docs/exec.md: `%s` is of the kind '%s'", class->name, kinds[class->kind]);
 	}
+	cr_expect_eq(page_words(table), driver->isa->n_time_classes, "docs/exec.md has reasons that %s has not",
+		     driver->name);
+	free(table);
 }
 
 Test(device_pages, the_classes_of_cycles_are_those_of_the_machines)
 {
-	static const char *const kinds[] = {
-		[NPL_CLASS_WORKING] = "work", [NPL_CLASS_WAITING] = "wait", [NPL_CLASS_PASSING] = "on its way"};
-	for (size_t m = 0; m < sizeof machines / sizeof *machines; m++) {
-		struct npl_device *device = opened(machines[m].name);
-		const struct npl_isa *isa = npl_device_driver(device)->isa;
-		char *table = page_section("docs/exec.md", machines[m].classes), cell[40];
-		for (int i = 0; i < isa->n_time_classes; i++) {
-			const struct npl_cycle_class *class = &isa->time_class[i];
-			const char *row = page_row(table, class->name);
-			cr_expect(row, "docs/exec.md has no row of `%s` of %s", class->name, machines[m].name);
-			snprintf(cell, sizeof cell, "| %s |", kinds[class->kind]);
-			cr_expect(!row || !strncmp(strchr(row + 1, '|'), cell, strlen(cell)),
-				  "docs/exec.md: `%s` is of the kind '%s'", class->name, kinds[class->kind]);
-		}
-		cr_expect_eq(page_words(table), isa->n_time_classes, "docs/exec.md has reasons that %s has not",
-			     machines[m].name);
-		free(table);
-		npl_device_close(device);
-	}
+	for_programmed(check_classes);
 }

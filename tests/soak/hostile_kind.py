@@ -16,7 +16,7 @@ from mutations import damaged
 from report import FOLDED, Finding
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-PATTERN = re.compile("```asm\n(.*?)```", re.S)
+PATTERN = re.compile("```asm\n(.*?)```.*?--machine (\\S+)", re.S)
 
 
 def npy(array):
@@ -30,14 +30,19 @@ def read(*path):
         return file.read()
 
 
-def program_text(page):
-    return PATTERN.search(read("docs", page).decode()).group(1).encode()
+def names(*pattern):
+    return sorted(os.path.basename(path) for path in glob.glob(os.path.join(ROOT, *pattern)))
+
+
+# Machines with cycles, and for each manual of an instruction set its example and the machine that it is for.
+MACHINES = [name[:-len(".yaml")] for name in names("machines", "*.yaml") if b"\ndriver: processor" not in read("machines", name)]
+PROGRAMS = [PATTERN.search(read("docs", page).decode()).groups() for page in names("docs", "*-isa.md")]
 
 
 def model(dice, run):
     graph = random_graph(dice, OPSETS, dice.int(1, 6))
     files = {"model.onnx": graph.model().SerializeToString()}
-    device = dice.choice(["reference", "tpu_v1", "diannao"])
+    device = dice.choice(["reference", *MACHINES])
     # A damaged size may ask for honest work of minutes: what needs more memory than these small models do is refused.
     bounded = ["--max-memory", "512Mi"]
     ways = [["run", "model.onnx", "--device", device, "--no-accuracy", "--quiet", "--json", "-", *bounded],
@@ -57,7 +62,7 @@ def samples(dice, run):
 
 
 def machine(dice, run):
-    name = dice.choice([os.path.basename(path) for path in sorted(glob.glob(os.path.join(ROOT, "machines", "*.yaml")))])
+    name = dice.choice(names("machines", "*.yaml"))
     if name == "host.yaml":
         name = "tpu_v1.yaml"
     layer = ["layer", "gemm", "-m", "3", "-n", "9", "-k", "20", "--devices", "./m.yaml", "--quiet", "--json", "-"]
@@ -66,7 +71,7 @@ def machine(dice, run):
 
 
 def memory(dice, run):
-    name = dice.choice(sorted(os.path.basename(path) for path in glob.glob(os.path.join(ROOT, "memories", "*.yaml"))))
+    name = dice.choice(names("memories", "*.yaml"))
     pattern = ["dram", "--pattern", "random_rd", "-n", "300", "--preset", "./mem.yaml", "--quiet", "--json", "-"]
     if name not in ("ideal.yaml", "diannao-250gbps.yaml") and dice.chance(0.4):
         pattern.append("--every-cycle")
@@ -86,9 +91,8 @@ def trace(dice, run):
 
 def assembly(dice, run):
     """As text, and made binary by npulab before the damage."""
-    tpu = dice.chance(0.5)
-    machine_name = "systolic_16x16" if tpu else "diannao"
-    files = {"p.s": program_text("tpu-isa.md" if tpu else "diannao-isa.md"),
+    text, machine_name = dice.choice(PROGRAMS)
+    files = {"p.s": text.encode(),
              "w.npy": npy(dice.integers(4096, low=0, high=9, dtype="int8")),
              "h.npy": npy(dice.integers(4096, low=-9, high=9, dtype="int8"))}
     name = "p.s"
@@ -109,7 +113,7 @@ def topology(dice, run):
     for k in range(3):
         image, kernel, channels = ([dice.int(low, high) for _ in range(2)] for low, high in ((3, 12), (1, 3), (1, 8)))
         rows.append(",".join(str(v) for v in [f"c{k}", *image, *kernel, *channels, 1]) + ",")
-    args = ["run", "net.csv", "--device", dice.choice(["tpu_v1", "diannao"]), "--timing-only", "--quiet", "--json", "-"]
+    args = ["run", "net.csv", "--device", dice.choice(MACHINES), "--timing-only", "--quiet", "--json", "-"]
     return {"net.csv": "\n".join(rows).encode() + b"\n"}, "net.csv", True, args
 
 
