@@ -22,6 +22,7 @@
 
 #include "core/q16/q16.h"
 #include "sim/diannao/diannao/rtl/run.h"
+#include "tests/kit/sim/diannao/cycles.h"
 
 enum { HAND_INSTRUCTIONS = 64, HAND_BYTES = 1 << 16, HAND_EVENTS = 1024 };
 
@@ -250,7 +251,7 @@ static inline void hand_run(struct dn_hand *h)
 	cr_assert_eq(memcmp(&timing.counters, &expected_counters, sizeof expected_counters), 0,
 		     "the same without values");
 	cr_assert_eq(events, h->events);
-	cr_assert_eq(n->nfu_active + n->nfu_fill + n->wait_sb + n->wait_nbin + n->wait_nbout, h->outcome.cycles);
+	cr_assert_eq(diannao_cycles_of(*n), h->outcome.cycles);
 	cr_assert_eq(n->useful_macs + n->idle_lanes, n->nfu_active * (uint64_t)(h->config.tn * h->config.tn));
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/params_impl.h"
 #include "liveness.h"
 #include "run.h"
 #include "sim/systolic/tpu_v1/isa/check.h"
@@ -148,23 +149,15 @@ void program_print(FILE *to, const struct program_case *c)
 {
 	const struct tpu_config *m = &c->config;
 	struct npl_err err = {0};
-	char *text = NULL;
-	fprintf(to,
-		"seed %llu: array %lld x %lld, %lld accumulator rows, %lld buffer rows of %lld bytes, clock %lld Hz\n"
-		"weights: %s, %lld channels; fixed %lld B/s (%.3f cycles a tile); FIFO of %lld tiles, %lld tables, "
-		"queues of %lld\n"
-		"registers: matrix %lld, activate %lld; activate %lld cycles a row; issue %lld, sync %lld more cycles\n"
-		"link %llu B/s, latency %llu cycles; stuck at %lld\n",
-		(unsigned long long)c->seed, (long long)m->rows, (long long)m->columns, (long long)m->accumulator_rows,
-		(long long)tpu_buffer_size_rows(m), (long long)tpu_row_bytes(m), (long long)m->clock_hz,
-		m->weight_preset ? m->weight_preset : "fixed", (long long)m->weight_channels,
-		(long long)m->weight_bytes_per_second,
-		(double)(m->rows * m->columns) * (double)m->clock_hz / (double)m->weight_bytes_per_second,
-		(long long)m->fifo_tiles, (long long)m->parameter_tables, (long long)m->queue_instructions,
-		(long long)m->matrix_registers, (long long)m->activate_latency_cycles,
-		(long long)m->activate_cycles_per_row, (long long)m->issue_cycles, (long long)m->sync_cycles,
-		(unsigned long long)tpu_link_bytes_per_second(m), (unsigned long long)tpu_link_latency_cycles(m),
-		(long long)c->stuck_at);
+	char *text = NULL, number[64];
+	fprintf(to, "seed %llu: stuck at %lld; link %llu B/s, latency %llu cycles\n", (unsigned long long)c->seed,
+		(long long)c->stuck_at, (unsigned long long)tpu_link_bytes_per_second(m),
+		(unsigned long long)tpu_link_latency_cycles(m));
+	for (const struct npl_param *p = tpu_params; p->key; p++) {
+		const char *value = npl_params_text(p, m, number, sizeof number);
+		if (value)
+			fprintf(to, "%s=%s\n", p->key, value);
+	}
 	if (tpu_disassemble("program", &c->program, &text, &err))
 		fprintf(to, "%s\n", err.msg);
 	else
