@@ -15,6 +15,7 @@
 #include "core/files/settings.h"
 #include "core/files/words.h"
 #include "npulab/result.h"
+#include "origins.h"
 #include "params_impl.h"
 #include "quantity.h"
 #include "setting_location.h"
@@ -102,13 +103,13 @@ int npl_params_parse(const struct npl_param *param, const char *value, void *con
 		     struct npl_err *err)
 {
 	void *field = (char *)config + param->offset;
+	char list[200];
 	switch (param->type) {
 	case NPL_PARAM_INT:
 	case NPL_PARAM_DOUBLE:
 		return parse_number(param, value, field, location, code, err);
 	case NPL_PARAM_CHOICE: {
 		int choice = choice_of(param->words, value);
-		char list[200];
 		if (choice < 0)
 			return npl_fail(err, code, "%s: %s must be one of: %s; got '%s'", location, param->key,
 					list_choices(param->words, list, sizeof list), value);
@@ -117,12 +118,8 @@ int npl_params_parse(const struct npl_param *param, const char *value, void *con
 	}
 	case NPL_PARAM_ORIGIN:
 		if (!npl_origin_ok(value))
-			return npl_fail(
-				err, code,
-				"%s: %s must say where the energy comes from (modelled:TABLE, calibrated:PAPER, "
-				"assumed:tdp, absent, measured:rapl-pkg, measured:nvml-energy or "
-				"measured:nvml-power-integral), got '%s'",
-				location, param->key, value);
+			return npl_fail(err, code, "%s: %s must say where the energy comes from (%s), got '%s'",
+					location, param->key, list_choices(npl_origin_forms, list, sizeof list), value);
 		/* fall through */
 	case NPL_PARAM_STRING:
 		*(const char **)field = value;

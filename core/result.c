@@ -3,6 +3,7 @@
  * Checks and names the origins of energies, and sums results over components, layers and batches. */
 #include "npulab/result.h"
 #include "energy_merge.h"
+#include "origins.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,18 +11,41 @@
 
 #include "core/base/message.h"
 
+static const struct origin {
+	const char *form;
+	enum npl_source source;
+} origins[] = {
+#define NPL_ORIGIN(form, source) {form, source},
+#include "origins.def"
+#undef NPL_ORIGIN
+};
+
+const char npl_origin_forms[] =
+#define NPL_ORIGIN(form, source) form " "
+#include "origins.def"
+#undef NPL_ORIGIN
+	;
+
+/* Returns the row whose form the origin has, or NULL. */
+static const struct origin *find_origin(const char *text)
+{
+	for (size_t i = 0; i < sizeof origins / sizeof *origins; i++) {
+		const size_t n = strcspn(origins[i].form, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+		if (!strncmp(text, origins[i].form, n) && !text[n] == !origins[i].form[n])
+			return &origins[i];
+	}
+	return NULL;
+}
+
 bool npl_origin_ok(const char *origin)
 {
-	static const char *const complete[] = {"measured:rapl-pkg", "measured:nvml-energy",
-					       "measured:nvml-power-integral", "assumed:tdp", "absent"};
-	static const char *const prefixes[] = {"modelled:", "calibrated:"};
-	for (size_t i = 0; i < sizeof complete / sizeof *complete; i++)
-		if (!strcmp(origin, complete[i]))
-			return true;
-	for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
-		if (!strncmp(origin, prefixes[i], strlen(prefixes[i])) && origin[strlen(prefixes[i])])
-			return true;
-	return false;
+	return find_origin(origin);
+}
+
+enum npl_source npl_origin_source(const char *origin)
+{
+	const struct origin *found = find_origin(origin);
+	return found ? found->source : NPL_SOURCE_DEFAULT;
 }
 
 bool npl_origin_is_absent(const char *origin)

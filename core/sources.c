@@ -10,22 +10,13 @@
 #include "core/files/data_names.h"
 #include "core/files/words.h"
 #include "npulab/result.h"
+#include "origins.h"
 #include "params_impl.h"
 #include "setting_location.h"
 
 static bool starts_with(const char *text, const char *prefix)
 {
 	return !strncmp(text, prefix, strlen(prefix));
-}
-
-/* Returns the source that an energy's origin (result.h) means for the figures beside it. */
-static enum npl_source source_of_origin(const char *origin)
-{
-	return starts_with(origin, "absent")      ? NPL_SOURCE_DEFAULT
-	       : starts_with(origin, "modelled:") ? NPL_SOURCE_MODELLED
-	       : starts_with(origin, "assumed:")
-		       ? NPL_SOURCE_ASSUMED
-		       : NPL_SOURCE_PUBLISHED; /* calibrated on published figures, or measured */
 }
 
 /* Returns the origin parameter beside a figure, or the parameter itself. */
@@ -45,7 +36,7 @@ static enum npl_source shipped_source(const struct npl_description *shipped, con
 	const struct npl_param *origin_param = origin_of(schema, param);
 	const struct npl_setting *origin = origin_param ? npl_description_setting(shipped, origin_param->key) : NULL;
 	const struct npl_setting *setting = npl_description_setting(shipped, param->key);
-	return !setting ? NPL_SOURCE_DEFAULT : origin ? source_of_origin(origin->value) : setting->source;
+	return !setting ? NPL_SOURCE_DEFAULT : origin ? npl_origin_source(origin->value) : setting->source;
 }
 
 /* Says whether the value in config is the one that the shipped file gives, or else the default. */

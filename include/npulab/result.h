@@ -30,7 +30,8 @@ const char *npl_energy_part_name(enum npl_energy_part part); /* "machine", "memo
 
 /* One component of a layer's energy. npl_origin_ok accepts these origins:
  *   measured:rapl-pkg  measured:nvml-energy  measured:nvml-power-integral
- *   modelled:<table>  calibrated:<paper>  assumed:tdp  absent                                       */
+ *   modelled:TABLE  calibrated:PAPER  assumed:tdp  absent
+ * where TABLE and PAPER stand for a name. */
 struct npl_energy {
 	const char *component; /* "matrix unit", borrowed from the device */
 	const char *origin;    /* borrowed from the device */
