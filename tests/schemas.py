@@ -24,7 +24,7 @@ ONNX = "/usr/share/libonnx-testdata/data/node"
 # Their documents are on standard output; of a command behind the word `timeline` it is the file out.json.
 COMMANDS = [
     "compare digits --devices reference,null,tpu_v1,diannao,cpu,cuda --json -",
-    "compare digits --devices tpu_v1@array.rows=128,cpu --set cpu.precision=int8 --set cpu.tdp_watts=100 --set cpu.tdp_cores=8 --json -",
+    "compare digits --devices tpu_v1@array.rows=128@activity=counted,cpu --set cpu.precision=int8 --set cpu.tdp_watts=100 --set cpu.tdp_cores=8 --json -",
     "compare alexnet --devices tpu_v1,diannao --batch 1 --timing-only --json -",
     "compare mixed.onnx --input x.npy --devices systolic_128x128,reference --json -",
     "compare list.csv --devices tpu_v1 --json -",
