@@ -55,6 +55,7 @@ listed_machines()
 }
 machines=$(listed_machines -L) # those with cycles
 analytical=$(listed_machines -l)
+patterns=$(sed -nE 's/^TRAFFIC_PATTERN\("([a-z0-9_]+)",.*/\1/p' frontend/traffic/patterns.def)
 validators=$(sed -nE 's/^NPL_VALIDATOR\(([a-z0-9_]+),.*/\1/p' validate/validators.def)
 small=(digits lenet5 lstm_lm mlp1 mobilenet_v2)
 middle=(mlp0 lstm0 lstm1 cnn0 resnet50 alexnet gpt2_small_decode)
@@ -101,7 +102,7 @@ shipped=$(basename -s .yaml models/*.yaml | sort)
 	for type in max average; do
 		echo "pool-$type layer pool --input 1x32x28x28 --kernel 2x2 --type $type --devices $machines,reference --json @/json"
 	done
-	for pattern in stream_rd stream_wr copy triad tile2k tile64k random_rd stride64k; do
+	for pattern in $patterns; do
 		for preset in ddr3-2133 ddr4-3200 hbm2 gddr6; do
 			echo "dram-$pattern-$preset dram --pattern $pattern -n 30000 --preset $preset --json @/json"
 		done

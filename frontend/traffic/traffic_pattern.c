@@ -79,27 +79,19 @@ static uint64_t stride64k(struct pattern *p, uint64_t i, bool *is_write)
 }
 
 const struct npl_traffic_pattern npl_traffic_patterns[] = {
-	{"stream_rd", "reads, one line after the other"},
-	{"stream_wr", "writes, one line after the other"},
-	{"copy", "a line read, then one written 256 MiB + 64 KiB further on"},
-	{"triad", "two lines read, one written, each 256 MiB + 24 KiB further on than the one before"},
-	{"tile2k", "reads of 2 KiB each, at random places"},
-	{"tile64k", "reads of 64 KiB each, at random places: weight tiles of the TPU"},
-	{"random_rd", "reads of random lines"},
-	{"stride64k", "reads of a line every 64 KiB"},
+#define TRAFFIC_PATTERN(name, function, tile_bytes, help) {name, help},
+#include "patterns.def"
 	{0},
 };
 
-/* In the order of npl_traffic_patterns. */
 static const struct {
 	uint64_t (*line)(struct pattern *pattern, uint64_t i, bool *is_write);
 	uint64_t tile_bytes;
-} rules[] = {{stream_rd, 0},  {stream_wr, 0},   {copy, 0},      {triad, 0},
-	     {tile, 2 * KIB}, {tile, 64 * KIB}, {random_rd, 0}, {stride64k, 0}};
+} rules[] = {
+#define TRAFFIC_PATTERN(name, function, tile_bytes, help) {function, tile_bytes},
+#include "patterns.def"
+};
 #define PATTERNS ((int)(sizeof rules / sizeof *rules))
-
-_Static_assert(sizeof npl_traffic_patterns / sizeof *npl_traffic_patterns == sizeof rules / sizeof *rules + 1,
-	       "every pattern has a name and a rule");
 
 int pattern_open(const char *name, int64_t n, const struct npl_memory_info *memory, struct pattern *p,
 		 struct npl_err *err)

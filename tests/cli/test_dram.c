@@ -9,6 +9,7 @@
 #include <zlib.h>
 
 #include "core/files/csv.h"
+#include "npulab/traffic.h"
 #include "npulab/validate.h"
 #include "validate/validation.h"
 
@@ -242,19 +243,17 @@ Test(cli_dram, a_compressed_trace_gives_the_same)
 /* Every pattern runs on both engines and balances its books, and the table has the figures of the JSON. */
 Test(cli_dram, patterns_balance_their_books_on_both_engines)
 {
-	for (const char *const *name = (const char *const[]){"stream_rd", "stream_wr", "copy", "triad", "tile2k",
-							     "tile64k", "random_rd", "stride64k", NULL};
-	     *name; name++) {
-		json_t *fast = cli_json(&plainly, "dram", "--pattern", *name, "-n", "3000", "--channels", "2", "--json",
-					"-");
-		json_t *slow = cli_json(&plainly, "dram", "--pattern", *name, "-n", "3000", "--channels", "2",
+	for (const struct npl_traffic_pattern *p = npl_traffic_patterns; p->name; p++) {
+		json_t *fast = cli_json(&plainly, "dram", "--pattern", p->name, "-n", "3000", "--channels", "2",
+					"--json", "-");
+		json_t *slow = cli_json(&plainly, "dram", "--pattern", p->name, "-n", "3000", "--channels", "2",
 					"--every-cycle", "--json", "-");
 		check_json(fast, 3000);
-		check_same(fast, slow, *name);
+		check_same(fast, slow, p->name);
 		cr_assert_eq(cli_integer(cli_at(fast, "traffic.inject")), 4, "two per channel");
 		char cycles[40];
 		snprintf(cycles, sizeof cycles, " %lld  to the last", cli_integer(cli_at(fast, "cycles")));
-		struct cli_result table = cli_run(&plainly, "dram", "--pattern", *name, "-n", "3000", "--channels",
+		struct cli_result table = cli_run(&plainly, "dram", "--pattern", p->name, "-n", "3000", "--channels",
 						  "2");
 		cr_assert(table.status == 0 && strstr(table.out, cycles) &&
 				  cli_says(table.out, "4 offered per cycle") &&
