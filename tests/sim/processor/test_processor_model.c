@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promise: a processor by its figures takes the time and draws the power that the head of processor_model.h says: by
- * hand for small cases, and by laws that hold for all of them. Figures that contradict each other are refused. */
+ * hand for small cases, and by laws that hold for all of them. Figures that contradict each other are refused. The two
+ * machine files that describe one die have the same figures of it. */
 #include <math.h>
 
+#include "npulab/device.h"
 #include "tests/kit/host.h"
 #include "tests/kit/support.h"
 
@@ -323,4 +325,25 @@ Test(processor_model, a_moved_last_dimension_is_fetched_one_by_one)
 		const struct npl_processor_counts work = npl_processor_count(NPL_OP_TRANSPOSE, &attrs, in, 1, &x, 1, 0);
 		cr_assert((work.operations[NPL_SCATTERED_ACCESS] > 0) == cases[i].scattered, "case %zu", i);
 	}
+}
+
+/* The host is the die of cpu_haswell_e5_2699v3 in another program: what starting an operator costs differs, and nothing
+ * of the die. */
+Test(processor_model, the_host_is_the_die_of_the_other_machine_file)
+{
+	struct npl_device *host = kit_open_host(), *die;
+	struct npl_err err;
+	int n, n_die;
+	cr_assert_eq(npl_device_open("cpu_haswell_e5_2699v3", NULL, &die, &err), 0, "%s", err.msg);
+	const struct npl_param_value *of_host = npl_device_settings(host, &n);
+	const struct npl_param_value *of_die = npl_device_settings(die, &n_die);
+	cr_assert(n == n_die && n > 20);
+	for (int i = 0; i < n; i++) {
+		const bool differs = !strcmp(of_host[i].key, "overhead_seconds");
+		cr_assert_str_eq(of_host[i].key, of_die[i].key);
+		cr_expect_eq(strcmp(of_host[i].value, of_die[i].value) != 0, differs, "%s is %s in host, %s in %s",
+			     of_host[i].key, of_host[i].value, of_die[i].value, "cpu_haswell_e5_2699v3");
+	}
+	npl_device_close(die);
+	npl_device_close(host);
 }
