@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Devices are in the README's table, and a reader who meets a counter or a bound in a report finds on a page what it
- * means. Counters of devices that cannot start here are left out. The tables of a machine with programs are those of
- * the pages: its counters, its energies, and the classes of its instructions' cycles. */
+ * Devices are in the README's table, and machine files on the page of their driver. A reader who meets a counter or a
+ * bound in a report finds on a page what it means. Counters of devices that cannot start here are left out. The tables
+ * of a machine with programs are those of the pages: its counters, its energies, and the classes of its instructions'
+ * cycles. */
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -34,6 +36,57 @@ Test(device_pages, every_device_is_in_the_table_of_the_readme)
 	for (int i = 0; i < n; i++)
 		cr_expect(stands_in("README.md", "[|]", name[i]), "README.md does not have `%s`", name[i]);
 	npl_arena_free(&arena);
+}
+
+/* The name of a machine's file, as devices have it. */
+static void name_of(const char *path, char name[64])
+{
+	snprintf(name, 64, "%s", strrchr(path, '/') + 1);
+	*strstr(name, ".yaml") = '\0';
+}
+
+/* Says whether the machine stands on its driver's page, which is called after one of the driver's machines. */
+static bool stands_on_its_page(const glob_t *machines, const char *machine, const struct npl_driver *driver)
+{
+	bool stands = false;
+	for (size_t i = 0; i < machines->gl_pathc && !stands; i++) {
+		char name[64], page[120], word[120];
+		struct npl_device *device;
+		struct npl_err err;
+		name_of(machines->gl_pathv[i], name);
+		snprintf(page, sizeof page, "docs/machine-%s.md", name);
+		snprintf(word, sizeof word, "(machines/)?%s([.]yaml)?", machine);
+		if (access(page, R_OK))
+			continue;
+		cr_assert_eq(npl_device_open(name, NULL, &device, &err), 0, "%s", err.msg);
+		stands = npl_device_driver(device) == driver && stands_in(page, "", word);
+		npl_device_close(device);
+	}
+	return stands;
+}
+
+Test(device_pages, every_machine_file_is_on_the_page_of_its_driver)
+{
+	glob_t machines;
+	char *list = page_section("docs/machine-host.md", "## The machines");
+	char *starts = page_section("docs/machine-host.md", "## What starting an operator costs");
+	cr_assert_eq(glob("machines/*.yaml", 0, NULL, &machines), 0);
+	for (size_t i = 0; i < machines.gl_pathc; i++) {
+		char name[64];
+		struct npl_device *device;
+		struct npl_err err;
+		name_of(machines.gl_pathv[i], name);
+		cr_assert_eq(npl_device_open(name, NULL, &device, &err), 0, "%s", err.msg);
+		const struct npl_driver *driver = npl_device_driver(device);
+		cr_expect(stands_on_its_page(&machines, name, driver), "%s: no page of the driver %s has the machine",
+			  name, driver->name);
+		cr_expect(strcmp(driver->name, "processor") || (page_row(list, name) && page_row(starts, name)),
+			  "docs/machine-host.md: a table does not have `%s`", name);
+		npl_device_close(device);
+	}
+	globfree(&machines);
+	free(list);
+	free(starts);
 }
 
 Test(device_pages, counters_and_bounds_are_explained)
