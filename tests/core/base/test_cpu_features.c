@@ -2,11 +2,12 @@
  *
  * Promises of NPULAB_MAX_ISA: it takes instructions away and adds none, the suites of all kernels pass under each word,
  * what the processor computes in 8 bits and what machines compute stays the same to the bit, reports say that it is in
- * force, and another word is refused. A word that takes nothing away here is skipped: the suites have run so
- * already. */
+ * force, the page has its words, and another word is refused. A word that takes nothing away here is skipped: the
+ * suites have run so already. */
 #include "core/base/message.h"
 #include "npulab/cpu_features.h"
 #include "tests/kit/cli_json.h"
+#include "tests/kit/page.h"
 
 static const char *const words[] = {"sse2", "avx", "avx2", "avx-vnni", "avx512", "avx512-vnni"};
 #define WORDS ((int)(sizeof words / sizeof *words))
@@ -111,6 +112,40 @@ Test(isa, caps_are_the_words_that_the_message_lists)
 	cr_assert_eq(npl_cpu_cap_allows("avx2", &known) & ~npl_cpu_cap_allows("avx512", &known), 0);
 	cr_assert_eq(npl_cpu_cap_allows("avx-vnni", &known) & ~npl_cpu_cap_allows("avx512-vnni", &known), 0);
 	cr_assert(!(npl_cpu_cap_allows("avx512", &known) & (NPL_CPU_AVX512VNNI | NPL_CPU_AVXVNNI)));
+}
+
+/* Returns the next word between two marks, and goes behind it; NULL: there is none before `end`. */
+static char *next_marked(const char **text, const char *end, char mark)
+{
+	const char *from = memchr(*text, mark, (size_t)(end - *text));
+	const char *to = from ? memchr(from + 1, mark, (size_t)(end - from - 1)) : NULL;
+	*text = to ? to + 1 : end;
+	return to ? strndup(from + 1, (size_t)(to - from - 1)) : NULL;
+}
+
+/* The words of the code's table are those of the page, of the message and of these tests, in one order. */
+Test(isa, words_are_those_of_the_page)
+{
+	char *code = cli_read("core/base/cpu_features.c", NULL), message[200] = "";
+	char *page = page_section("docs/environment.md", "## The variables");
+	const char *in_code = strstr(code, "} words[] = {"), *in_page = page_row(page, NPL_MAX_ISA);
+	cr_assert(in_code && in_page);
+	const char *code_end = strstr(in_code, "};");
+	in_page = strchr(in_page + 1, '|') + 1;
+	const char *page_end = strchr(in_page, '|');
+	for (int i = 0; i <= WORDS; i++) {
+		char *of_code = next_marked(&in_code, code_end, '"'), *of_page = next_marked(&in_page, page_end, '`');
+		const char *expected = i < WORDS ? words[i] : "(none)";
+		cr_expect_str_eq(of_code ? of_code : "(none)", expected);
+		cr_expect_str_eq(of_page ? of_page : "(none)", expected, "docs/environment.md");
+		if (i < WORDS)
+			npl_append(message, sizeof message, !i ? "" : i < WORDS - 1 ? ", " : " or ", "%s", words[i]);
+		free(of_code);
+		free(of_page);
+	}
+	cr_expect_str_eq(message, NPL_MAX_ISA_WORDS);
+	free(code);
+	free(page);
 }
 
 Test(isa, cap_of_this_process)
