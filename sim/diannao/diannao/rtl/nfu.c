@@ -69,9 +69,9 @@ int dn_rtl_nfu_open(struct dn_rtl *rtl)
 void dn_rtl_nfu_close(struct dn_rtl *rtl)
 {
 	struct dn_rtl_nfu *nfu = &rtl->nfu;
-	void *const all[] = {nfu->product.bundle, nfu->term.bundle, nfu->result.bundle, nfu->input, nfu->synapse,
-			     nfu->products,       nfu->terms,       nfu->sum,           nfu->exact, nfu->results,
-			     nfu->scratch,        nfu->last_input,  nfu->last_synapse};
+	void *const all[] = {nfu->product.bundle, nfu->term.bundle, nfu->result.bundle, nfu->input,       nfu->synapse,
+			     nfu->products,       nfu->terms,       nfu->sum,           nfu->exact,       nfu->results,
+			     nfu->scratch,        nfu->last_input,  nfu->last_factor,   nfu->last_synapse};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		free(all[i]);
 }
