@@ -164,11 +164,9 @@ static void put_energy_columns(struct npl_table *table, const struct npl_compari
 		npl_table_row(table, (const char *const[]){"BY DATA", "CHIP with the zeros and toggling bits of these "
 								      "operands; what is not counted is as in CHIP"});
 	for (int d = 0; d < c->n_devices && c->timing_only; d++)
-		for (int i = 0; i < c->device[d].n_settings; i++)
-			if (!strcmp(c->device[d].setting[i].key, "activity") &&
-			    strcmp(c->device[d].setting[i].value, "not_counted") != 0)
-				npl_table_row(table, (const char *const[]){c->device[d].instance,
-									   "activity has no effect without values"});
+		if (c->device[d].info.counts_activity)
+			npl_table_row(table, (const char *const[]){c->device[d].instance,
+								   "activity has no effect without values"});
 }
 
 /* Adds what the marks of figures mean. */

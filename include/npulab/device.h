@@ -147,6 +147,7 @@ struct npl_device_info {
 	 * it. */
 	double area_mm2;
 	bool area_is_partial;
+	bool counts_activity; /* of operands, where there are values (docs/energy.md, The data matters) */
 	/* The link to the host's memory; its name is NULL where the device works in the host's memory. */
 	struct npl_link link;
 };

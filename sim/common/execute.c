@@ -41,7 +41,7 @@ static void on_event(void *context, const struct sim_event *event)
 	r->event = grown;
 	grown[r->count++] = (struct npl_program_event){
 		.cycle = event->cycle,
-		.name = r->executor->event_name[event->kind],
+		.name = r->executor->isa->event_name[event->kind],
 		.index = event->index,
 		.instruction = times->instruction_of ? times->instruction_of(r->times, event) : event->index};
 }

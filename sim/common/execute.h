@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "isa.h"
 #include "npulab/program.h"
 #include "observer.h"
 #include "program.h"
@@ -35,7 +36,7 @@ struct sim_times {
 
 /* What a machine supplies when it executes a program. */
 struct sim_executor {
-	const char *const *event_name; /* the name of each kind of event */
+	const struct npl_isa *isa;
 	const struct sim_times *times;
 	const struct npl_counter_def *counter_def;
 	size_t n_counters;

@@ -20,6 +20,8 @@ struct npl_isa {
 	int (*check)(const void *state, const char *source, const struct sim_program *program, struct npl_err *err);
 	/* Fills name and unit. */
 	void (*describe)(const void *instruction, struct npl_instruction *described);
+	const char *const *event_name; /* the name of each kind of event (sim_event.kind) */
+	int n_events;
 	const struct npl_cycle_class *time_class;
 	int n_time_classes;
 	/* Checks the program, also against its inputs, and runs it; the engine of execution->request is one of the

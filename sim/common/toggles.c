@@ -20,16 +20,15 @@ EACH uint64_t word_at(const uint8_t *bytes, size_t n)
 	return word;
 }
 
-/* b NULL: zeros. */
 EACH uint64_t each_count(const uint8_t *a, const uint8_t *b, size_t bytes)
 {
 	uint64_t bits = 0;
 	size_t i = 0;
 	for (; i + sizeof(uint64_t) <= bytes; i += sizeof(uint64_t))
 		bits += (uint64_t)__builtin_popcountll(word_at(a + i, sizeof(uint64_t)) ^
-						       (b ? word_at(b + i, sizeof(uint64_t)) : 0));
+						       word_at(b + i, sizeof(uint64_t)));
 	if (i < bytes)
-		bits += (uint64_t)__builtin_popcountll(word_at(a + i, bytes - i) ^ (b ? word_at(b + i, bytes - i) : 0));
+		bits += (uint64_t)__builtin_popcountll(word_at(a + i, bytes - i) ^ word_at(b + i, bytes - i));
 	return bits;
 }
 
@@ -109,8 +108,8 @@ AVX2 static uint64_t count_avx2(const uint8_t *a, const uint8_t *b, size_t bytes
 	__m256i sums = _mm256_setzero_si256();
 	size_t i = 0;
 	for (; i + sizeof sums <= bytes; i += sizeof sums)
-		sums = add_ones(sums, b ? _mm256_xor_si256(load(a + i), load(b + i)) : load(a + i));
-	return sum_of_four(sums) + each_count(a + i, b ? b + i : NULL, bytes - i);
+		sums = add_ones(sums, _mm256_xor_si256(load(a + i), load(b + i)));
+	return sum_of_four(sums) + each_count(a + i, b + i, bytes - i);
 }
 
 AVX2 static struct sim_bits bits_avx2(const uint8_t *row, size_t bytes)
@@ -141,11 +140,6 @@ static uint64_t count(const uint8_t *a, const uint8_t *b, size_t bytes)
 uint64_t sim_toggled_bits(const void *a, const void *b, size_t bytes)
 {
 	return count(a, b, bytes);
-}
-
-uint64_t sim_one_bits(const void *row, size_t bytes)
-{
-	return count(row, NULL, bytes);
 }
 
 struct sim_bits sim_bits_of(const void *row, size_t bytes)

@@ -11,7 +11,6 @@
 
 /* Returns how many bits differ between two rows of bytes. */
 uint64_t sim_toggled_bits(const void *a, const void *b, size_t bytes);
-uint64_t sim_one_bits(const void *row, size_t bytes);
 /* Returns how many bits differ between the row and the one before it, which it then replaces. */
 uint64_t sim_follow(void *last, const void *row, size_t bytes);
 

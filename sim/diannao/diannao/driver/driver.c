@@ -82,6 +82,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 		.energy_origin = npl_memory_energy_of(machine->memory, &no_accesses, part) ? part[0].origin : "absent"};
 	if (!npl_origin_is_absent(info->link.energy_origin))
 		info->link.energy_within = "the layers' memory";
+	info->counts_activity = dn_counts_activity(config);
 	npl_describe_area(info, &machine->energy);
 	npl_describe_static_power(info, machine->energy.static_watts, machine->energy.static_origin);
 	info->crosses[NPL_MEM_DRAM] = info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ALL;

@@ -67,11 +67,9 @@ static int copy_memories(const struct dn_layout_map *map, const struct npl_layer
 			 struct npl_program_dump *dump, struct npl_err *err)
 {
 	const size_t inputs = map->synapses, weights = map->results - map->synapses;
-	uint8_t *bytes = calloc(map->results + 1, 1);
+	uint8_t *bytes = dn_make_memory(map, model_layer, map->results, err);
 	if (!bytes)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for the %" PRIu64 " bytes of layer %s in memory",
-				map->results, model_layer->name);
-	dn_put_operands(map, model_layer, bytes);
+		return err->code;
 	int rc = sim_copy_image(bytes, inputs, inputs, &dump->host, err);
 	if (!rc)
 		rc = sim_copy_image(bytes + inputs, weights, weights, &dump->weights, err);

@@ -108,7 +108,7 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 }
 
 static const struct sim_executor executor = {
-	.event_name = dn_event_names,
+	.isa = &dn_isa,
 	.times = &dn_times,
 	.counter_def = dn_counter_defs,
 	.n_counters = DN_COUNTERS,
@@ -165,6 +165,8 @@ const struct npl_isa dn_isa = {
 	.word = NPL_I16,
 	.check = check,
 	.describe = describe,
+	.event_name = dn_event_names,
+	.n_events = DN_EVENTS,
 	.time_class = dn_time_classes,
 	.n_time_classes = DN_TIME_CLASSES,
 	.execute = execute,

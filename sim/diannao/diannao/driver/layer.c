@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
  * Runs a layer on the machine: chooses its tiles, generates its instructions, runs an engine and makes the result. */
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "driver_impl.h"
@@ -19,12 +18,10 @@ uint64_t dn_lrn_operand_bytes(const struct dn_layer *layer)
 static int run_with_values(struct dn_engine_input *engine_input, const struct dn_layout_map *map,
 			   const struct npl_layer *model_layer, struct dn_outcome *outcome, struct npl_err *err)
 {
-	uint8_t *bytes = calloc(map->end ? map->end : 1, 1);
+	uint8_t *bytes = dn_make_memory(map, model_layer, map->end, err);
 	if (!bytes)
-		return npl_fail(err, NPL_ENOMEM, "out of memory for the %" PRIu64 " bytes of layer %s in memory",
-				map->end, model_layer->name);
+		return err->code;
 	engine_input->memory = (struct dn_memory){bytes, map->end};
-	dn_put_operands(map, model_layer, bytes);
 	int rc = dn_run_rtl(engine_input, outcome, err);
 	if (!rc)
 		dn_take_results(map, bytes, model_layer->out);
@@ -43,12 +40,9 @@ static int count_activity(const struct dn_engine_input *engine_input, const stru
 	if (dn_generator_open(engine_input->config, layer, tiles, &generator, err))
 		return err->code;
 	const struct dn_layout_map *map = dn_generator_map(generator);
-	uint8_t *bytes = calloc(map->results + 1, 1);
-	int rc = bytes ? 0
-		       : npl_fail(err, NPL_ENOMEM, "out of memory for the %" PRIu64 " bytes of layer %s in memory",
-				  map->results, model_layer->name);
+	uint8_t *bytes = dn_make_memory(map, model_layer, map->results, err);
+	int rc = bytes ? 0 : err->code;
 	if (!rc) {
-		dn_put_operands(map, model_layer, bytes);
 		counted.stream = dn_generator_stream(generator);
 		counted.memory = (struct dn_memory){bytes, map->results};
 		rc = dn_count_activity(&counted, counters, err);

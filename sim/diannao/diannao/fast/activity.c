@@ -102,22 +102,38 @@ void dn_fast_activity_input(struct dn_fast_activity *a, const int16_t *input, st
 	counters->nbin_toggles += sim_follow(a->input, input, a->tn * sizeof *input);
 }
 
-/* Counts the partial products that toggle, and the products with an operand of 0. `common`: bits of each input's
- * synapses that are 1 in this step and in the one before. */
+/* Returns how many partial products toggle from one step to the next. An input has at most 16 bits, and its synapses
+ * have at most 4096 that are 1, so that 32 bits hold the sum over 256 inputs. */
+static int32_t toggles_of(size_t tn, const int16_t *restrict input, const uint16_t *restrict ones,
+			  const int16_t *restrict input_before, const uint16_t *restrict ones_before,
+			  const uint16_t *restrict common)
+{
+	int32_t toggles = 0;
+	for (size_t i = 0; i < tn; i++) {
+		const int16_t now = (int16_t)ones_of((uint16_t)input[i]),
+			      before = (int16_t)ones_of((uint16_t)input_before[i]),
+			      both = (int16_t)ones_of((uint16_t)(input[i] & input_before[i]));
+		toggles += now * (int16_t)ones[i] + before * (int16_t)ones_before[i] - 2 * both * (int16_t)common[i];
+	}
+	return toggles;
+}
+
+static uint32_t zero_products_of(size_t tn, const int16_t *restrict input, const uint16_t *restrict zeros)
+{
+	uint32_t products = 0;
+	for (size_t i = 0; i < tn; i++)
+		products += input[i] ? zeros[i] : (uint16_t)tn;
+	return products;
+}
+
+/* `common`: bits of each input's synapses that are 1 in this step and in the one before. */
 static void multiply(struct dn_fast_activity *a, size_t slot, const uint16_t *common, struct dn_counters *counters)
 {
-	const uint16_t *zeros = a->zeros + slot * a->tn, *ones = a->ones + slot * a->tn;
-	int64_t toggles = 0;
-	uint64_t zero_products = 0;
-	for (size_t i = 0; i < a->tn; i++) {
-		const uint16_t now = (uint16_t)a->input[i], before = (uint16_t)a->factor[i];
-		toggles += (int32_t)ones_of(now) * ones[i] + (int32_t)ones_of(before) * a->last_ones[i] -
-			   2 * (int32_t)ones_of(now & before) * common[i];
-		zero_products += now ? zeros[i] : a->tn;
-	}
+	const uint16_t *ones = a->ones + slot * a->tn;
 	counters->products += a->tn * a->tn;
-	counters->zero_products += zero_products;
-	counters->partial_product_toggles += (uint64_t)toggles;
+	counters->zero_products += zero_products_of(a->tn, a->input, a->zeros + slot * a->tn);
+	counters->partial_product_toggles += (uint64_t)toggles_of(a->tn, a->input, ones, a->factor, a->last_ones,
+								  common);
 	memcpy(a->factor, a->input, a->tn * sizeof *a->factor);
 	memcpy(a->last_ones, ones, a->tn * sizeof *a->last_ones);
 }

@@ -5,6 +5,8 @@
 
 #include "core/base/arith.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define PAGE_BYTES 4096
@@ -177,7 +179,7 @@ static void put_kernel(const struct dn_layout_map *map, int64_t position, int64_
 	}
 }
 
-void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *model_layer, uint8_t *bytes)
+static void put_operands(const struct dn_layout_map *map, const struct npl_layer *model_layer, uint8_t *bytes)
 {
 	const struct dn_layer *layer = map->layer;
 	put_inputs(map, model_layer->in[0]->data, bytes);
@@ -188,6 +190,18 @@ void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *mo
 	for (int64_t position = 0; position < kernels(layer); position++)
 		for (int64_t m = 0; m < map->out_channels; m++, w += layer->ni * dn_taps(layer))
 			put_kernel(map, position, m, w, bias ? bias + m : NULL, bytes);
+}
+
+uint8_t *dn_make_memory(const struct dn_layout_map *map, const struct npl_layer *model_layer, uint64_t end,
+			struct npl_err *err)
+{
+	uint8_t *bytes = calloc(end ? end : 1, 1);
+	if (bytes)
+		put_operands(map, model_layer, bytes);
+	else
+		npl_fail(err, NPL_ENOMEM, "out of memory for the %" PRIu64 " bytes of layer %s in memory", end,
+			 model_layer->name);
+	return bytes;
 }
 
 void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, struct npl_tensor *out)

@@ -52,8 +52,11 @@ struct dn_range dn_rows_read(const struct dn_layout_map *map, int64_t group, int
 int64_t dn_rows_before(const struct dn_layout_map *map, int64_t group);
 bool dn_part_is_first(const struct dn_part *part);
 
-/* These move values. `bytes` is memory from address 0 to map->end, zeroed before operands are put there. */
-void dn_put_operands(const struct dn_layout_map *map, const struct npl_layer *model_layer, uint8_t *bytes);
+/* Makes memory from address 0 to `end`, which is map->results or more: the layer's operands, and zeros elsewhere. The
+ * caller frees it. NULL: out of memory. */
+uint8_t *dn_make_memory(const struct dn_layout_map *map, const struct npl_layer *model_layer, uint64_t end,
+			struct npl_err *err);
+/* Takes the results out of memory up to map->end. */
 void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, struct npl_tensor *out);
 
 #endif

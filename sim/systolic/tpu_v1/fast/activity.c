@@ -23,6 +23,7 @@
 enum {
 	PLANES = 4,
 	SUMMED = 28, /* vectors whose toggles, 9 bits each, a byte holds */
+	LANES = 32,  /* that are followed at a time */
 };
 
 /* The rows that came last, and sums over the vectors of a matrix instruction. */
@@ -329,12 +330,14 @@ static void count_change(struct tpu_fast_machine *m, const struct tpu_fast_pass 
 {
 	struct tpu_fast_activity *a = m->activity;
 	for (int64_t r = 0; r < m->rows; r++) {
+		a->inputs.toggles[r] = 0;
+		if (!a->ones[r] && !tile->ones[r])
+			continue;
 		const unsigned now = a->inputs.low[r] | (unsigned)a->inputs.negative[r] << 8,
 			       before = a->low_before[r] | (unsigned)a->negative_before[r] << 8;
 		count->partial_product_toggles += (uint64_t)__builtin_popcount(now) * tile->ones[r] +
 						  (uint64_t)__builtin_popcount(before) * a->ones[r] -
 						  2 * (uint64_t)__builtin_popcount(now & before) * tile->common_ones[r];
-		a->inputs.toggles[r] = 0;
 		a->ones[r] = tile->ones[r];
 	}
 	a->tile = pass->tile;
@@ -372,8 +375,8 @@ static void send_bytes(struct tpu_fast_machine *m, const struct tpu_fast_pass *p
 		       int64_t count, struct tpu_activity *activity)
 {
 	struct tpu_fast_worker *w = &m->worker[0];
-	const int64_t lanes = pass->convolves ? npl_min_i64(m->rows, pass->window.taps * pass->window.tap_lanes)
-					      : m->rows;
+	const int64_t filled = pass->convolves ? pass->window.taps * pass->window.tap_lanes : m->rows,
+		      lanes = npl_min_i64(m->rows, npl_round_up_i64(filled, LANES));
 	for (int64_t n; begin < count; begin += n) {
 		n = npl_min_i64(count - begin, TPU_FAST_BLOCK);
 		tpu_fast_inputs(m, w, pass, first + begin, n, lanes);
