@@ -5,10 +5,10 @@
 
 const char *npl_format_name(enum npl_format format)
 {
-	static const char *const names[NPL_FORMATS] = {[NPL_FORMAT_F32] = "float32",
-						       [NPL_FORMAT_INT8] = "int8",
-						       [NPL_FORMAT_Q16] = "Q6.10",
-						       [NPL_FORMAT_INT8X16] = "int8x16"};
+	static const char *const names[] = {
+#define NPL_FORMAT(constant, name, ...) name,
+#include "npulab/formats.def"
+	};
 	return names[format];
 }
 

@@ -6,6 +6,9 @@
 
 #include "npulab/tensor.h"
 
+bool npl_is_integer(enum npl_dtype dtype); /* bool is none */
+bool npl_is_float(enum npl_dtype dtype);
+
 static inline bool npl_is_byte(enum npl_dtype dtype)
 {
 	return dtype == NPL_U8 || dtype == NPL_I8;
@@ -30,11 +33,6 @@ static inline int32_t npl_dtype_max(enum npl_dtype dtype)
 static inline bool npl_is_float32_or_half(enum npl_dtype dtype)
 {
 	return dtype == NPL_F32 || npl_is_half(dtype);
-}
-
-static inline bool npl_is_float(enum npl_dtype dtype)
-{
-	return dtype == NPL_F64 || npl_is_float32_or_half(dtype);
 }
 
 #endif

@@ -2,6 +2,7 @@
  *
  * Shapes and tensors of tensor.h: checked products, names and allocation. */
 #include "npulab/tensor.h"
+#include "dtype.h"
 #include "half.h"
 #include "message.h"
 #include "npulab/budget.h"
@@ -13,11 +14,10 @@
 static const struct {
 	const char *name;
 	size_t size;
-} dtypes[NPL_DTYPES] = {
-	[NPL_F32] = {"float32", 4},   [NPL_F64] = {"float64", 8}, [NPL_I8] = {"int8", 1},    [NPL_U8] = {"uint8", 1},
-	[NPL_I16] = {"int16", 2},     [NPL_I32] = {"int32", 4},   [NPL_I64] = {"int64", 8},  [NPL_BOOL] = {"bool", 1},
-	[NPL_U16] = {"uint16", 2},    [NPL_U32] = {"uint32", 4},  [NPL_U64] = {"uint64", 8}, [NPL_F16] = {"float16", 2},
-	[NPL_BF16] = {"bfloat16", 2},
+	enum { FLOAT, SIGNED, UNSIGNED, TRUTH } kind;
+} dtypes[] = {
+#define NPL_ELEMENT_TYPE(constant, name, bytes, kind, descr) {name, bytes, kind},
+#include "npulab/element_types.def"
 };
 
 size_t npl_dtype_size(enum npl_dtype dtype)
@@ -28,6 +28,16 @@ size_t npl_dtype_size(enum npl_dtype dtype)
 const char *npl_dtype_name(enum npl_dtype dtype)
 {
 	return dtypes[dtype].name;
+}
+
+bool npl_is_integer(enum npl_dtype dtype)
+{
+	return dtypes[dtype].kind == SIGNED || dtypes[dtype].kind == UNSIGNED;
+}
+
+bool npl_is_float(enum npl_dtype dtype)
+{
+	return dtypes[dtype].kind == FLOAT;
 }
 
 bool npl_shape_equal(const struct npl_shape *a, const struct npl_shape *b)

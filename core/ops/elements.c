@@ -4,22 +4,11 @@
 #include "elements.h"
 
 #include "cast.h"
-
-#define IS(dtype, type) case dtype:
-
-bool op_is_integer(enum npl_dtype dtype)
-{
-	switch (dtype) {
-		OP_EACH_INTEGER(IS)
-		return true;
-	default:
-		return false;
-	}
-}
+#include "core/base/dtype.h"
 
 bool op_is_number(enum npl_dtype dtype)
 {
-	return dtype == NPL_F32 || dtype == NPL_F64 || op_is_integer(dtype);
+	return dtype == NPL_F32 || dtype == NPL_F64 || npl_is_integer(dtype);
 }
 
 int64_t op_whole(const struct npl_tensor *tensor, int64_t i)

@@ -35,8 +35,7 @@
 	OP_EACH_FLOAT(X)                                                                                               \
 	OP_EACH_INTEGER(X)
 
-bool op_is_number(enum npl_dtype dtype);  /* says whether the type is one of OP_EACH_NUMBER */
-bool op_is_integer(enum npl_dtype dtype); /* says whether the type is one of OP_EACH_INTEGER */
+bool op_is_number(enum npl_dtype dtype); /* says whether the type is one of OP_EACH_NUMBER */
 
 /* Returns element i as an integer, converting floats as Cast does (cast.h, which also stores elements). Any type,
  * including the 16-bit floats and bool (0, 1). npl_tensor_real returns it as a double. */

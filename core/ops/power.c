@@ -20,7 +20,7 @@ OP_SHAPE(op_power_shape)
 	if (op_inputs(in, n_in, 2, NPL_DTYPES, err))
 		return NPL_EINPUT;
 	for (int k = 0; k < 2; k++)
-		if (!npl_is_float(in[k]->dtype) && !op_is_integer(in[k]->dtype))
+		if (!npl_is_float(in[k]->dtype) && !npl_is_integer(in[k]->dtype))
 			return npl_fail(err, NPL_EINPUT, "input %d is %s, expected numbers", k,
 					npl_dtype_name(in[k]->dtype));
 	if (op_before(attrs, 12) && in[0]->dtype != in[1]->dtype)
@@ -99,7 +99,7 @@ OP_RUN(op_power_run)
 	int64_t index[NPL_MAX_RANK] = {0}, a = 0, b = 0, count = npl_tensor_count(out);
 	for (int64_t i = 0; i < count; i++) {
 		uint64_t whole;
-		if (op_is_integer(out->dtype) && whole_power(in[0], a, in[1], b, &whole))
+		if (npl_is_integer(out->dtype) && whole_power(in[0], a, in[1], b, &whole))
 			op_store_whole(out, i, whole);
 		else
 			op_store_real(out, i, op_power(npl_tensor_real(in[0], a), npl_tensor_real(in[1], b)));

@@ -13,17 +13,13 @@ static bool copies_shape(enum npl_op op)
 	return op == NPL_OP_RANDOMNORMALLIKE || op == NPL_OP_RANDOMUNIFORMLIKE;
 }
 
-enum { ONNX_ABSENT = 0, ONNX_FLOAT = 1, ONNX_DOUBLE = 11 };
-
 static int read_type(struct npl_attr_list *list, struct npl_attrs *out, struct npl_err *err)
 {
-	int64_t type;
-	if (op_attr_int(list, "dtype", copies_shape(out->op) ? ONNX_ABSENT : ONNX_FLOAT, &type, err))
+	enum npl_dtype *type = &out->random.dtype;
+	if (op_attr_type(list, "dtype", type, err))
 		return NPL_EINPUT;
-	if (type != ONNX_FLOAT && type != ONNX_DOUBLE && (type != ONNX_ABSENT || !copies_shape(out->op)))
-		return npl_fail(err, NPL_EINPUT, "dtype=%lld is not supported, only %d (float) and %d (double)",
-				(long long)type, ONNX_FLOAT, ONNX_DOUBLE);
-	out->random.dtype = type == ONNX_FLOAT ? NPL_F32 : type == ONNX_DOUBLE ? NPL_F64 : NPL_DTYPES;
+	if (*type == NPL_DTYPES && !copies_shape(out->op))
+		*type = NPL_F32;
 	return 0;
 }
 

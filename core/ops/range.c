@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "cast.h"
+#include "core/base/dtype.h"
 #include "elements.h"
 #include "ops.h"
 
@@ -49,7 +50,7 @@ OP_SHAPE(op_range_shape)
 	out->dtype = in[0]->dtype;
 	out->shape = npl_shape_of(
 		1,
-		op_is_integer(in[0]->dtype)
+		npl_is_integer(in[0]->dtype)
 			? count_integers(op_whole(in[0], 0), op_whole(in[1], 0), op_whole(in[2], 0))
 			: count_reals(npl_tensor_real(in[0], 0), npl_tensor_real(in[1], 0), npl_tensor_real(in[2], 0)));
 	return op_output_fits(&out->shape, 1, err);

@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "cast.h"
+#include "core/base/dtype.h"
 #include "elements.h"
 #include "ops.h"
 #include "reduce.h"
@@ -265,7 +266,7 @@ OP_RUN(op_reduce_run)
 	struct rule rule = rules[attrs->op];
 	unsigned reduced_axes = op_reduced(attrs, x->rank);
 	struct op_walk outer = walk_of(x, ~reduced_axes), inner = walk_of(x, reduced_axes);
-	bool exact = (op_is_integer(out->dtype) || out->dtype == NPL_BOOL) &&
+	bool exact = (npl_is_integer(out->dtype) || out->dtype == NPL_BOOL) &&
 		     (rule.last == NOTHING || rule.last == DIVIDE);
 	int64_t n = 1, count = npl_tensor_count(out), index[NPL_MAX_RANK] = {0}, at = 0, unused = 0;
 	for (int d = 0; d < x->rank; d++)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "elements.h"
 #include "ops.h"
 
@@ -76,7 +77,7 @@ static uint64_t key_of(const struct npl_tensor *x, int64_t i)
 	const uint64_t top = (uint64_t)1 << 63;
 	if (x->dtype == NPL_U64)
 		return ((const uint64_t *)x->data)[i];
-	if (op_is_integer(x->dtype))
+	if (npl_is_integer(x->dtype))
 		return (uint64_t)op_whole(x, i) ^ top;
 	double v = npl_tensor_real(x, i);
 	uint64_t bits;

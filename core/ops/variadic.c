@@ -2,6 +2,7 @@
  *
  * Sum, Mean, Min and Max of any number of inputs: the first two together, then each further one with the result so far.
  * They broadcast from opset 8. */
+#include "core/base/dtype.h"
 #include "loops.h"
 #include "ops.h"
 
@@ -26,7 +27,7 @@ static int check_types(const struct npl_attrs *attrs, const struct npl_tensor *c
 	if (op_inputs(in, n_in, n_in > 1 ? n_in : 1, NPL_DTYPES, err) || op_inputs(in, n_in, n_in, in[0]->dtype, err))
 		return NPL_EINPUT;
 	bool mean = attrs->op == NPL_OP_MEAN;
-	if (!op_is_number(in[0]->dtype) || (mean && op_is_integer(in[0]->dtype)))
+	if (!op_is_number(in[0]->dtype) || (mean && npl_is_integer(in[0]->dtype)))
 		return npl_fail(err, NPL_EINPUT, "inputs are %s, expected %s", npl_dtype_name(in[0]->dtype),
 				mean ? "floats" : "numbers");
 	return 0;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "impl.h"
 #include "npulab/session.h"
@@ -16,10 +17,7 @@ bool npl_case_is_integer(const struct npl_device *device)
 
 static bool is_integer(const struct npl_graph *graph, int v)
 {
-	static const bool integer[NPL_DTYPES] = {
-		[NPL_I8] = true,  [NPL_U8] = true,  [NPL_I16] = true, [NPL_U16] = true,
-		[NPL_I32] = true, [NPL_U32] = true, [NPL_I64] = true, [NPL_U64] = true};
-	return v >= 0 && integer[graph->value[v].dtype];
+	return v >= 0 && npl_is_integer(graph->value[v].dtype);
 }
 
 /* Places the nodes between integers on a device of integers, which would quantise values between floats. Returns their

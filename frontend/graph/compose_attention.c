@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "core/base/dtype.h"
 #include "core/base/half.h"
 #include "core/base/refuse.h"
 
@@ -156,17 +157,17 @@ static int keep(struct composer *c, const char *part, int sees, int scores, int 
 static int soften(struct composer *c, int scores)
 {
 	const struct npl_attr axis = {.name = "axis", .type = NPL_ATTR_INT, .i = -1};
-	static const int code[NPL_DTYPES] = {[NPL_F32] = 1, [NPL_F64] = 11, [NPL_F16] = 10, [NPL_BF16] = 16};
 	const enum npl_dtype type = c->attrs->softmax_type;
 	if (type == NPL_DTYPES || type == c->dtype)
 		return add(c, "softmax", "Softmax", &axis, 1, &scores);
-	if (!code[type]) {
+	if (!npl_is_float(type)) {
 		c->rc = npl_fail(c->b->err, NPL_EINPUT, "attribute softmax_precision is %s, expected a float type",
 				 npl_dtype_name(type));
 		return -1;
 	}
-	const struct npl_attr to = {.name = "to", .type = NPL_ATTR_INT, .i = code[type]};
-	const struct npl_attr original_type = {.name = "to", .type = NPL_ATTR_INT, .i = code[c->dtype]};
+	const struct npl_attr to = {.name = "to", .type = NPL_ATTR_INT, .i = npl_element_type_number(type)};
+	const struct npl_attr original_type = {
+		.name = "to", .type = NPL_ATTR_INT, .i = npl_element_type_number(c->dtype)};
 	const int wide = add(c, "widened", "Cast", &to, 1, &scores),
 		  soft = add(c, "softmax", "Softmax", &axis, 1, &wide);
 	return add(c, "narrowed", "Cast", &original_type, 1, &soft);

@@ -11,13 +11,11 @@
 
 static const char magic[6] = "\x93NUMPY";
 
-static const struct {
-	const char *descr;
-	enum npl_dtype dtype;
-} types[] = {{"<f4", NPL_F32}, {"<f8", NPL_F64}, {"|i1", NPL_I8},  {"|u1", NPL_U8},
-	     {"<i2", NPL_I16}, {"<i4", NPL_I32}, {"<i8", NPL_I64}, {"|b1", NPL_BOOL},
-	     {"<u2", NPL_U16}, {"<u4", NPL_U32}, {"<u8", NPL_U64}, {"<f2", NPL_F16}};
-#define N_TYPES (sizeof types / sizeof types[0])
+/* NULL: NumPy has no such type. */
+static const char *const descrs[] = {
+#define NPL_ELEMENT_TYPE(constant, name, bytes, kind, descr) descr,
+#include "npulab/element_types.def"
+};
 
 struct cursor {
 	const char *next, *end;
@@ -106,11 +104,9 @@ static int read_descr(struct cursor *c, enum npl_dtype *dtype)
 	char descr[32];
 	if (!take_string(c, descr, sizeof descr))
 		return fail_malformed(c, "a plain element type");
-	for (size_t i = 0; i < N_TYPES; i++)
-		if (!strcmp(descr, types[i].descr)) {
-			*dtype = types[i].dtype;
+	for (*dtype = 0; *dtype < NPL_DTYPES; (*dtype)++)
+		if (descrs[*dtype] && !strcmp(descr, descrs[*dtype]))
 			return 0;
-		}
 	return npl_fail(c->err, NPL_EINPUT,
 			"element type '%s' is not supported; f2, f4, f8, i1, i2, i4, i8, u1, u2, u4, u8 and b1, "
 			"little-endian, are",
@@ -191,10 +187,7 @@ int npy_read_header(const unsigned char *data, size_t bytes, struct npl_tensor *
 
 size_t npy_write_header(const struct npl_tensor *tensor, char header[NPY_HEADER_ROOM])
 {
-	const char *descr = "";
-	for (size_t i = 0; i < N_TYPES; i++)
-		if (types[i].dtype == tensor->dtype)
-			descr = types[i].descr;
+	const char *descr = descrs[tensor->dtype];
 	char shape[32 * NPL_MAX_RANK] = "";
 	for (int i = 0; i < tensor->shape.rank; i++)
 		npl_append(shape, sizeof shape, ", ", "%lld%s", (long long)tensor->shape.dim[i],

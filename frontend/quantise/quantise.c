@@ -14,27 +14,27 @@
 #define Q16_ACTIVATION_LIMIT 16.0f
 #define Q16_WEIGHT_LIMIT     2.0f
 
+static const struct {
+	enum npl_dtype activations, weights;
+	bool per_channel;
+} formats[] = {
+#define NPL_FORMAT(constant, name, ...) {__VA_ARGS__},
+#include "npulab/formats.def"
+};
+
 enum npl_dtype npl_format_dtype(enum npl_format format)
 {
-	static const enum npl_dtype dtypes[NPL_FORMATS] = {[NPL_FORMAT_F32] = NPL_F32,
-							   [NPL_FORMAT_INT8] = NPL_U8,
-							   [NPL_FORMAT_Q16] = NPL_I16,
-							   [NPL_FORMAT_INT8X16] = NPL_I16};
-	return dtypes[format];
+	return formats[format].activations;
 }
 
 enum npl_dtype npl_format_weight_dtype(enum npl_format format)
 {
-	static const enum npl_dtype dtypes[NPL_FORMATS] = {[NPL_FORMAT_F32] = NPL_F32,
-							   [NPL_FORMAT_INT8] = NPL_I8,
-							   [NPL_FORMAT_Q16] = NPL_I16,
-							   [NPL_FORMAT_INT8X16] = NPL_I8};
-	return dtypes[format];
+	return formats[format].weights;
 }
 
 bool npl_format_per_channel(enum npl_format format)
 {
-	return format == NPL_FORMAT_INT8 || format == NPL_FORMAT_INT8X16;
+	return formats[format].per_channel;
 }
 
 bool npl_quant_of_function(enum npl_format format, enum npl_op op, struct npl_quant *quant)

@@ -33,7 +33,11 @@ extern "C" {
 #define NPL_LAYER_INPUTS      64
 #define NPL_Q16_FRACTION_BITS 10 /* of the format Q6.10 */
 
-enum npl_format { NPL_FORMAT_F32, NPL_FORMAT_INT8, NPL_FORMAT_Q16, NPL_FORMAT_INT8X16, NPL_FORMATS };
+enum npl_format {
+#define NPL_FORMAT(constant, ...) NPL_FORMAT_##constant,
+#include "npulab/formats.def"
+	NPL_FORMATS
+};
 const char *npl_format_name(enum npl_format format); /* "float32", "int8", "Q6.10", "int8x16" */
 
 /* What a device may apply to a result in the same pass. Every device that takes layers with weights must take Relu; a

@@ -148,6 +148,7 @@ struct npl_element_type {
 	const char *instead;  /* for a type that is not supported: what would work instead */
 };
 const struct npl_element_type *npl_element_type(uint64_t number);
+int64_t npl_element_type_number(enum npl_dtype dtype); /* of a type of tensors */
 
 /* The first and the last opset of the models that npulab reads. */
 #define NPL_FIRST_OPSET 6

@@ -25,19 +25,8 @@ extern "C" {
 #define NPL_MAX_ELEMENTS ((int64_t)1 << 40)
 
 enum npl_dtype {
-	NPL_F32,
-	NPL_F64,
-	NPL_I8,
-	NPL_U8,
-	NPL_I16,
-	NPL_I32,
-	NPL_I64,
-	NPL_BOOL,
-	NPL_U16,
-	NPL_U32,
-	NPL_U64,
-	NPL_F16,  /* the bits of IEEE 754's binary16 */
-	NPL_BF16, /* the upper half of a float32 */
+#define NPL_ELEMENT_TYPE(constant, name, bytes, kind, descr) NPL_##constant,
+#include "npulab/element_types.def"
 	NPL_DTYPES
 };
 

@@ -3,6 +3,7 @@
  * Promises: every command is in the help of the program, has a help of its own, and stands in docs/commands.md and
  * docs/options.md; the schemas' tests run every command that prints JSON. */
 #include "tests/kit/cli_run.h"
+#include "tests/kit/page.h"
 
 static const char *const commands[] = {
 #define CLI_COMMAND(name) #name,
@@ -77,6 +78,21 @@ Test(commands, lists_as_json_in_a_file)
 		cli_free(&table);
 	}
 	cli_remove_folder(folder);
+}
+
+/* The table of layers in docs/commands.md has the kinds that the refusal of another one lists. */
+Test(commands, the_page_has_every_kind_of_layer)
+{
+	struct cli_result refused = cli_run(&(struct cli_run_options){0}, "layer", "no_such_layer");
+	char *list = strstr(refused.err, "is none of "),
+	     *section = page_section("docs/commands.md", "## One layer: `npulab layer`");
+	int n = 0;
+	cr_assert(list, "%s", refused.err);
+	for (char *word = strtok(list + strlen("is none of "), ", \n"); word; word = strtok(NULL, ", \n"), n++)
+		cr_expect(page_row(section, word), "docs/commands.md has no row of `%s`", word);
+	cr_expect_gt(n, 2);
+	free(section);
+	cli_free(&refused);
 }
 
 /* The usage line of `validate`, and its row in docs/commands.md, have the words that its refusal of another one

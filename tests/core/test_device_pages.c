@@ -2,8 +2,8 @@
  *
  * Devices are in the README's table, and machine files on the page of their driver. A reader who meets a counter or a
  * bound in a report finds on a page what it means. Counters of devices that cannot start here are left out. The tables
- * of a machine with programs are those of the pages: its counters, its energies, and the classes of its instructions'
- * cycles. */
+ * of a machine with programs are those of the pages: its counters, its energies, its events, and the classes of its
+ * instructions' cycles. */
 #include <criterion/criterion.h>
 #include <glob.h>
 #include <stdio.h>
@@ -187,6 +187,23 @@ static void check_energies(const char *page, const struct npl_device *device)
 Test(device_pages, the_tables_of_energies_have_those_of_the_machines)
 {
 	for_programmed(check_energies);
+}
+
+static void check_events(const char *page, const struct npl_device *device)
+{
+	const struct npl_isa *isa = npl_device_driver(device)->isa;
+	char *table = page_section(isa->set->page, "### Events");
+	(void)page;
+	for (int i = 0; i < isa->n_events; i++)
+		cr_expect(page_row(table, isa->event_name[i]), "%s has no row of `%s`", isa->set->page,
+			  isa->event_name[i]);
+	cr_expect_eq(page_words(table), isa->n_events, "%s has events that the engines do not tell", isa->set->page);
+	free(table);
+}
+
+Test(device_pages, the_tables_of_events_are_those_of_the_engines)
+{
+	for_programmed(check_events);
 }
 
 /* A section of docs/exec.md has the classes of cycles of each driver. */

@@ -19,12 +19,14 @@
 
 #define PARAM_CONFIG struct cu_config
 
+#define WORDS(constant, word, further, ...) word further " "
+
 static const struct npl_param params[] = {
 	NUMBER("device", INT, device, "0", 0, 63, "", "which GPU, as the driver counts them"),
 	CHOICE("precision", precision, "f32",
 	       "f32; tf32: products of float32 in TF32; f16, bf16: values of 16 bits, sums of 32; int8: exact, by the "
 	       "integer rules",
-	       "f32/float32 tf32 f16/float16 bf16/bfloat16 int8"),
+	       CU_PRECISION_LIST(WORDS)),
 	CHOICE("layout", planar, "auto",
 	       "of images in 8 and 16 bits; auto: channels last from one convolution to the next; planar: as ONNX has "
 	       "them",
@@ -89,13 +91,11 @@ static int open_libraries(struct cu_device *d, struct npl_err *err)
 
 static int check_precision(const struct cu_device *d, struct npl_err *err)
 {
-	static const char *const names[] = {
-		[CU_F32] = "f32", [CU_TF32] = "tf32", [CU_F16] = "f16", [CU_BF16] = "bf16", [CU_INT8] = "int8"};
-	const int needed_capability = cu_capability_for(d->precision);
+	const int needed_capability = cu_precisions[d->precision].capability;
 	if (d->gpu.major * 10 + d->gpu.minor >= needed_capability)
 		return 0;
 	return npl_fail(err, NPL_EDEVICE, "%s has compute capability %d.%d; precision=%s needs %d.%d", d->gpu.name,
-			d->gpu.major, d->gpu.minor, names[d->precision], needed_capability / 10,
+			d->gpu.major, d->gpu.minor, cu_precisions[d->precision].word, needed_capability / 10,
 			needed_capability % 10);
 }
 
@@ -145,22 +145,12 @@ static void cuda_close(void *state)
 static void cuda_describe(const void *state, struct npl_device_info *info)
 {
 	const struct cu_device *d = state;
-	static const char *const numbers[] = {[CU_F32] = "float32",
-					      [CU_TF32] = "products of float32 in TF32",
-					      [CU_F16] = "values in float16, sums in float32",
-					      [CU_BF16] = "values in bfloat16, sums in float32",
-					      [CU_INT8] = "int8, sums in int32"};
-	static const struct {
-		const char *name;
-		size_t bytes;
-	} elements[] = {
-		[CU_TF32] = {"tf32", 4}, [CU_F16] = {"float16", 2}, [CU_BF16] = {"bfloat16", 2}, [CU_INT8] = {0}};
 	char dnn[40] = "no cuDNN";
 	size_t blas = d->blas.version(), version;
 	info->kind = NPL_KIND_GPU;
 	info->format = d->precision == CU_INT8 ? NPL_FORMAT_INT8 : NPL_FORMAT_F32;
-	info->element = elements[d->precision].name;
-	info->element_bytes = elements[d->precision].bytes;
+	info->element = cu_precisions[d->precision].element;
+	info->element_bytes = cu_precisions[d->precision].element_bytes;
 	info->capabilities = NPL_MULTIPLE_OUTPUTS;
 	if (info->format == NPL_FORMAT_INT8)
 		info->capabilities |= NPL_TAKES_INT8 | NPL_ALSO_FLOAT32 | NPL_CONVERTS_IN_GROUP | NPL_INT8_MATMUL;
@@ -174,7 +164,7 @@ static void cuda_describe(const void *state, struct npl_device_info *info)
 		 "%.60s, compute capability %d.%d, %.1f GiB; driver for CUDA %d.%d, cuBLASLt %zu.%zu.%zu, %s; %s",
 		 d->gpu.name, d->gpu.major, d->gpu.minor, (double)d->gpu.memory_bytes / 1073741824.0,
 		 d->driver.version_number / 1000, d->driver.version_number % 1000 / 10, blas / 10000, blas / 100 % 100,
-		 blas % 100, dnn, numbers[d->precision]);
+		 blas % 100, dnn, cu_precisions[d->precision].numbers);
 }
 
 static bool cuda_supports(const void *state, const struct npl_layer *layer, char *reason, size_t reason_bytes)

@@ -32,7 +32,7 @@ static bool is_of_one_type(const struct npl_layer *layer, char *reason, size_t r
 static bool gpu_supports_precision(const struct cu_device *device, enum cu_precision precision, char *reason,
 				   size_t reason_bytes)
 {
-	const int needed_capability = cu_capability_for(precision);
+	const int needed_capability = cu_precisions[precision].capability;
 	if (device->gpu.major * 10 + device->gpu.minor >= needed_capability)
 		return true;
 	return npl_refuse(reason, reason_bytes, "%.80s has compute capability %d.%d; products of %s need %d.%d",

@@ -12,9 +12,3 @@ enum npl_dtype cu_device_type(const struct cu_device *device, enum npl_dtype dty
 {
 	return cu_stored(dtype, device->precision);
 }
-
-int cu_capability_for(enum cu_precision precision)
-{
-	static const int capability[] = {[CU_F32] = 50, [CU_TF32] = 80, [CU_F16] = 53, [CU_BF16] = 80, [CU_INT8] = 75};
-	return capability[precision];
-}

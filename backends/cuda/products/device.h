@@ -48,7 +48,4 @@ int cu_device_enter(const struct cu_device *device, struct npl_err *err);
  * bits. */
 enum npl_dtype cu_device_type(const struct cu_device *device, enum npl_dtype dtype);
 
-/* Returns the compute capability that a precision's products need, times 10. */
-int cu_capability_for(enum cu_precision precision);
-
 #endif

@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "core/base/dtype.h"
 #include "core/base/half.h"
 
 #define SEED 0x5eed5001u
@@ -85,11 +86,11 @@ static uint64_t half_nearest(enum npl_dtype to, long double x)
 
 static uint64_t cast_of(enum npl_dtype from, enum npl_dtype to, long double x)
 {
-	bool whole = op_is_integer(from) || from == NPL_BOOL;
+	bool whole = npl_is_integer(from) || from == NPL_BOOL;
 	uint64_t bits = 0;
 	if (to == NPL_BOOL)
 		return x != 0;
-	if (op_is_integer(to)) {
+	if (npl_is_integer(to)) {
 		int width = 8 * (int)npl_dtype_size(to);
 		bool is_signed = to == NPL_I8 || to == NPL_I16 || to == NPL_I32 || to == NPL_I64;
 		long double end = ldexpl(1, width - is_signed), low = is_signed ? -end : 0;
@@ -109,7 +110,7 @@ static uint64_t cast_of(enum npl_dtype from, enum npl_dtype to, long double x)
 
 static long double exact_at(const struct npl_tensor *t, int64_t i)
 {
-	return op_is_integer(t->dtype) ? (long double)whole_at(t, i) : (long double)npl_tensor_real(t, i);
+	return npl_is_integer(t->dtype) ? (long double)whole_at(t, i) : (long double)npl_tensor_real(t, i);
 }
 
 /* Every pair of types, on the ends of ranges, halves, infinities, NaN and random bits. */
@@ -150,7 +151,7 @@ Test(ops_cast, casts_of_every_pair_of_types_are_right)
 			cr_assert(same.dtype == out.dtype && !memcmp(same.data, out.data, npl_tensor_bytes(&out)));
 			for (int64_t i = 0; i < 48; i++) {
 				long double value = exact_at(&x, i);
-				if (isnan(value) && !op_is_integer(out.dtype) && to != NPL_BOOL)
+				if (isnan(value) && !npl_is_integer(out.dtype) && to != NPL_BOOL)
 					cr_assert(isnan(npl_tensor_real(&out, i)));
 				else
 					cr_assert_eq(

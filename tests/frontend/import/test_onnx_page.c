@@ -38,7 +38,7 @@ struct odd {
 	{                                                                                                              \
 		op_, "all types except float32 and float64", 22, inputs_, "y", "dtype", 10, 0,                         \
 		{                                                                                                      \
-			"dtype=10 is not supported"                                                                    \
+			"random values of float16 are not supported"                                                   \
 		}                                                                                                      \
 	}
 

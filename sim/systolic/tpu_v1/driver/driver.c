@@ -80,6 +80,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->memory_bytes_per_second = tpu_weight_rate(c);
 	info->crosses[NPL_MEM_DRAM] = NPL_CROSS_WEIGHTS;
 	info->crosses[NPL_MEM_BUFFER] = NPL_CROSS_ACTIVATIONS;
+	info->counts_activity = tpu_counts_activity(c);
 	npl_describe_area(info, &machine->energy);
 	npl_describe_static_power(info, machine->energy.static_watts, machine->energy.static_origin);
 	info->link = npl_link_of(&c->link, c->link_bytes_per_second);

@@ -19,11 +19,6 @@ static int check(const void *state, const char *source, const struct sim_program
 	return tpu_program_check(&((const struct tpu_machine *)state)->config, program, NULL, source, err);
 }
 
-const char *const tpu_event_names[] = {
-#define TPU_EVENT(constant, name) name,
-#include "sim/systolic/tpu_v1/engine/events.def"
-};
-
 /* Makes the memories for a run with values, except the weights. The caller frees them in any case. NPL_EINPUT: what was
  * given is larger than the memory that it is for. NPL_ENOMEM. */
 static int open_memory(const struct tpu_config *config, const struct npl_execution_request *request,
@@ -89,7 +84,7 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 }
 
 static const struct sim_executor executor = {
-	.event_name = tpu_event_names,
+	.isa = &tpu_isa,
 	.times = &tpu_times,
 	.counter_def = tpu_counter_defs,
 	.n_counters = TPU_COUNTERS,
@@ -135,6 +130,8 @@ const struct npl_isa tpu_isa = {
 	.has_buffer = true,
 	.check = check,
 	.describe = describe,
+	.event_name = tpu_event_names,
+	.n_events = TPU_EVENTS,
 	.time_class = tpu_time_classes,
 	.n_time_classes = TPU_TIME_CLASSES,
 	.execute = execute,

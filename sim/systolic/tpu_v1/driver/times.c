@@ -195,11 +195,10 @@ static int64_t last_below(const int64_t *numbers, int64_t n, int64_t value)
 static int64_t times_instruction(const void *state, const struct sim_event *event)
 {
 	const struct times *times = state;
-	const bool table = event->kind == TPU_TABLE_LOADED;
-	if (!table && event->kind != TPU_TILE_PUSHED && event->kind != TPU_TILE_SHIFTED &&
-	    event->kind != TPU_TILE_POPPED)
+	const enum tpu_event_index index = tpu_event_indices[event->kind];
+	if (index == TPU_INDEX_INSTRUCTION)
 		return event->index;
-	const struct transfers *transfers = &times->transfers[table ? TABLES : TILES];
+	const struct transfers *transfers = &times->transfers[index == TPU_INDEX_TABLE ? TABLES : TILES];
 	return transfers->instruction[last_below(transfers->first, transfers->readers, event->index)];
 }
 

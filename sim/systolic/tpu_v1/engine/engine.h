@@ -16,11 +16,14 @@
 #include "sim/systolic/tpu_v1/tpu.h"
 
 enum tpu_event {
-#define TPU_EVENT(constant, name) TPU_##constant,
+#define TPU_EVENT(constant, ...) TPU_##constant,
 #include "events.def"
 	TPU_EVENTS
 };
 extern const char *const tpu_event_names[TPU_EVENTS];
+/* What the index of each event is the number of. */
+enum tpu_event_index { TPU_INDEX_INSTRUCTION, TPU_INDEX_TILE, TPU_INDEX_TABLE };
+extern const enum tpu_event_index tpu_event_indices[TPU_EVENTS];
 
 /* An observer (sim/common/observer.h) of these engines gets events in the order of their cycles. At one boundary they
  * come in the order of their kinds, and of one kind in the order of their index. on_retired is called for each

@@ -19,16 +19,9 @@ static int64_t count_items(const struct sim_program *program, bool tables)
 /* How many indices a kind of event can have. */
 static int64_t indices(const struct sim_program *program, int kind)
 {
-	switch (kind) {
-	case TPU_TILE_PUSHED:
-	case TPU_TILE_SHIFTED:
-	case TPU_TILE_POPPED:
-		return count_items(program, false);
-	case TPU_TABLE_LOADED:
-		return count_items(program, true);
-	default:
-		return program->count;
-	}
+	return tpu_event_indices[kind] == TPU_INDEX_INSTRUCTION
+		       ? program->count
+		       : count_items(program, tpu_event_indices[kind] == TPU_INDEX_TABLE);
 }
 
 static void report_fault(struct program_run *run, const char *fault, const char *subject, long long index)
