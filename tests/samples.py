@@ -52,7 +52,7 @@ NEEDED = {
     "progress": [""],
     "tensor": [""],
     "tensor_file": [""],
-    "trace": ["struct npl_eager *ctx = NULL; struct npl_eager_value *y = NULL; struct npl_cost cost;"],
+    "recording": ["struct npl_eager *ctx = NULL; struct npl_eager_value *y = NULL; struct npl_cost cost;"],
     "traffic": ["struct npl_memory *memory; struct npl_traffic *traffic; struct npl_traffic_result result;"],
     "validate": ["struct npl_validate_options options = {0};"],
     "README": ["struct npl_build *b = NULL; struct npl_tensor weights = {0}, image = {0}, result; struct npl_device *tpu_v1 = NULL; struct npl_cost cost;"],

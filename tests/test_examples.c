@@ -6,7 +6,7 @@
 #include "tests/kit/cli_json.h"
 #include "tests/kit/shell.h"
 
-static const char *const examples[] = {"static_graph", "eager", "trace"};
+static const char *const examples[] = {"static_graph", "eager", "recording"};
 
 /* "hash of reference, hash of tpu_v1, cycles" as compare has them, calibrated on the inputs like the examples. */
 static void expect_line(const char *folder, char *text, size_t size)

@@ -138,7 +138,7 @@ void npl_eager_close(struct npl_eager *ctx)
 		eager_free_job(job);
 	}
 	npl_build_close(ctx->pending);
-	npl_build_close(ctx->trace);
+	npl_build_close(ctx->recorded);
 	eager_drop(&ctx->inputs);
 	eager_drop(&ctx->constants);
 	for (struct npl_eager_value *value = ctx->first, *next; value; value = next) {
@@ -203,7 +203,7 @@ int npl_eager_input(struct npl_eager *ctx, const char *name, const struct npl_te
 	if (!new_value)
 		return err->code;
 	new_value->input = true;
-	if (ctx->trace && eager_record_input(ctx, new_value, err)) {
+	if (ctx->recorded && eager_record_input(ctx, new_value, err)) {
 		npl_eager_release(new_value);
 		return err->code;
 	}
@@ -283,7 +283,7 @@ int npl_eager_ops(struct npl_eager *ctx, const char *op, struct npl_args args, s
 				"operator '%s': %d inputs and %d results, expected 0 to %d and 1 to %d", op ? op : "",
 				args.n, n_results, GRAPH_MAX_NODE_INPUTS, NPL_MAX_OUTPUTS);
 	int rc = append_call(ctx, op, args, attrs, n_results, index, err);
-	if (!rc && ctx->trace)
+	if (!rc && ctx->recorded)
 		rc = eager_record(ctx, op, args, attrs, n_results, recorded, err);
 	for (int k = 0; k < n_results && !rc; k++) {
 		new_value[k] = make_value(ctx, true);
@@ -296,8 +296,8 @@ int npl_eager_ops(struct npl_eager *ctx, const char *op, struct npl_args args, s
 		new_value[k]->value = (struct npl_value){.dtype = value->dtype, .shape = value->shape, .producer = -1};
 		new_value[k]->network = ctx->network;
 		new_value[k]->index = index[k];
-		new_value[k]->recording = ctx->trace ? ctx->recording : 0;
-		new_value[k]->recorded = ctx->trace ? recorded[k] : -1;
+		new_value[k]->recording = ctx->recorded ? ctx->recording : 0;
+		new_value[k]->recorded = ctx->recorded ? recorded[k] : -1;
 	}
 	for (int k = 0; k < n_results && !rc; k++)
 		replace_value(new_value[k], &result[k]);

@@ -63,7 +63,7 @@ struct npl_eager {
 	struct npl_build *pending;             /* NULL: nothing yet */
 	uint64_t network;                      /* number of the pending network */
 	struct eager_values inputs, constants; /* values from outside that the pending network uses */
-	struct npl_build *trace;               /* the network being recorded; NULL: none is */
+	struct npl_build *recorded;            /* the network being recorded; NULL: none is */
 	uint64_t recording;
 	bool started;
 	pthread_t thread;
@@ -92,9 +92,9 @@ int eager_submit(struct npl_eager *ctx, struct npl_err *err);
 int eager_start(struct npl_eager *ctx, struct npl_err *err); /* starts the thread, unless it runs */
 void eager_free_job(struct eager_job *job);
 
-/* eager_trace.c: records a call that succeeded. trace[] gets the indices of the call's results. */
+/* eager_recording.c: records a call that succeeded. index[] gets the indices of the call's results. */
 int eager_record(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs, int n_results,
-		 int *trace, struct npl_err *err);
+		 int *index, struct npl_err *err);
 int eager_record_input(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err);
 
 #endif

@@ -18,7 +18,7 @@
 #include "npulab/model.h"
 #include "npulab/tensor.h"
 #include "npulab/tensor_file.h"
-#include "npulab/trace.h"
+#include "npulab/recording.h"
 #include "npulab/version.h"
 
 /* Comparisons: several devices, placement, number formats, reports. */

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Runs a memory alone, with requests from a trace or a pattern (`npulab dram`).
+ * Runs a memory alone, with requests from a request trace or a pattern (`npulab dram`).
  *
  *     npl_memory_open("ddr3-2133", NULL, &memory, &err);
  *     npl_traffic_open_pattern("stream_rd", 100000, npl_memory_info(memory), &traffic, &err);
  *     npl_traffic_run(memory, traffic, NULL, &result, &err);
  *
- * A trace is text, one request a line, in the form of DRAMsim3: `0xADDRESS READ|WRITE CYCLE`. Blank lines and text
- * after a # are ignored, `read` and `write` are accepted too, and a line has at most NPL_TRACE_LINE bytes. A trace may
- * be compressed by gzip, which its first bytes show. It is read piece by piece and never held whole. A request is one
- * access of the memory: the aligned one that contains the address.
+ * A request trace is text, one request a line, in the form of DRAMsim3: `0xADDRESS READ|WRITE CYCLE`. Blank lines and
+ * text after a # are ignored, `read` and `write` are accepted too, and a line has at most NPL_TRACE_LINE bytes. The
+ * file may be compressed by gzip, which its first bytes show. It is read piece by piece and never held whole. A request
+ * is one access of the memory: the aligned one that contains the address.
  */
 #ifndef NPULAB_TRAFFIC_H
 #define NPULAB_TRAFFIC_H

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "npulab/build.h"
-#include "npulab/trace.h"
+#include "npulab/recording.h"
 #include "support.h"
 
 #define API_VALUES 64

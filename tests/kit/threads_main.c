@@ -12,7 +12,7 @@
 #include "npulab/graph_run.h"
 #include "npulab/model.h"
 #include "npulab/thread.h"
-#include "npulab/trace.h"
+#include "npulab/recording.h"
 
 #define THREADS 3
 #define ROUNDS  12
@@ -39,7 +39,7 @@ static void round_of(struct npl_eager *ctx, struct npl_eager_value *weights, int
 		data[i] = (float)((i * 7 + round) % 19 - 9);
 	struct npl_tensor image = npl_tensor_over(NPL_F32, npl_shape_of(4, 1, 2, 8, 8), data);
 	if (round % 3 == 0)
-		check(npl_trace_begin(ctx, NULL, &err), &err);
+		check(npl_recording_begin(ctx, NULL, &err), &err);
 	check(npl_eager_input(ctx, "x", &image, NPL_COPY, &x, &err), &err);
 	for (int layer = 0; layer < 4; layer++) {
 		check(npl_eager_op(ctx, "Conv", NPL_ARGS(x, weights), NPL_ATTRS(NPL_INTS("pads", 1, 1, 1, 1)), &x,
@@ -61,7 +61,7 @@ static void round_of(struct npl_eager *ctx, struct npl_eager_value *weights, int
 	else
 		check(npl_eager_read(ctx, lost, &out, &err), &err);
 	if (round % 3 == 0)
-		check(npl_trace_end(ctx, NPL_ARGS(x, lost), &graph, &err), &err);
+		check(npl_recording_end(ctx, NPL_ARGS(x, lost), &graph, &err), &err);
 	npl_graph_free(graph);
 	npl_tensor_free(&out);
 	npl_eager_release(x);

@@ -302,7 +302,7 @@ Test(api_eager, a_context_may_be_closed_with_work_left)
 		struct api_maker m = {.ctx = open_reference()};
 		struct npl_err err;
 		if (seed % 3 == 0)
-			cr_assert_eq(npl_trace_begin(m.ctx, NULL, &err), 0);
+			cr_assert_eq(npl_recording_begin(m.ctx, NULL, &err), 0);
 		int y = api_network(&m, &rng);
 		for (int i = 0; i < (int)(seed % 4); i++) {
 			cr_assert_eq(npl_eager_flush(m.ctx, &err), 0);
@@ -323,25 +323,25 @@ Test(api_eager, recording_outside_its_rules_is_refused)
 	struct npl_eager_value *x = floats(ctx, false, npl_shape_of(1, 2), data), *y = NULL, *z = NULL;
 	struct npl_graph *graph;
 	struct npl_err err;
-	cr_assert_eq(npl_trace_end(ctx, NPL_ARGS(x), &graph, &err), NPL_EUSAGE);
+	cr_assert_eq(npl_recording_end(ctx, NPL_ARGS(x), &graph, &err), NPL_EUSAGE);
 	cr_assert_eq(npl_eager_op(ctx, "Relu", NPL_ARGS(x), NPL_NO_ATTRS, &y, &err), 0);
-	cr_assert_eq(npl_trace_begin(ctx, NULL, &err), 0);
-	cr_assert_eq(npl_trace_begin(ctx, NULL, &err), NPL_EUSAGE);
+	cr_assert_eq(npl_recording_begin(ctx, NULL, &err), 0);
+	cr_assert_eq(npl_recording_begin(ctx, NULL, &err), NPL_EUSAGE);
 	cr_assert_eq(npl_eager_op(ctx, "Relu", NPL_ARGS(x), NPL_NO_ATTRS, &z, &err), 0);
-	cr_assert_eq(npl_trace_end(ctx, NPL_ARGS(z, y), &graph, &err), NPL_EUSAGE);
+	cr_assert_eq(npl_recording_end(ctx, NPL_ARGS(z, y), &graph, &err), NPL_EUSAGE);
 	cr_assert(strstr(err.msg, "output 1"), "%s", err.msg);
 	cr_assert_null(graph);
-	cr_assert_eq(npl_trace_end(ctx, NPL_ARGS(z), &graph, &err), NPL_EUSAGE, "it ended, though it failed");
-	cr_assert_eq(npl_trace_begin(ctx, NULL, &err), 0);
-	cr_assert_eq(npl_trace_end(ctx, NPL_NO_ARGS, &graph, &err), NPL_EINPUT, "a network has outputs");
+	cr_assert_eq(npl_recording_end(ctx, NPL_ARGS(z), &graph, &err), NPL_EUSAGE, "it ended, though it failed");
+	cr_assert_eq(npl_recording_begin(ctx, NULL, &err), 0);
+	cr_assert_eq(npl_recording_end(ctx, NPL_NO_ARGS, &graph, &err), NPL_EINPUT, "a network has outputs");
 	/* A call that is refused is not recorded; a failed result from before cannot be. */
 	struct npl_eager_value *bad = too_large(ctx, 1 << 19);
-	cr_assert_eq(npl_trace_begin(ctx, NULL, &err), 0);
+	cr_assert_eq(npl_recording_begin(ctx, NULL, &err), 0);
 	z = NULL;
 	cr_assert_eq(npl_eager_op(ctx, "Add", NPL_ARGS(x), NPL_NO_ATTRS, &z, &err), NPL_EINPUT);
 	cr_assert_eq(npl_eager_op(ctx, "Relu", NPL_ARGS(bad), NPL_NO_ATTRS, &z, &err), NPL_ENOMEM, "%s", err.msg);
 	cr_assert_eq(npl_eager_op(ctx, "Relu", NPL_ARGS(x), NPL_NO_ATTRS, &z, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_trace_end(ctx, NPL_ARGS(z), &graph, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_recording_end(ctx, NPL_ARGS(z), &graph, &err), 0, "%s", err.msg);
 	cr_assert_eq(graph->n_nodes, 1);
 	npl_graph_free(graph);
 	npl_eager_close(ctx);

@@ -43,9 +43,9 @@ static struct npl_graph *recorded(uint64_t seed)
 	struct npl_graph *graph;
 	struct npl_err err;
 	cr_assert_eq(npl_eager_open("reference", NULL, &m.ctx, &err), 0, "%s", err.msg);
-	cr_assert_eq(npl_trace_begin(m.ctx, "random", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_recording_begin(m.ctx, "random", &err), 0, "%s", err.msg);
 	int y = api_network(&m, &seed);
-	cr_assert_eq(npl_trace_end(m.ctx, NPL_ARGS(m.handle[y]), &graph, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_recording_end(m.ctx, NPL_ARGS(m.handle[y]), &graph, &err), 0, "%s", err.msg);
 	npl_tensor_free(&m.input);
 	npl_eager_close(m.ctx);
 	return graph;
@@ -59,15 +59,15 @@ Test(api_ways, all_give_the_same_bits)
 		cr_assert_eq(graph->n_nodes, again->n_nodes, "seed %d", (int)seed);
 		cr_assert_eq(graph->macs, again->macs, "seed %d", (int)seed);
 		for (size_t d = 0; d < sizeof devices / sizeof *devices; d++) {
-			struct npl_cost of_static, of_eager, of_trace;
+			struct npl_cost of_static, of_eager, of_recording;
 			struct npl_tensor a = api_run(graph, devices[d], &input, &of_static);
 			struct npl_tensor b = eager(seed, devices[d], &of_eager);
-			struct npl_tensor c = api_run(again, devices[d], &input, &of_trace);
+			struct npl_tensor c = api_run(again, devices[d], &input, &of_recording);
 			cr_assert(api_same(&a, &b), "seed %d: eager differs on %s", (int)seed, devices[d]);
 			cr_assert(api_same(&a, &c), "seed %d: recorded differs on %s", (int)seed, devices[d]);
 			cr_assert_eq(of_static.macs, graph->macs);
 			cr_assert_eq(of_static.cycles, of_eager.cycles, "seed %d: %s", (int)seed, devices[d]);
-			cr_assert_eq(of_static.cycles, of_trace.cycles, "seed %d: %s", (int)seed, devices[d]);
+			cr_assert_eq(of_static.cycles, of_recording.cycles, "seed %d: %s", (int)seed, devices[d]);
 			cr_assert_eq(of_static.link_bytes, of_eager.link_bytes, "seed %d: %s", (int)seed, devices[d]);
 			cr_assert_eq(of_static.saturations, of_eager.saturations, "seed %d: %s", (int)seed, devices[d]);
 			npl_tensor_free(&a);
@@ -157,14 +157,14 @@ Test(api_ways, recordings_run_again_with_other_inputs)
 	cr_assert_eq(npl_eager_open("reference", NULL, &ctx, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_eager_input(ctx, "early", &t3, NPL_COPY, &early, &err), 0);
 	cr_assert_eq(npl_eager_op(ctx, "Add", NPL_ARGS(early, early), NPL_NO_ATTRS, &doubled, &err), 0);
-	cr_assert_eq(npl_trace_begin(ctx, "sum", &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_recording_begin(ctx, "sum", &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_eager_input(ctx, "x", &t1, NPL_COPY, &x, &err), 0);
 	cr_assert_eq(npl_eager_input(ctx, "x", &t2, NPL_COPY, &unused, &err), 0);
 	cr_assert_eq(npl_eager_op(ctx, "Relu", NPL_ARGS(x), NPL_NO_ATTRS, &x, &err), 0);
 	cr_assert_eq(npl_eager_read(ctx, x, &read, &err), 0);
 	cr_assert_eq(((float *)read.data)[1], 0.0f);
 	cr_assert_eq(npl_eager_op(ctx, "Sum", NPL_ARGS(x, doubled, early), NPL_NO_ATTRS, &y, &err), 0);
-	cr_assert_eq(npl_trace_end(ctx, NPL_ARGS(y), &graph, &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_recording_end(ctx, NPL_ARGS(y), &graph, &err), 0, "%s", err.msg);
 	npl_tensor_free(&read);
 	cr_assert_eq(npl_eager_read(ctx, y, &read, &err), 0);
 	npl_eager_close(ctx);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * Recording eager calls (trace.h): every call is also appended to a second network. That network is empty when the
+ * Recording eager calls (recording.h): every call is also appended to a second network. That network is empty when the
  * recording begins, and flushes of the pending network do not end it. */
-#include "npulab/trace.h"
+#include "npulab/recording.h"
 
 #include <stdlib.h>
 
 #include "core/base/refuse.h"
 #include "eager.h"
 
-int npl_trace_begin(struct npl_eager *ctx, const char *name, struct npl_err *err)
+int npl_recording_begin(struct npl_eager *ctx, const char *name, struct npl_err *err)
 {
-	if (ctx->trace)
+	if (ctx->recorded)
 		return npl_fail(err, NPL_EUSAGE, "the context records already: end that first");
-	if (eager_submit(ctx, err) || npl_build_open(name && *name ? name : "trace", &ctx->trace, err))
+	if (eager_submit(ctx, err) || npl_build_open(name && *name ? name : "recording", &ctx->recorded, err))
 		return err->code;
 	ctx->recording++;
 	return 0;
@@ -22,7 +22,7 @@ int npl_trace_begin(struct npl_eager *ctx, const char *name, struct npl_err *err
 static int added(struct npl_eager *ctx, struct npl_eager_value *value, int v, struct npl_err *err)
 {
 	if (v < 0)
-		return npl_fail_as(err, &ctx->trace->last);
+		return npl_fail_as(err, &ctx->recorded->last);
 	value->recording = ctx->recording;
 	value->recorded = v;
 	return 0;
@@ -30,8 +30,8 @@ static int added(struct npl_eager *ctx, struct npl_eager_value *value, int v, st
 
 int eager_record_input(struct npl_eager *ctx, struct npl_eager_value *value, struct npl_err *err)
 {
-	const char *name = value->name ? graph_free_name(&ctx->trace->b, value->name) : NULL;
-	return added(ctx, value, npl_build_input(ctx->trace, name, value->value.dtype, value->value.shape), err);
+	const char *name = value->name ? graph_free_name(&ctx->recorded->b, value->name) : NULL;
+	return added(ctx, value, npl_build_input(ctx->recorded, name, value->value.dtype, value->value.shape), err);
 }
 
 /* Records a constant. The graph borrows elements that are the user's, and copies others. */
@@ -42,14 +42,15 @@ static int record_constant(struct npl_eager *ctx, struct npl_eager_value *value,
 				    .dtype = described.dtype,
 				    .shape = described.shape,
 				    .data = (void *)described.data};
-	described.name = value->name ? npl_arena_strdup(&ctx->trace->graph->arena, value->name) : "constant";
+	described.name = value->name ? npl_arena_strdup(&ctx->recorded->graph->arena, value->name) : "constant";
 	if (!described.name)
 		return npl_no_memory(err);
 	if (described.is_fill || described.is_random) {
 		described.data = NULL;
-		return added(ctx, value, build_known(ctx->trace, &described), err);
+		return added(ctx, value, build_known(ctx->recorded, &described), err);
 	}
-	return added(ctx, value, npl_build_constant(ctx->trace, &tensor, value->borrowed ? NPL_BORROW : NPL_COPY), err);
+	return added(ctx, value, npl_build_constant(ctx->recorded, &tensor, value->borrowed ? NPL_BORROW : NPL_COPY),
+		     err);
 }
 
 /* Records a result from before the recording, which is a constant in it. */
@@ -58,7 +59,7 @@ static int record_result(struct npl_eager *ctx, struct npl_eager_value *value, s
 	struct npl_tensor tensor;
 	if (eager_fetch(ctx, value, &tensor, err))
 		return err->code;
-	int rc = added(ctx, value, npl_build_constant(ctx->trace, &tensor, NPL_COPY), err);
+	int rc = added(ctx, value, npl_build_constant(ctx->recorded, &tensor, NPL_COPY), err);
 	npl_tensor_free(&tensor);
 	return rc;
 }
@@ -79,7 +80,7 @@ static int use(struct npl_eager *ctx, struct npl_eager_value *value, int *index,
 }
 
 int eager_record(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs, int n_results,
-		 int *trace, struct npl_err *err)
+		 int *index, struct npl_err *err)
 {
 	int *in = calloc((size_t)args.n + 1, sizeof *in);
 	int rc = in ? 0 : npl_no_memory(err);
@@ -88,19 +89,20 @@ int eager_record(struct npl_eager *ctx, const char *op, struct npl_args args, st
 		if (args.value[i])
 			rc = use(ctx, args.value[i], &in[i], err);
 	}
-	if (!rc && build_ops(ctx->trace, op, (struct npl_build_in){.value = in, .n = args.n}, attrs, n_results, trace))
-		rc = npl_fail_as(err, &ctx->trace->last);
+	if (!rc &&
+	    build_ops(ctx->recorded, op, (struct npl_build_in){.value = in, .n = args.n}, attrs, n_results, index))
+		rc = npl_fail_as(err, &ctx->recorded->last);
 	free(in);
 	return rc;
 }
 
-int npl_trace_end(struct npl_eager *ctx, struct npl_args outputs, struct npl_graph **graph, struct npl_err *err)
+int npl_recording_end(struct npl_eager *ctx, struct npl_args outputs, struct npl_graph **graph, struct npl_err *err)
 {
-	struct npl_build *trace = ctx->trace;
+	struct npl_build *network = ctx->recorded;
 	*graph = NULL;
-	if (!trace)
+	if (!network)
 		return npl_fail(err, NPL_EUSAGE, "nothing is being recorded");
-	ctx->trace = NULL;
+	ctx->recorded = NULL;
 	int *output = calloc((size_t)(outputs.n > 0 ? outputs.n : 0) + 1, sizeof *output);
 	int rc = output ? 0 : npl_no_memory(err);
 	for (int i = 0; i < outputs.n && !rc; i++) {
@@ -111,9 +113,9 @@ int npl_trace_end(struct npl_eager *ctx, struct npl_args outputs, struct npl_gra
 			output[i] = value->recorded;
 	}
 	if (rc)
-		npl_build_close(trace);
+		npl_build_close(network);
 	else
-		rc = npl_build_finish(trace, (struct npl_build_in){.value = output, .n = outputs.n}, graph, err);
+		rc = npl_build_finish(network, (struct npl_build_in){.value = output, .n = outputs.n}, graph, err);
 	free(output);
 	return rc;
 }

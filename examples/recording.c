@@ -4,10 +4,10 @@
  * what was recorded is a graph, which is run on all images and on another device. The recording is made for the shape
  * of its inputs, so the few images are a batch of the same size.
  *
- *     gcc trace.c -o trace $(pkg-config --cflags --libs npulab) */
+ *     gcc recording.c -o recording $(pkg-config --cflags --libs npulab) */
 #include "digits.h"
 
-#include <npulab/trace.h>
+#include <npulab/recording.h>
 
 /* One layer in place; bias and weights only for those that have them. */
 static void layer(struct npl_eager *ctx, struct digits *digits, const char *op, const char *name,
@@ -54,11 +54,11 @@ static struct npl_graph *record(struct digits *digits)
 	struct npl_err err;
 	check(npl_tensor_alloc(&blank, &err), &err);
 	check(npl_eager_open("reference", NULL, &ctx, &err), &err);
-	check(npl_trace_begin(ctx, "digits", &err), &err);
+	check(npl_recording_begin(ctx, "digits", &err), &err);
 	check(npl_eager_input(ctx, "image", &blank, NPL_COPY, &x, &err), &err);
 	network(ctx, digits, &x);
 	check(npl_eager_read(ctx, x, &logits, &err), &err);
-	check(npl_trace_end(ctx, NPL_ARGS(x), &graph, &err), &err);
+	check(npl_recording_end(ctx, NPL_ARGS(x), &graph, &err), &err);
 	npl_tensor_free(&logits);
 	npl_tensor_free(&blank);
 	npl_eager_close(ctx);

@@ -2,9 +2,9 @@
  *
  * Records calls (eager.h) as a network, to run it again with other inputs.
  *
- *     npl_trace_begin(ctx, "net", &err);
+ *     npl_recording_begin(ctx, "net", &err);
  *     ... npl_eager_input, npl_eager_constant, npl_eager_op, npl_eager_read as ever ...
- *     npl_trace_end(ctx, NPL_ARGS(y), &graph, &err);
+ *     npl_recording_end(ctx, NPL_ARGS(y), &graph, &err);
  *     npl_graph_run(graph, device, inputs, NULL, outputs, &cost, &err);
  *     npl_graph_free(graph);
  *
@@ -14,8 +14,8 @@
  * were computed before the recording began (a call that uses one waits for it). Constants are copied except those that
  * are borrowed.
  */
-#ifndef NPULAB_TRACE_H
-#define NPULAB_TRACE_H
+#ifndef NPULAB_RECORDING_H
+#define NPULAB_RECORDING_H
 
 #include "npulab/eager.h"
 
@@ -25,11 +25,11 @@ extern "C" {
 
 /* Flushes pending calls, then starts recording. name is the graph's, or NULL. Returns NPL_EUSAGE when the context is
  * recording already. */
-int npl_trace_begin(struct npl_eager *ctx, const char *name, struct npl_err *err);
+int npl_recording_begin(struct npl_eager *ctx, const char *name, struct npl_err *err);
 /* Ends the recording, also when the call fails. outputs: values computed or used in the recording, each once. The
  * caller owns the graph, which does not need the context. Returns NPL_EUSAGE when nothing is being recorded, or when an
  * output was not part of the recording. */
-int npl_trace_end(struct npl_eager *ctx, struct npl_args outputs, struct npl_graph **graph, struct npl_err *err);
+int npl_recording_end(struct npl_eager *ctx, struct npl_args outputs, struct npl_graph **graph, struct npl_err *err);
 
 #ifdef __cplusplus
 }
