@@ -16,9 +16,9 @@
 #include "npulab/graph.h"
 #include "npulab/graph_run.h"
 #include "npulab/model.h"
+#include "npulab/recording.h"
 #include "npulab/tensor.h"
 #include "npulab/tensor_file.h"
-#include "npulab/recording.h"
 #include "npulab/version.h"
 
 /* Comparisons: several devices, placement, number formats, reports. */

@@ -11,8 +11,8 @@
 #include "core/files/data_names.h"
 #include "npulab/graph_run.h"
 #include "npulab/model.h"
-#include "npulab/thread.h"
 #include "npulab/recording.h"
+#include "npulab/thread.h"
 
 #define THREADS 3
 #define ROUNDS  12
