@@ -72,6 +72,15 @@ static int tell_events(struct recorder *r, struct npl_err *err)
 	return 0;
 }
 
+static int keep_time(void *context, int64_t instruction, const struct npl_instruction_time *time, struct npl_err *err)
+{
+	struct npl_execution *execution = context;
+	(void)err;
+	if (execution->time)
+		execution->time[instruction] = *time;
+	return 0;
+}
+
 int sim_execute(const struct sim_executor *executor, void *context, const void *config,
 		const struct sim_program *program, const char *source, struct npl_execution *execution,
 		struct npl_err *err)
@@ -82,7 +91,11 @@ int sim_execute(const struct sim_executor *executor, void *context, const void *
 		.context = &r, .on_event = on_event, .on_cycles = timed ? on_cycles : NULL};
 	execution->counter_def = executor->counter_def;
 	execution->n_counters = executor->n_counters;
-	int rc = observed ? executor->times->open(&r.times, config, program, err) : 0;
+	const struct sim_time_sink sink = {keep_time, execution};
+	int rc = observed ? executor->times->open(&r.times, config, program, &sink, err) : 0;
+	if (!rc && timed && !(execution->time = calloc((size_t)program->count + 1, sizeof *execution->time)))
+		rc = npl_fail(err, NPL_ENOMEM, "out of memory for the times of %lld instructions",
+			      (long long)program->count);
 	if (!rc)
 		rc = executor->run(context, observed ? &observer : NULL, execution, err);
 	if (rc == NPL_EINPUT)
@@ -90,7 +103,7 @@ int sim_execute(const struct sim_executor *executor, void *context, const void *
 	if (!rc)
 		rc = tell_events(&r, err);
 	if (!rc && timed)
-		rc = executor->times->take(r.times, execution->cycles, &execution->time, err);
+		rc = executor->times->finish(r.times, execution->cycles, err);
 	executor->times->close(r.times);
 	free(r.event);
 	return rc;

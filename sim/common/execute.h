@@ -15,17 +15,26 @@
 extern const char *const sim_engines[]; /* "fast", "rtl"; NULL ends */
 bool sim_is_rtl(const char *engine);
 
+/* Gets the time of each instruction, in the order of the program, as soon as it is known. If on_time does not return 0,
+ * no further times are told, and `finish` returns that. */
+struct sim_time_sink {
+	int (*on_time)(void *context, int64_t instruction, const struct npl_instruction_time *time,
+		       struct npl_err *err);
+	void *context;
+};
+
 /* How a machine attributes the cycles of a program to its instructions (driver/times.c), from what an engine tells.
- * `times` is the state that open makes; the configuration and the program must outlive it. */
+ * `times` is the state that open makes; the configuration, the program and the sink must outlive it. */
 struct sim_times {
-	int (*open)(void **times, const void *config, const struct sim_program *program, struct npl_err *err);
+	int (*open)(void **times, const void *config, const struct sim_program *program,
+		    const struct sim_time_sink *sink, struct npl_err *err);
 	/* These get every event and interval, in the engine's order, of an execution whose request is `timed`. Of
 	 * others they get none. */
 	void (*on_event)(void *times, const struct sim_event *event);
 	void (*on_cycles)(void *times, const struct sim_cycles *interval);
 	int64_t (*instruction_of)(const void *times, const struct sim_event *event); /* NULL: an event's index */
-	/* Makes the table, which the caller frees, after an execution of so many cycles. */
-	int (*take)(void *times, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err);
+	/* Tells the times that have not been told, after an execution of so many cycles. */
+	int (*finish)(void *times, uint64_t cycles, struct npl_err *err);
 	void (*close)(void *times); /* accepts NULL */
 };
 

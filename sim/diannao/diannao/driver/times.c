@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Cycles by instruction (times.h). */
+ * Cycles by instruction (times.h). Only instructions that something is still to be told of are held. An instruction is
+ * done when all that it causes has happened, and when cycles have been attributed to a later one: attribution goes from
+ * one instruction to the next and never back. */
 #include "times.h"
 
 #include <stdlib.h>
+
+#include "core/base/refuse.h"
 
 _Static_assert(DN_TIME_CLASSES <= NPL_MAX_CYCLE_CLASSES, "a result has room for all classes");
 
@@ -20,10 +24,26 @@ static const int time_class[DN_CYCLE_CLASSES] = {
 #undef DN_TIME
 };
 
+/* An instruction that cycles have been attributed to, or that has been decoded. */
+struct entry {
+	struct npl_instruction_time time; /* begin: the cycle in which it was decoded; end: that of the last event */
+	uint64_t end_cycle;               /* at which it has left the NFU's queue */
+	int awaited;                      /* events that are still to come; -1: it has not been decoded */
+};
+
 struct times {
-	struct npl_instruction_time *time; /* per instruction; begin is the cycle in which it was decoded */
-	uint64_t *end_cycle;
-	int64_t count;
+	const struct dn_config *config;
+	const struct sim_program *program; /* NULL: dn_times_fetched gives the instructions */
+	const struct sim_time_sink *sink;
+	struct dn_instruction fetched;
+	struct entry *entry;       /* a ring: instruction i is entry i & mask */
+	int64_t mask, first, next; /* those from `first` on and before `next` are held */
+	int64_t attributed;        /* the instruction that cycles were attributed to last */
+	uint64_t store_bytes;      /* that the open store still lacks */
+	uint64_t previous_end;     /* at which the instruction before `first` has ended */
+	bool out_of_memory;
+	int rc;
+	struct npl_err err; /* of rc */
 };
 
 static void times_close(void *state)
@@ -31,72 +51,149 @@ static void times_close(void *state)
 	struct times *times = state;
 	if (!times)
 		return;
-	free(times->time);
-	free(times->end_cycle);
+	free(times->entry);
 	free(times);
 }
 
-static int times_open(void **state, const void *config, const struct sim_program *program, struct npl_err *err)
+static int times_open(void **state, const void *config, const struct sim_program *program,
+		      const struct sim_time_sink *sink, struct npl_err *err)
 {
-	const size_t n = (size_t)program->count + 1;
+	enum { HELD = 256 };
 	struct times *times = *state = calloc(1, sizeof *times);
-	(void)config;
-	if (times) {
-		times->count = program->count;
-		times->time = calloc(n, sizeof *times->time);
-		times->end_cycle = calloc(n, sizeof *times->end_cycle);
-		if (times->time && times->end_cycle)
-			return 0;
+	if (!times || !(times->entry = calloc(HELD, sizeof *times->entry))) {
+		times_close(times);
+		*state = NULL;
+		return npl_no_memory(err);
 	}
-	times_close(times);
-	*state = NULL;
-	return npl_fail(err, NPL_ENOMEM, "out of memory for the times of %lld instructions", (long long)program->count);
+	times->config = config;
+	times->program = program;
+	times->sink = sink;
+	times->mask = HELD - 1;
+	return 0;
+}
+
+void dn_times_fetched(void *state, const struct dn_instruction *instruction)
+{
+	((struct times *)state)->fetched = *instruction;
+}
+
+static bool grow(struct times *times)
+{
+	const int64_t mask = 2 * times->mask + 1;
+	struct entry *grown = calloc((size_t)mask + 1, sizeof *grown);
+	for (int64_t i = times->first; grown && i < times->next; i++)
+		grown[i & mask] = times->entry[i & times->mask];
+	if (!grown)
+		return false;
+	free(times->entry);
+	times->entry = grown;
+	times->mask = mask;
+	return true;
+}
+
+/* Returns the entry of an instruction that has not been told; NULL: out of memory. */
+static struct entry *entry_of(struct times *times, int64_t instruction)
+{
+	while (times->next <= instruction) {
+		if (times->next - times->first > times->mask && !grow(times)) {
+			times->out_of_memory = true;
+			return NULL;
+		}
+		times->entry[times->next++ & times->mask] = (struct entry){.awaited = -1};
+	}
+	return &times->entry[instruction & times->mask];
+}
+
+/* Says whether the instruction's results complete the open store. */
+static bool completes_store(struct times *times, const struct dn_instruction *instruction)
+{
+	if (!dn_uses_nfu(instruction) || instruction->nbout.write != DN_STORE)
+		return false;
+	const bool sums = instruction->nfu.out == DN_TO_NBOUT && instruction->nfu.nfu2 == DN_ADD;
+	const uint64_t row_bytes = (uint64_t)times->config->tn * (sums ? 4 : 2);
+	if (instruction->nbout.size)
+		times->store_bytes = instruction->nbout.size;
+	times->store_bytes -= times->store_bytes < row_bytes ? times->store_bytes : row_bytes;
+	return !times->store_bytes;
+}
+
+static void decoded(struct times *times, struct entry *entry, int64_t index)
+{
+	const struct dn_instruction *instruction = times->program ? &dn_code(times->program)[index] : &times->fetched;
+	entry->awaited = 1 + (instruction->nbin.op == DN_LOAD) + (instruction->sb.op == DN_LOAD) +
+			 completes_store(times, instruction);
+}
+
+static void tell(struct times *times, uint64_t end_cycle)
+{
+	struct npl_instruction_time *time = &times->entry[times->first & times->mask].time;
+	if (time->begin < times->previous_end)
+		time->cycles[DN_TIME_QUEUED] = times->previous_end - time->begin;
+	else
+		time->begin = times->previous_end;
+	times->previous_end = end_cycle;
+	time->end = time->end > end_cycle ? time->end : end_cycle;
+	time->cycles[DN_TIME_MEMORY] = time->end - end_cycle;
+	if (!times->rc)
+		times->rc = times->sink->on_time(times->sink->context, times->first, time, &times->err);
+	times->first++;
+}
+
+static void tell_done(struct times *times)
+{
+	while (times->first < times->attributed && !times->entry[times->first & times->mask].awaited)
+		tell(times, times->entry[times->first & times->mask].end_cycle);
 }
 
 static void times_event(void *state, const struct sim_event *event)
 {
-	const struct times *times = state;
-	struct npl_instruction_time *time = &times->time[event->index];
-	if (event->kind == DN_DECODED)
-		time->begin = event->cycle;
+	struct times *times = state;
+	struct entry *entry = entry_of(times, event->index);
+	if (!entry)
+		return;
+	if (event->kind == DN_DECODED) {
+		decoded(times, entry, event->index);
+		entry->time.begin = event->cycle;
+	}
 	if (event->kind == DN_ENDED)
-		times->end_cycle[event->index] = event->cycle;
-	time->end = event->cycle > time->end ? event->cycle : time->end;
+		entry->end_cycle = event->cycle;
+	entry->awaited -= event->kind != DN_DECODED && event->kind != DN_STARTED;
+	entry->time.end = event->cycle > entry->time.end ? event->cycle : entry->time.end;
+	if (!entry->awaited)
+		tell_done(times);
 }
 
 static void times_interval(void *state, const struct sim_cycles *interval)
 {
-	const struct times *times = state;
-	times->time[interval->instruction].cycles[time_class[interval->cycle_class]] += interval->end - interval->begin;
+	struct times *times = state;
+	struct entry *entry = entry_of(times, interval->instruction);
+	if (!entry)
+		return;
+	entry->time.cycles[time_class[interval->cycle_class]] += interval->end - interval->begin;
+	if (interval->instruction == times->attributed)
+		return;
+	times->attributed = interval->instruction;
+	tell_done(times);
 }
 
-static int times_take(void *state, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err)
+static int times_finish(void *state, uint64_t cycles, struct npl_err *err)
 {
 	struct times *times = state;
-	uint64_t previous_end = 0; /* boundary at which the one before has ended */
-	(void)err;
-	/* The instruction waits for what comes after the end of the one before it. */
-	if (times->count)
-		times->end_cycle[times->count - 1] = cycles;
-	for (int64_t i = 0; i < times->count; i++) {
-		struct npl_instruction_time *t = &times->time[i];
-		if (t->begin < previous_end)
-			t->cycles[DN_TIME_QUEUED] = previous_end - t->begin;
-		else
-			t->begin = previous_end;
-		previous_end = times->end_cycle[i];
-		t->end = t->end > previous_end ? t->end : previous_end;
-		t->cycles[DN_TIME_MEMORY] = t->end - previous_end;
-	}
-	*table = times->time;
-	times->time = NULL;
-	return 0;
+	if (times->out_of_memory)
+		return npl_no_memory(err);
+	/* The last instruction waits for what comes after the end of the one before it. */
+	for (; times->first < times->next;)
+		tell(times,
+		     times->first + 1 == times->next ? cycles : times->entry[times->first & times->mask].end_cycle);
+	if (times->rc)
+		npl_fail_as(err, &times->err);
+	return times->rc;
 }
 
 const struct sim_times dn_times = {
 	.open = times_open,
 	.on_event = times_event,
 	.on_cycles = times_interval,
-	.take = times_take,
+	.finish = times_finish,
 	.close = times_close,
 };

@@ -20,5 +20,7 @@ enum {
 extern const struct npl_cycle_class dn_time_classes[DN_TIME_CLASSES];
 
 extern const struct sim_times dn_times;
+/* Where the times were opened without a program: gives each instruction before its event `decoded`. */
+void dn_times_fetched(void *times, const struct dn_instruction *instruction);
 
 #endif

@@ -43,6 +43,7 @@ struct transfers {
 struct times {
 	const struct tpu_config *config;
 	const struct sim_program *program;
+	const struct sim_time_sink *sink;
 	struct npl_instruction_time *time;
 	uint64_t *issue_cycle, *start_cycle, *end_cycle; /* the cycles of each instruction */
 	struct transfers transfers[2];                   /* tiles, tables */
@@ -79,13 +80,15 @@ static bool open_transfers(struct transfers *transfers, const struct sim_program
 
 static void times_close(void *state);
 
-static int times_open(void **state, const void *config, const struct sim_program *program, struct npl_err *err)
+static int times_open(void **state, const void *config, const struct sim_program *program,
+		      const struct sim_time_sink *sink, struct npl_err *err)
 {
 	const size_t n = (size_t)program->count + 1;
 	struct times *times = *state = calloc(1, sizeof *times);
 	if (times) {
 		times->config = config;
 		times->program = program;
+		times->sink = sink;
 		times->time = calloc(n, sizeof *times->time);
 		times->issue_cycle = calloc(n, sizeof *times->issue_cycle);
 		times->start_cycle = calloc(n, sizeof *times->start_cycle);
@@ -312,12 +315,11 @@ static void walk_instruction(const struct times *times, struct walk *walk, int64
 	time->end = now;
 }
 
-static int times_take(void *state, uint64_t cycles, struct npl_instruction_time **table, struct npl_err *err)
+static int times_finish(void *state, uint64_t cycles, struct npl_err *err)
 {
 	struct times *times = state;
 	struct walk walk = {0};
 	(void)cycles;
-	*table = NULL;
 	if (times->out_of_memory)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the times of %lld instructions",
 				(long long)times->program->count);
@@ -334,9 +336,9 @@ static int times_take(void *state, uint64_t cycles, struct npl_instruction_time 
 					"instruction %lld takes %llu cycles, and its classes sum to %llu", (long long)i,
 					(unsigned long long)cycles_of_time,
 					(unsigned long long)(cycles_of_time - unattributed));
+		if (times->sink->on_time(times->sink->context, i, time, err))
+			return err->code;
 	}
-	*table = times->time;
-	times->time = NULL;
 	return 0;
 }
 
@@ -345,6 +347,6 @@ const struct sim_times tpu_times = {
 	.on_event = times_event,
 	.on_cycles = times_interval,
 	.instruction_of = times_instruction,
-	.take = times_take,
+	.finish = times_finish,
 	.close = times_close,
 };

@@ -9,15 +9,17 @@
 #include <string.h>
 
 #include "sim/systolic/tpu_v1/driver/times.h"
+#include "tests/kit/sim/time_table.h"
 #include "tests/kit/sim/tpu_v1/run.h"
 
 static struct npl_instruction_time *times_of(const struct program_case *c, tpu_engine *run, struct tpu_outcome *outcome)
 {
 	const struct tpu_memory none = {.host_bytes = c->host_bytes, .timing_only = true};
-	struct npl_instruction_time *table;
+	struct time_table table = time_table_for(c->program.count);
+	const struct sim_time_sink sink = {time_table_add, &table};
 	void *times;
 	struct npl_err err = {0};
-	cr_assert_eq(tpu_times.open(&times, &c->config, &c->program, &err), 0);
+	cr_assert_eq(tpu_times.open(&times, &c->config, &c->program, &sink, &err), 0);
 	const struct sim_observer observer = {
 		.on_event = tpu_times.on_event, .on_cycles = tpu_times.on_cycles, .context = times};
 	cr_assert_eq(run(&(struct tpu_engine_input){.config = &c->config,
@@ -26,10 +28,11 @@ static struct npl_instruction_time *times_of(const struct program_case *c, tpu_e
 						    .observer = &observer},
 			 outcome, &err),
 		     0, "%s", err.msg);
-	cr_assert_eq(tpu_times.take(times, outcome->cycles, &table, &err), 0, "seed %llu: %s",
-		     (unsigned long long)c->seed, err.msg);
+	cr_assert_eq(tpu_times.finish(times, outcome->cycles, &err), 0, "seed %llu: %s", (unsigned long long)c->seed,
+		     err.msg);
+	cr_assert_eq(table.count, c->program.count);
 	tpu_times.close(times);
-	return table;
+	return table.time;
 }
 
 static void expect_sums(const struct program_case *c, const struct npl_instruction_time *table,
