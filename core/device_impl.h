@@ -6,6 +6,7 @@
 #define NPULAB_CORE_DEVICE_IMPL_H
 
 #include "npulab/driver.h"
+#include "npulab/instruction_sink.h"
 #include "npulab/program_dump.h"
 #include "npulab/sha256.h"
 
@@ -29,6 +30,8 @@ struct npl_device {
 	int n_values;
 	char sha256[NPL_SHA256_HEX];
 	const struct npl_program_sink *sink; /* receives programs; NULL: none */
+	const struct npl_instruction_sink *instruction_sink;
+	struct npl_instruction_sink own_sink; /* the driver's, which names the machine and calls instruction_sink */
 };
 
 #endif

@@ -48,6 +48,39 @@ int npl_device_dump_programs(struct npl_device *device, const struct npl_program
 	return 0;
 }
 
+static int on_program(void *context, const struct npl_executed_program *program, struct npl_err *err)
+{
+	const struct npl_device *device = context;
+	const struct npl_instruction_sink *sink = device->instruction_sink;
+	struct npl_executed_program named = *program;
+	named.machine = device->machine.name;
+	return sink->on_program ? sink->on_program(sink->context, &named, err) : 0;
+}
+
+static int on_instruction(void *context, const struct npl_executed_instruction *instruction, struct npl_err *err)
+{
+	const struct npl_instruction_sink *sink = ((const struct npl_device *)context)->instruction_sink;
+	return sink->on_instruction ? sink->on_instruction(sink->context, instruction, err) : 0;
+}
+
+static int on_end(void *context, const struct npl_executed_end *end, struct npl_err *err)
+{
+	const struct npl_instruction_sink *sink = ((const struct npl_device *)context)->instruction_sink;
+	return sink->on_end ? sink->on_end(sink->context, end, err) : 0;
+}
+
+int npl_device_tell_instructions(struct npl_device *device, const struct npl_instruction_sink *sink,
+				 struct npl_err *err)
+{
+	if (sink && !device->driver->tell_instructions)
+		return npl_device_no_isa(device->machine.name, err);
+	device->instruction_sink = sink;
+	device->own_sink = (struct npl_instruction_sink){on_program, on_instruction, on_end, device};
+	if (device->driver->tell_instructions)
+		device->driver->tell_instructions(device->state, sink ? &device->own_sink : NULL);
+	return 0;
+}
+
 /* Gives the program of a layer, or of an opened layer group, to the sink. */
 static int tell_program(struct npl_device *device, const struct npl_layer *layer, void *group, struct npl_err *err)
 {

@@ -18,6 +18,7 @@ extern "C" {
 #endif
 
 struct npl_isa; /* opaque: an instruction set (sim/common/isa.h) */
+struct npl_instruction_sink;
 struct npl_program_dump;
 
 /* A member whose comment begins with "Optional" can be left out: it is then NULL, false or 0. If the comment begins
@@ -104,6 +105,10 @@ struct npl_driver {
 			  struct npl_err *err);
 	/* Optional, with isa and layer groups: the program of an opened group that is about to run. */
 	int (*dump_layer_group)(void *state, void *handle, struct npl_program_dump *dump, struct npl_err *err);
+
+	/* Optional, with isa: from now on tells the sink the instructions that it executes (instruction_sink.h); NULL:
+	 * tells none. `machine` of a program is left to core. */
+	void (*tell_instructions)(void *state, const struct npl_instruction_sink *sink);
 
 	/* Optional: what the machine costs by its components (energy_model.h). */
 	const struct npl_energy_model *(*energy_model)(const void *state);

@@ -44,6 +44,7 @@
 #include "npulab/energy_meter.h"
 #include "npulab/energy_model.h"
 #include "npulab/facts.h"
+#include "npulab/instruction_sink.h"
 #include "npulab/layer.h"
 #include "npulab/layer_group.h"
 #include "npulab/memory.h"

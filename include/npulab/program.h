@@ -56,6 +56,8 @@ struct npl_instruction_time {
 	uint64_t cycles[NPL_MAX_CYCLE_CLASSES];
 };
 
+struct npl_instruction_sink;
+
 /* What a program runs with. All pointers are borrowed for the call. */
 struct npl_execution_request {
 	const char *engine; /* one of the driver's engines (npl_driver.engines); NULL: the first */
@@ -72,6 +74,8 @@ struct npl_execution_request {
 	void (*on_event)(void *context, const struct npl_program_event *event);
 	void *context;
 	bool timed; /* attribute each instruction's cycles */
+	/* is told the instructions (npulab/instruction_sink.h); NULL: none is */
+	const struct npl_instruction_sink *sink;
 };
 
 /* The results of one run of a program. */

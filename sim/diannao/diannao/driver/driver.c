@@ -189,6 +189,11 @@ static int dn_dump_layer(void *state, const struct npl_layer *model_layer, struc
 	return dn_dump(state, &layer, model_layer, dump, err);
 }
 
+static void dn_tell_instructions(void *state, const struct npl_instruction_sink *sink)
+{
+	((struct dn_machine *)state)->sink = sink;
+}
+
 static const struct npl_energy_model *dn_model_of(const void *state)
 {
 	return &((const struct dn_machine *)state)->energy;
@@ -213,4 +218,5 @@ const struct npl_driver npl_driver_diannao = {
 	.isa = &dn_isa,
 	.energy_model = dn_model_of,
 	.dump_layer = dn_dump_layer,
+	.tell_instructions = dn_tell_instructions,
 };

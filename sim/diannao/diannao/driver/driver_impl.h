@@ -5,6 +5,7 @@
 #define NPULAB_SIM_DIANNAO_DIANNAO_DRIVER_DRIVER_IMPL_H
 
 #include "npulab/driver.h"
+#include "npulab/instruction_sink.h"
 #include "npulab/program_dump.h"
 #include "sim/diannao/diannao/engine/engine.h"
 #include "sim/diannao/diannao/generate/generate.h"
@@ -27,6 +28,7 @@ struct dn_machine {
 	bool rtl;                                     /* the rtl engine runs; if false, the fast one */
 	struct dn_tile_choice choice[DN_MAX_CHOICES]; /* choice i is in place i modulo DN_MAX_CHOICES */
 	uint64_t n_choices;
+	const struct npl_instruction_sink *sink; /* is told the instructions; NULL: none is */
 };
 
 extern const struct npl_isa dn_isa;

@@ -13,6 +13,7 @@
 #include "sim/diannao/diannao/fast/run.h"
 #include "sim/diannao/diannao/isa/check.h"
 #include "sim/diannao/diannao/rtl/run.h"
+#include "tell.h"
 #include "times.h"
 
 static int check(const void *state, const char *source, const struct sim_program *program, struct npl_err *err)
@@ -95,7 +96,16 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 	if (dn_memory_open(engine_input->config, rtl, &engine_input->port, err))
 		return err->code;
 	engine_input->observer = observer;
-	const int rc = (rtl ? dn_run_rtl : dn_run_fast)(engine_input, &outcome, err);
+	const struct dn_told told = {.sink = execution->request.sink, .observer = observer};
+	struct dn_teller *teller = NULL;
+	int rc = told.sink ? dn_teller_open(&told, engine_input, &teller, err) : 0;
+	if (teller)
+		dn_teller_results(teller, engine_input->memory.bytes, 0);
+	if (!rc)
+		rc = (rtl ? dn_run_rtl : dn_run_fast)(engine_input, &outcome, err);
+	if (!rc && teller)
+		rc = dn_teller_end(teller, &outcome, err);
+	dn_teller_close(teller);
 	npl_memory_close(engine_input->port);
 	if (rc)
 		return rc;

@@ -3,9 +3,11 @@
  * Runs a layer on the machine: chooses its tiles, generates its instructions, runs an engine and makes the result. */
 #include <stdlib.h>
 
+#include "core/base/refuse.h"
 #include "driver_impl.h"
 #include "sim/diannao/diannao/fast/run.h"
 #include "sim/diannao/diannao/rtl/run.h"
+#include "tell.h"
 
 uint64_t dn_lrn_operand_bytes(const struct dn_layer *layer)
 {
@@ -14,33 +16,44 @@ uint64_t dn_lrn_operand_bytes(const struct dn_layer *layer)
 	return 2 * dn_lrn_pairs(layer) + (layer->bias ? 4 * (uint64_t)(layer->groups * layer->no) : 0);
 }
 
+/* One run of a layer. */
+struct layer_run {
+	const struct dn_layer *layer;
+	const struct npl_layer *model_layer;
+	struct dn_tiles tiles;
+	struct dn_generator *generator;
+	struct dn_engine_input engine_input;
+	struct dn_teller *teller; /* NULL: nothing is told */
+	uint8_t *memory;          /* the layer's memory, or the results in it; NULL: neither is needed */
+	struct dn_outcome *outcome;
+};
+
 /* Runs a layer with values on the register-level engine, where they go through memory in the machine's layout. */
-static int run_with_values(struct dn_engine_input *engine_input, const struct dn_layout_map *map,
-			   const struct npl_layer *model_layer, struct dn_outcome *outcome, struct npl_err *err)
+static int run_rtl_with_values(struct layer_run *run, struct npl_err *err)
 {
-	uint8_t *bytes = dn_make_memory(map, model_layer, map->end, err);
-	if (!bytes)
+	const struct dn_layout_map *map = dn_generator_map(run->generator);
+	run->memory = dn_make_memory(map, run->model_layer, map->end, err);
+	if (!run->memory)
 		return err->code;
-	engine_input->memory = (struct dn_memory){bytes, map->end};
-	int rc = dn_run_rtl(engine_input, outcome, err);
+	run->engine_input.memory = (struct dn_memory){run->memory, map->end};
+	if (run->teller)
+		dn_teller_results(run->teller, run->memory, 0);
+	const int rc = dn_run_rtl(&run->engine_input, run->outcome, err);
 	if (!rc)
-		dn_take_results(map, bytes, model_layer->out);
-	free(bytes);
+		dn_take_results(map, run->memory, run->model_layer->out);
 	return rc;
 }
 
 /* Counts the activity of the operands. The program is made a second time for this, and goes through memory in the
  * machine's layout. */
-static int count_activity(const struct dn_engine_input *engine_input, const struct dn_layer *layer,
-			  const struct dn_tiles *tiles, const struct npl_layer *model_layer,
-			  struct dn_counters *counters, struct npl_err *err)
+static int count_activity(const struct layer_run *run, struct dn_counters *counters, struct npl_err *err)
 {
-	struct dn_engine_input counted = *engine_input;
+	struct dn_engine_input counted = run->engine_input;
 	struct dn_generator *generator;
-	if (dn_generator_open(engine_input->config, layer, tiles, &generator, err))
+	if (dn_generator_open(counted.config, run->layer, &run->tiles, &generator, err))
 		return err->code;
 	const struct dn_layout_map *map = dn_generator_map(generator);
-	uint8_t *bytes = dn_make_memory(map, model_layer, map->results, err);
+	uint8_t *bytes = dn_make_memory(map, run->model_layer, map->results, err);
 	int rc = bytes ? 0 : err->code;
 	if (!rc) {
 		counted.stream = dn_generator_stream(generator);
@@ -54,18 +67,31 @@ static int count_activity(const struct dn_engine_input *engine_input, const stru
 	return rc;
 }
 
-static int run_fast(const struct dn_engine_input *engine_input, const struct dn_layer *layer,
-		    const struct dn_tiles *tiles, const struct npl_layer *model_layer, struct dn_outcome *outcome,
-		    struct npl_err *err)
+/* Puts the results into memory in the machine's layout, from address map->results on, for the checksums of stores. */
+static int tell_results(struct layer_run *run, struct npl_err *err)
 {
+	const struct dn_layout_map *map = dn_generator_map(run->generator);
+	run->memory = calloc((size_t)(map->end - map->results) + 1, 1);
+	if (!run->memory)
+		return npl_no_memory(err);
+	dn_put_results(map, run->model_layer->out, run->memory);
+	dn_teller_results(run->teller, run->memory, map->results);
+	return 0;
+}
+
+static int run_fast(struct layer_run *run, struct npl_err *err)
+{
+	const struct dn_config *config = run->engine_input.config;
+	const bool has_values = !run->model_layer->timing_only;
 	struct dn_counters values = {0};
-	if (!model_layer->timing_only && dn_layer_values(engine_input->config, layer, model_layer, &values, err))
+	if (has_values && dn_layer_values(config, run->layer, run->model_layer, &values, err))
 		return err->code;
-	if (!model_layer->timing_only && dn_counts_activity(engine_input->config) &&
-	    count_activity(engine_input, layer, tiles, model_layer, &values, err))
+	if (has_values && dn_counts_activity(config) && count_activity(run, &values, err))
 		return err->code;
-	int rc = dn_run_fast(engine_input, outcome, err);
-	dn_set_value_counters(&values, &outcome->counters);
+	if (has_values && run->teller && tell_results(run, err))
+		return err->code;
+	const int rc = dn_run_fast(&run->engine_input, run->outcome, err);
+	dn_set_value_counters(&values, &run->outcome->counters);
 	return rc;
 }
 
@@ -85,28 +111,37 @@ static void count_lanes(const struct dn_config *config, const struct dn_layer *l
 	counters->idle_lanes = counters->nfu_active * (uint64_t)(config->tn * config->tn) - counters->useful_macs;
 }
 
+/* Runs the layer, whose program is open. */
+static int run_program(struct dn_machine *machine, struct layer_run *run, struct npl_err *err)
+{
+	const struct dn_told told = {.sink = machine->sink, .layer = run->model_layer->name};
+	run->engine_input = dn_engine_input_of(machine, run->layer, run->generator);
+	int rc = told.sink ? dn_teller_open(&told, &run->engine_input, &run->teller, err) : 0;
+	if (!rc)
+		rc = !machine->rtl                   ? run_fast(run, err)
+		     : run->model_layer->timing_only ? dn_run_rtl(&run->engine_input, run->outcome, err)
+						     : run_rtl_with_values(run, err);
+	if (!rc)
+		rc = dn_generator_failed(run->generator, err);
+	if (!rc)
+		count_lanes(machine->config, run->layer, &run->outcome->counters);
+	if (!rc && run->teller)
+		rc = dn_teller_end(run->teller, run->outcome, err);
+	dn_teller_close(run->teller);
+	free(run->memory);
+	return rc;
+}
+
 static int run_layer(struct dn_machine *machine, const struct dn_layer *layer, const struct npl_layer *model_layer,
 		     struct dn_outcome *outcome, struct npl_err *err)
 {
-	struct dn_generator *generator = NULL;
-	struct dn_tiles tiles;
-	int rc = dn_choose_tiles(machine, layer, &tiles, err);
+	struct layer_run run = {.layer = layer, .model_layer = model_layer, .outcome = outcome};
+	int rc = dn_choose_tiles(machine, layer, &run.tiles, err);
 	if (!rc)
-		rc = dn_generator_open(machine->config, layer, &tiles, &generator, err);
-	if (!rc) {
-		struct dn_engine_input engine_input = dn_engine_input_of(machine, layer, generator);
-		if (!machine->rtl)
-			rc = run_fast(&engine_input, layer, &tiles, model_layer, outcome, err);
-		else if (model_layer->timing_only)
-			rc = dn_run_rtl(&engine_input, outcome, err);
-		else
-			rc = run_with_values(&engine_input, dn_generator_map(generator), model_layer, outcome, err);
-	}
+		rc = dn_generator_open(machine->config, layer, &run.tiles, &run.generator, err);
 	if (!rc)
-		rc = dn_generator_failed(generator, err);
-	if (!rc)
-		count_lanes(machine->config, layer, &outcome->counters);
-	dn_generator_close(generator);
+		rc = run_program(machine, &run, err);
+	dn_generator_close(run.generator);
 	return rc;
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/arith.h"
 #include "core/base/refuse.h"
 
 _Static_assert(DN_TIME_CLASSES <= NPL_MAX_CYCLE_CLASSES, "a result has room for all classes");
@@ -27,8 +28,9 @@ static const int time_class[DN_CYCLE_CLASSES] = {
 /* An instruction that cycles have been attributed to, or that has been decoded. */
 struct entry {
 	struct npl_instruction_time time; /* begin: the cycle in which it was decoded; end: that of the last event */
-	uint64_t end_cycle;               /* at which it has left the NFU's queue */
-	int awaited;                      /* events that are still to come; -1: it has not been decoded */
+	struct dn_timed timed;
+	uint64_t end_cycle; /* at which it has left the NFU's queue */
+	int awaited;        /* events that are still to come; -1: it has not been decoded */
 };
 
 struct times {
@@ -36,11 +38,11 @@ struct times {
 	const struct sim_program *program; /* NULL: dn_times_fetched gives the instructions */
 	const struct sim_time_sink *sink;
 	struct dn_instruction fetched;
-	struct entry *entry;       /* a ring: instruction i is entry i & mask */
-	int64_t mask, first, next; /* those from `first` on and before `next` are held */
-	int64_t attributed;        /* the instruction that cycles were attributed to last */
-	uint64_t store_bytes;      /* that the open store still lacks */
-	uint64_t previous_end;     /* at which the instruction before `first` has ended */
+	struct entry *entry;                                   /* a ring: instruction i is entry i & mask */
+	int64_t mask, first, next;                             /* those from `first` on and before `next` are held */
+	int64_t attributed;                                    /* the instruction that cycles were attributed to last */
+	uint64_t store_address, store_bytes, store_bytes_left; /* of the open store */
+	uint64_t previous_end;                                 /* at which the instruction before `first` has ended */
 	bool out_of_memory;
 	int rc;
 	struct npl_err err; /* of rc */
@@ -104,24 +106,37 @@ static struct entry *entry_of(struct times *times, int64_t instruction)
 	return &times->entry[instruction & times->mask];
 }
 
-/* Says whether the instruction's results complete the open store. */
-static bool completes_store(struct times *times, const struct dn_instruction *instruction)
+/* Adds the instruction's results to the open store. */
+static void add_results(struct times *times, struct dn_timed *timed)
 {
+	const struct dn_instruction *instruction = &timed->instruction;
 	if (!dn_uses_nfu(instruction) || instruction->nbout.write != DN_STORE)
-		return false;
-	const bool sums = instruction->nfu.out == DN_TO_NBOUT && instruction->nfu.nfu2 == DN_ADD;
-	const uint64_t row_bytes = (uint64_t)times->config->tn * (sums ? 4 : 2);
-	if (instruction->nbout.size)
-		times->store_bytes = instruction->nbout.size;
-	times->store_bytes -= times->store_bytes < row_bytes ? times->store_bytes : row_bytes;
-	return !times->store_bytes;
+		return;
+	if (instruction->nbout.size) {
+		times->store_address = instruction->nbout.address;
+		times->store_bytes = times->store_bytes_left = instruction->nbout.size;
+	}
+	timed->result_width = instruction->nfu.out == DN_TO_NBOUT && instruction->nfu.nfu2 == DN_ADD ? 4 : 2;
+	timed->result_bytes = npl_min_u64(times->store_bytes_left, (uint64_t)times->config->tn * timed->result_width);
+	times->store_bytes_left -= timed->result_bytes;
+	timed->completes_store = !times->store_bytes_left;
+	timed->store_address = times->store_address;
+	timed->store_bytes = times->store_bytes;
 }
 
 static void decoded(struct times *times, struct entry *entry, int64_t index)
 {
-	const struct dn_instruction *instruction = times->program ? &dn_code(times->program)[index] : &times->fetched;
-	entry->awaited = 1 + (instruction->nbin.op == DN_LOAD) + (instruction->sb.op == DN_LOAD) +
-			 completes_store(times, instruction);
+	struct dn_timed *timed = &entry->timed;
+	timed->instruction = times->program ? dn_code(times->program)[index] : times->fetched;
+	add_results(times, timed);
+	entry->awaited = 1 + (timed->instruction.nbin.op == DN_LOAD) + (timed->instruction.sb.op == DN_LOAD) +
+			 timed->completes_store;
+}
+
+const struct dn_timed *dn_times_timed(const void *state)
+{
+	const struct times *times = state;
+	return &times->entry[times->first & times->mask].timed;
 }
 
 static void tell(struct times *times, uint64_t end_cycle)

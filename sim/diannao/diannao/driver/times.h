@@ -20,6 +20,17 @@ enum {
 extern const struct npl_cycle_class dn_time_classes[DN_TIME_CLASSES];
 
 extern const struct sim_times dn_times;
+
+/* An instruction whose time is told, and what it does for the open store of results. */
+struct dn_timed {
+	struct dn_instruction instruction;
+	uint64_t result_bytes; /* that it adds to the store; 0: none */
+	unsigned result_width; /* bytes of a result */
+	bool completes_store;
+	uint64_t store_address, store_bytes;
+};
+/* For on_time: returns what is known of the instruction whose time is told. */
+const struct dn_timed *dn_times_timed(const void *times);
 /* Where the times were opened without a program: gives each instruction before its event `decoded`. */
 void dn_times_fetched(void *times, const struct dn_instruction *instruction);
 

@@ -204,7 +204,8 @@ uint8_t *dn_make_memory(const struct dn_layout_map *map, const struct npl_layer 
 	return bytes;
 }
 
-void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, struct npl_tensor *out)
+/* Copies each result from the tensor to memory or back. `memory` is that of map->results. */
+static void copy_results(const struct dn_layout_map *map, uint8_t *memory, uint8_t *tensor, bool to_memory)
 {
 	const struct dn_layer *layer = map->layer;
 	const size_t size = (size_t)map->out_bytes;
@@ -215,7 +216,20 @@ void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, stru
 					int64_t index = image * layer->output_layout.image +
 							c * layer->output_layout.map + y * layer->output_layout.y +
 							x * layer->output_layout.x;
-					memcpy((uint8_t *)out->data + (size_t)index * size,
-					       bytes + dn_result_at(map, image, y, x, c), size);
+					uint8_t *in_memory = memory +
+							     (dn_result_at(map, image, y, x, c) - map->results),
+						*in_tensor = tensor + (size_t)index * size;
+					memcpy(to_memory ? in_memory : in_tensor, to_memory ? in_tensor : in_memory,
+					       size);
 				}
+}
+
+void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, struct npl_tensor *out)
+{
+	copy_results(map, (uint8_t *)bytes + map->results, out->data, false);
+}
+
+void dn_put_results(const struct dn_layout_map *map, const struct npl_tensor *out, uint8_t *bytes)
+{
+	copy_results(map, bytes, out->data, true);
 }

@@ -56,7 +56,9 @@ bool dn_part_is_first(const struct dn_part *part);
  * caller frees it. NULL: out of memory. */
 uint8_t *dn_make_memory(const struct dn_layout_map *map, const struct npl_layer *model_layer, uint64_t end,
 			struct npl_err *err);
-/* Takes the results out of memory up to map->end. */
+/* dn_take_results() takes the results out of memory up to map->end. dn_put_results() puts them there; bytes[0] is at
+ * map->results. */
 void dn_take_results(const struct dn_layout_map *map, const uint8_t *bytes, struct npl_tensor *out);
+void dn_put_results(const struct dn_layout_map *map, const struct npl_tensor *out, uint8_t *bytes);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "core/base/arith.h"
 #include "core/base/grow.h"
+#include "count.h"
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,76 +77,6 @@ void tpu_attribution_close(struct tpu_attribution *attribution)
 	*attribution = (struct tpu_attribution){0};
 }
 
-static uint64_t planes_of(const struct tpu_registers *registers, enum tpu_register type)
-{
-	return (uint64_t)tpu_planes((enum tpu_type)registers->value[type]);
-}
-
-static void count_matrix(const struct tpu_attribution *attribution, const struct tpu_registers *registers,
-			 const struct tpu_instruction *in, struct tpu_counters *counters)
-{
-	uint64_t cells = (uint64_t)(attribution->config->rows * attribution->config->columns);
-	uint64_t vectors = in->length * (in->flags & TPU_MATRIX_INPUTS16 ? 2u : 1u);
-	uint64_t useful = registers->value[TPU_REG_USEFUL_CELLS];
-	counters->useful_macs += vectors * useful;
-	counters->unused_macs += vectors * (cells - useful);
-	counters->ub_rows_read += vectors;
-	counters->accumulator_writes += vectors;
-	counters->tiles += in->flags & TPU_MATRIX_SWITCH ? 1 : 0;
-}
-
-static void count_activate(const struct tpu_attribution *attribution, const struct tpu_registers *registers, int64_t i,
-			   struct tpu_counters *counters)
-{
-	const struct tpu_instruction *in = &tpu_code(&attribution->generated->program)[i];
-	enum tpu_operand operand = tpu_operand_of(in->flags);
-	uint64_t results = in->length;
-	if (tpu_pooling_of(in->flags) != TPU_NO_POOLING)
-		results = results / (registers->value[TPU_REG_IN_HEIGHT] * registers->value[TPU_REG_IN_WIDTH]) *
-			  registers->value[TPU_REG_OUT_HEIGHT] * registers->value[TPU_REG_OUT_WIDTH];
-	if (in->flags & TPU_ACTIVATE_FROM_BUFFER)
-		counters->ub_rows_read += in->length * planes_of(registers, TPU_REG_SOURCE_TYPE);
-	if (operand == TPU_ADD || operand == TPU_MULTIPLY)
-		counters->ub_rows_read += in->length * planes_of(registers, TPU_REG_OPERAND_TYPE);
-	counters->ub_rows_written += results * planes_of(registers, TPU_REG_RESULT_TYPE);
-	counters->activate_cycles += attribution->end_cycle[i] - attribution->start_cycle[i] -
-				     (uint64_t)attribution->config->activate_latency_cycles;
-}
-
-static void count_instruction(const struct tpu_attribution *attribution, const struct tpu_registers *registers,
-			      int64_t i, struct tpu_counters *counters)
-{
-	const struct tpu_instruction *in = &tpu_code(&attribution->generated->program)[i];
-	uint64_t columns = (uint64_t)attribution->config->columns, host_bytes;
-	counters->instructions++;
-	switch (tpu_unit_of(in->opcode)) {
-	case TPU_MATRIX:
-		count_matrix(attribution, registers, in, counters);
-		break;
-	case TPU_ACTIVATION:
-		count_activate(attribution, registers, i, counters);
-		break;
-	case TPU_WEIGHTS:
-		counters->weight_bytes += in->operand * columns *
-					  (uint64_t)tpu_weight_rows_of(in->flags & TPU_WEIGHTS_PARAMETERS,
-								       attribution->config->rows);
-		break;
-	case TPU_HOST_IN:
-	case TPU_HOST_OUT:
-		host_bytes = (uint64_t)in->length * registers->value[TPU_REG_HOST_ROW_BYTES];
-		if (in->opcode == TPU_READ_HOST_MEMORY) {
-			counters->host_bytes_in += host_bytes;
-			counters->ub_rows_written += in->length;
-		} else {
-			counters->host_bytes_out += host_bytes;
-			counters->ub_rows_read += in->length;
-		}
-		break;
-	default:
-		break;
-	}
-}
-
 /* Returns the share that an instruction counts for. An instruction of no layer (halt) counts for the last layer that
  * has instructions. */
 static struct tpu_share *share_of(const struct tpu_attribution *attribution, int64_t instruction)
@@ -165,7 +96,10 @@ static void count_instructions(struct tpu_attribution *attribution)
 	for (int64_t i = 0; i < program->count; i++) {
 		const struct tpu_instruction *in = &tpu_code(program)[i];
 		struct tpu_share *share = share_of(attribution, i);
-		count_instruction(attribution, &registers, i, &share->counters);
+		tpu_count_instruction(attribution->config, &registers, in, &share->counters);
+		if (tpu_unit_of(in->opcode) == TPU_ACTIVATION)
+			share->counters.activate_cycles += attribution->end_cycle[i] - attribution->start_cycle[i] -
+							   (uint64_t)attribution->config->activate_latency_cycles;
 		if (attribution->activity)
 			tpu_add_activity(&attribution->activity[i], &share->counters);
 		share->overflows += attribution->value_counts[i].overflows;

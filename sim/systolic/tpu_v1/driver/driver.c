@@ -61,6 +61,11 @@ static int tpu_choose_engine(void *state, const char *name, struct npl_err *err)
 	return 0;
 }
 
+static void tpu_tell_instructions(void *state, const struct npl_instruction_sink *sink)
+{
+	((struct tpu_machine *)state)->sink = sink;
+}
+
 static void tpu_describe(const void *state, struct npl_device_info *info)
 {
 	const struct tpu_machine *machine = state;
@@ -186,6 +191,7 @@ const struct npl_driver npl_driver_systolic = {
 	.close_layer_group = tpu_layer_group_close,
 	.dump_layer = tpu_dump_layer,
 	.dump_layer_group = tpu_layer_group_dump,
+	.tell_instructions = tpu_tell_instructions,
 	.isa = &tpu_isa,
 	.energy_model = tpu_model_of,
 };

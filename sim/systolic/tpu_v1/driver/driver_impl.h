@@ -6,6 +6,7 @@
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_DRIVER_IMPL_H
 
 #include "npulab/driver.h"
+#include "npulab/instruction_sink.h"
 #include "npulab/program_dump.h"
 #include "sim/systolic/tpu_v1/counters.h"
 #include "sim/systolic/tpu_v1/generate/generate.h"
@@ -17,8 +18,9 @@ struct tpu_machine {
 	const char *memory_yaml;
 	struct npl_memory *weights; /* the model of weight memory; NULL: the preset is fixed */
 	struct npl_energy_model energy;
-	uint8_t *buffer;     /* the unified buffer; NULL until a layer with values */
-	int n_cached_groups; /* layer groups that keep their fast engine's memory between runs */
+	uint8_t *buffer;                         /* the unified buffer; NULL until a layer with values */
+	int n_cached_groups;                     /* layer groups that keep their fast engine's memory between runs */
+	const struct npl_instruction_sink *sink; /* is told the instructions; NULL: none is */
 };
 
 extern const struct npl_isa tpu_isa;

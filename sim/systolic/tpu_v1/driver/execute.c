@@ -12,6 +12,7 @@
 #include "sim/systolic/tpu_v1/fast/run.h"
 #include "sim/systolic/tpu_v1/isa/check.h"
 #include "sim/systolic/tpu_v1/rtl/run.h"
+#include "tell.h"
 #include "times.h"
 
 static int check(const void *state, const char *source, const struct sim_program *program, struct npl_err *err)
@@ -72,9 +73,21 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 {
 	struct tpu_engine_input *engine_input = context;
 	struct tpu_outcome outcome = {0};
-	engine_input->observer = observer;
-	if ((sim_is_rtl(execution->request.engine) ? tpu_run_rtl : tpu_run_fast)(engine_input, &outcome, err))
+	struct tpu_teller *teller = NULL;
+	const struct tpu_told told = {.config = engine_input->config,
+				      .program = engine_input->program,
+				      .memory = &engine_input->memory,
+				      .sink = execution->request.sink,
+				      .observer = observer};
+	if (told.sink && tpu_teller_open(&told, &teller, err))
 		return err->code;
+	engine_input->observer = teller ? tpu_teller_observer(teller) : observer;
+	int rc = (sim_is_rtl(execution->request.engine) ? tpu_run_rtl : tpu_run_fast)(engine_input, &outcome, err);
+	if (!rc && teller)
+		rc = tpu_teller_end(teller, &outcome, err);
+	tpu_teller_close(teller);
+	if (rc)
+		return rc;
 	execution->n_counters = tpu_shown_counters(engine_input->config);
 	execution->cycles = outcome.cycles;
 	execution->overflows = outcome.overflows;

@@ -10,6 +10,7 @@
 #include "driver_impl.h"
 #include "sim/systolic/tpu_v1/fast/run.h"
 #include "sim/systolic/tpu_v1/rtl/run.h"
+#include "tell.h"
 
 /* A result that is complete when an instruction ends. */
 struct completion {
@@ -218,21 +219,15 @@ static int on_retired(void *context, int64_t instruction, struct npl_err *err)
 	return 0;
 }
 
-static int run_program(struct tpu_machine *machine, struct tpu_layer_group *handle,
-		       const struct npl_layer_group_observer *observer, const struct tpu_memory *memory,
-		       struct tpu_outcome *outcome, struct npl_err *err)
+static int run_engine(struct tpu_machine *machine, struct tpu_layer_group *handle, const struct sim_observer *observer,
+		      struct tpu_outcome *outcome, struct npl_err *err)
 {
 	const struct tpu_engine_input engine_input = {.config = handle->config,
 						      .program = &handle->generated.program,
-						      .memory = *memory,
-						      .observer = &handle->attribution.observer,
+						      .memory = *handle->memory,
+						      .observer = observer,
 						      .activity = handle->attribution.activity,
 						      .cache = &handle->cache};
-	tpu_attribution_reset(&handle->attribution);
-	handle->observer = observer;
-	handle->memory = memory;
-	handle->layer_now = -1;
-	handle->attribution.observer.on_retired = on_retired;
 	if (machine->rtl)
 		return tpu_run_rtl(&engine_input, outcome, err);
 	const int rc = tpu_run_fast(&engine_input, outcome, err);
@@ -244,6 +239,34 @@ static int run_program(struct tpu_machine *machine, struct tpu_layer_group *hand
 		tpu_fast_cache_free(handle->cache);
 		handle->cache = NULL;
 	}
+	return rc;
+}
+
+static int run_program(struct tpu_machine *machine, struct tpu_layer_group *handle,
+		       const struct npl_layer_group_observer *observer, const struct tpu_memory *memory,
+		       struct tpu_outcome *outcome, struct npl_err *err)
+{
+	const struct tpu_told told = {.config = handle->config,
+				      .program = &handle->generated.program,
+				      .memory = memory,
+				      .group = &handle->group,
+				      .of_layer = handle->generated.of_layer,
+				      .sink = machine->sink,
+				      .observer = &handle->attribution.observer};
+	struct tpu_teller *teller = NULL;
+	tpu_attribution_reset(&handle->attribution);
+	handle->observer = observer;
+	handle->memory = memory;
+	handle->layer_now = -1;
+	handle->attribution.observer.on_retired = on_retired;
+	if (!machine->sink)
+		return run_engine(machine, handle, told.observer, outcome, err);
+	int rc = tpu_teller_open(&told, &teller, err);
+	if (!rc)
+		rc = run_engine(machine, handle, tpu_teller_observer(teller), outcome, err);
+	if (!rc)
+		rc = tpu_teller_end(teller, outcome, err);
+	tpu_teller_close(teller);
 	return rc;
 }
 

@@ -157,20 +157,6 @@ static void count_weights(struct tpu_check *check)
 	}
 }
 
-static void note_written(struct tpu_check *check)
-{
-	for (int i = 0; i < check->n_accesses; i++) {
-		const struct tpu_access *access = &check->access[i];
-		if (access->in_host || !access->writes || access->first >= access->end)
-			continue;
-		const bool none_written = check->written_first == check->written_end;
-		if (none_written || access->first < check->written_first)
-			check->written_first = access->first;
-		if (none_written || access->end > check->written_end)
-			check->written_end = access->end;
-	}
-}
-
 static int check_program(struct tpu_check *check)
 {
 	const struct sim_program *program = check->program;
@@ -187,7 +173,8 @@ static int check_program(struct tpu_check *check)
 			tpu_hazards_sync(hazards, check->instruction->flags);
 		if (!rc)
 			rc = tpu_check_hazards(check, hazards);
-		note_written(check);
+		for (int k = 0; k < check->n_accesses && check->on_access && !rc; k++)
+			check->on_access(check->context, i, &check->access[k]);
 	}
 	if (!rc)
 		rc = check_last(check);
@@ -202,12 +189,38 @@ int tpu_program_check(const struct tpu_config *config, const struct sim_program 
 	return check_program(&check);
 }
 
+int tpu_program_accesses(const struct tpu_config *config, const struct sim_program *program, const char *source,
+			 void (*on_access)(void *context, int64_t instruction, const struct tpu_access *access),
+			 void *context, struct npl_err *err)
+{
+	struct tpu_check check = {.config = config,
+				  .program = program,
+				  .source = source,
+				  .on_access = on_access,
+				  .context = context,
+				  .err = err};
+	return check_program(&check);
+}
+
+static void note_written(void *context, int64_t instruction, const struct tpu_access *access)
+{
+	struct tpu_access *written = context;
+	(void)instruction;
+	if (access->in_host || !access->writes || access->first >= access->end)
+		return;
+	const bool none_written = written->first == written->end;
+	if (none_written || access->first < written->first)
+		written->first = access->first;
+	if (none_written || access->end > written->end)
+		written->end = access->end;
+}
+
 int tpu_program_buffer_written(const struct tpu_config *config, const struct sim_program *program, const char *source,
 			       int64_t *first, int64_t *end, struct npl_err *err)
 {
-	struct tpu_check check = {.config = config, .program = program, .source = source, .err = err};
-	const int rc = check_program(&check);
-	*first = check.written_first;
-	*end = check.written_end;
+	struct tpu_access written = {0};
+	const int rc = tpu_program_accesses(config, program, source, note_written, &written, err);
+	*first = written.first;
+	*end = written.end;
 	return rc;
 }

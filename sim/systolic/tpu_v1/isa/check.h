@@ -15,6 +15,18 @@
 int tpu_program_check(const struct tpu_config *config, const struct sim_program *program,
 		      const struct tpu_memory *memory, const char *source, struct npl_err *err);
 
+/* Rows of the unified buffer or bytes of host memory, first <= i < end, that an instruction reads or writes. Rows or
+ * bytes that it skips in between count as touched. An access may be empty. */
+struct tpu_access {
+	bool in_host, writes;
+	int64_t first, end;
+};
+/* Calls on_access for each access of each instruction, in the order of the program. It fails as tpu_program_check
+ * does. */
+int tpu_program_accesses(const struct tpu_config *config, const struct sim_program *program, const char *source,
+			 void (*on_access)(void *context, int64_t instruction, const struct tpu_access *access),
+			 void *context, struct npl_err *err);
+
 /* Finds the bytes of host memory, first <= i < end, from the lowest to the highest that the program writes; first ==
  * end: it writes none. */
 void tpu_program_host_written(const struct sim_program *program, int64_t rows, int64_t columns, int64_t *first,

@@ -8,12 +8,6 @@
 
 #include "check.h"
 
-/* Rows of the unified buffer or bytes of host memory, first <= i < end, that an instruction reads or writes. Rows or
- * bytes that it skips in between count as touched. */
-struct tpu_access {
-	bool in_host, writes;
-	int64_t first, end;
-};
 #define TPU_MAX_ACCESSES 8 /* activate: two planes of source, two of operand, four of result */
 
 struct tpu_check {
@@ -29,7 +23,9 @@ struct tpu_check {
 	int n_accesses;
 	int64_t tiles, tables;                 /* tiles and tables that read_weights brings in the whole program */
 	int64_t tile_switches, table_switches; /* switches so far */
-	int64_t written_first, written_end;    /* rows of the unified buffer, so far; both 0: none */
+	/* Gets the accesses of each instruction; NULL: they are only checked. */
+	void (*on_access)(void *context, int64_t instruction, const struct tpu_access *access);
+	void *context;
 };
 
 static inline int64_t tpu_register_value(const struct tpu_check *check, enum tpu_register r)

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Tells a sink the instructions of a program (tell.h). */
+#include "tell.h"
+
+#include <stdlib.h>
+
+#include "core/base/checksum.h"
+#include "core/base/refuse.h"
+#include "driver_impl.h"
+#include "sim/common/isa.h"
+#include "times.h"
+
+/* Descriptions that are remembered: making one takes longer than everything else. An instruction is described by what
+ * its five slots do, 3 bits each. */
+#define DESCRIPTIONS (1 << 15)
+
+struct dn_teller {
+	struct dn_told told;
+	const struct dn_config *config;
+	size_t n_counters;
+	struct dn_stream stream;
+	struct sim_observer observer;
+	struct sim_time_sink time_sink;
+	void *times;
+	const uint8_t *results; /* NULL: no values */
+	uint64_t first_result;  /* its address */
+	struct npl_instruction **described;
+};
+
+static void next(void *state, struct dn_instruction *instruction)
+{
+	const struct dn_teller *teller = state;
+	teller->stream.next(teller->stream.state, instruction);
+	dn_times_fetched(teller->times, instruction);
+}
+
+static void on_event(void *context, const struct sim_event *event)
+{
+	const struct dn_teller *teller = context;
+	const struct sim_observer *observer = teller->told.observer;
+	if (observer && observer->on_event)
+		observer->on_event(observer->context, event);
+	dn_times.on_event(teller->times, event);
+}
+
+static void on_cycles(void *context, const struct sim_cycles *interval)
+{
+	const struct dn_teller *teller = context;
+	const struct sim_observer *observer = teller->told.observer;
+	if (observer && observer->on_cycles)
+		observer->on_cycles(observer->context, interval);
+	dn_times.on_cycles(teller->times, interval);
+}
+
+/* Returns the description of an instruction; NULL: out of memory. */
+static const struct npl_instruction *describe(const struct dn_teller *teller, const struct dn_instruction *at)
+{
+	const unsigned nfu = dn_uses_nfu(at) ? 1u + at->nfu.nfu1 : 0;
+	struct npl_instruction **described =
+		&teller->described[(unsigned)at->cp.op | (unsigned)at->sb.op << 3 | (unsigned)at->nbin.op << 6 |
+				   (unsigned)at->nbout.write << 9 | (nfu + 3u * (at->nfu.nfu2 == DN_MAXIMUM)) << 12];
+	if (!*described && (*described = malloc(sizeof **described)))
+		dn_isa.describe(at, *described);
+	return *described;
+}
+
+static uint64_t fields_checksum(const struct dn_instruction *at)
+{
+	const uint64_t fields[] = {
+#define DN_CP(form, constant, type, member, ...)    (uint64_t) at->cp.member,
+#define DN_SB(form, constant, type, member, ...)    (uint64_t) at->sb.member,
+#define DN_NBIN(form, constant, type, member, ...)  (uint64_t) at->nbin.member,
+#define DN_NBOUT(form, constant, type, member, ...) (uint64_t) at->nbout.member,
+#define DN_NFU(form, constant, type, member, ...)   (uint64_t) at->nfu.member,
+#include "sim/diannao/diannao/isa/fields.def"
+	};
+	return npl_checksum(fields, sizeof fields);
+}
+
+/* Counts what follows from the instruction and from its steps. */
+static void count(const struct dn_teller *teller, const struct dn_instruction *at, uint64_t steps,
+		  struct dn_counters *counters)
+{
+	const uint64_t lanes = (uint64_t)teller->config->tn, sum_rows = (uint64_t)dn_sum_rows(teller->config);
+	const bool uses_nfu = dn_uses_nfu(at);
+	if (at->sb.op == DN_LOAD)
+		counters->synapse_bytes = at->sb.size;
+	if (at->nbin.op == DN_LOAD)
+		counters->input_bytes = at->nbin.size;
+	if (!uses_nfu)
+		return;
+	counters->sb_rows = at->sb.op != DN_READ_NOP ? steps : 0;
+	counters->nbin_rows = at->nbin.op != DN_READ_NOP ? steps : 0;
+	if (at->nfu.nfu1 == DN_MULT)
+		counters->useful_macs = steps * lanes * lanes;
+	else
+		counters->idle_lanes = steps * lanes * lanes;
+	counters->nbout_rows = sum_rows * ((at->nbout.read == DN_READ) + (at->nbout.write == DN_WRITE));
+	if (at->nbout.write == DN_STORE)
+		counters->output_bytes = at->nbout.size;
+}
+
+/* Counts the results that the instruction adds to the open store. */
+static void count_results(const struct dn_timed *timed, struct dn_counters *counters)
+{
+	const struct dn_instruction *at = &timed->instruction;
+	if (!timed->result_bytes)
+		return;
+	const bool sums = timed->result_width == 4;
+	counters->nbout_rows += sums ? 2 : 1;
+	counters->nfu3_operations = at->nfu.out == DN_TO_NFU3 ? timed->result_bytes / timed->result_width : 0;
+}
+
+static int tell(void *context, int64_t index, const struct npl_instruction_time *time, struct npl_err *err)
+{
+	const struct dn_teller *teller = context;
+	const struct npl_instruction_sink *sink = teller->told.sink;
+	const struct dn_timed *timed = dn_times_timed(teller->times);
+	const struct npl_instruction *described = describe(teller, &timed->instruction);
+	struct dn_counters counters = {0};
+	uint64_t counter[DN_COUNTERS];
+	if (!described)
+		return npl_no_memory(err);
+	count(teller, &timed->instruction, time->cycles[DN_TIME_NFU_ACTIVE], &counters);
+	count_results(timed, &counters);
+	npl_counters_read(dn_counter_defs, DN_COUNTERS, &counters, counter);
+	const bool has_checksum = timed->completes_store && teller->results;
+	const struct npl_executed_instruction executed = {
+		.index = index,
+		.name = described->name,
+		.unit = described->unit,
+		.layer = teller->told.layer ? 0 : -1,
+		.time = time,
+		.counter = counter,
+		.fields_checksum = fields_checksum(&timed->instruction),
+		.has_checksum = has_checksum,
+		.checksum = has_checksum ? npl_checksum(teller->results + (timed->store_address - teller->first_result),
+							timed->store_bytes)
+					 : 0,
+	};
+	return sink->on_instruction ? sink->on_instruction(sink->context, &executed, err) : 0;
+}
+
+static int tell_program(const struct dn_teller *teller, struct npl_err *err)
+{
+	const struct npl_instruction_sink *sink = teller->told.sink;
+	const struct npl_executed_program program = {.cycle_class = dn_time_classes,
+						     .n_cycle_classes = DN_TIME_CLASSES,
+						     .counter_def = dn_counter_defs,
+						     .n_counters = teller->n_counters,
+						     .layer = &teller->told.layer,
+						     .n_layers = teller->told.layer ? 1 : 0};
+	return sink->on_program ? sink->on_program(sink->context, &program, err) : 0;
+}
+
+int dn_teller_open(const struct dn_told *told, struct dn_engine_input *engine_input, struct dn_teller **opened,
+		   struct npl_err *err)
+{
+	struct dn_teller *teller = calloc(1, sizeof *teller);
+	*opened = NULL;
+	if (!teller || !(teller->described = calloc(DESCRIPTIONS, sizeof *teller->described))) {
+		dn_teller_close(teller);
+		return npl_no_memory(err);
+	}
+	teller->told = *told;
+	teller->config = engine_input->config;
+	teller->n_counters = dn_shown_counters(engine_input->config);
+	teller->stream = engine_input->stream;
+	teller->time_sink = (struct sim_time_sink){tell, teller};
+	teller->observer = (struct sim_observer){.context = teller, .on_event = on_event, .on_cycles = on_cycles};
+	int rc = dn_times.open(&teller->times, engine_input->config, NULL, &teller->time_sink, err);
+	if (!rc)
+		rc = tell_program(teller, err);
+	if (rc) {
+		dn_teller_close(teller);
+		return rc;
+	}
+	engine_input->stream = (struct dn_stream){.state = teller, .next = next};
+	engine_input->observer = &teller->observer;
+	*opened = teller;
+	return 0;
+}
+
+void dn_teller_results(struct dn_teller *teller, const uint8_t *bytes, uint64_t first)
+{
+	teller->results = bytes;
+	teller->first_result = first;
+}
+
+int dn_teller_end(struct dn_teller *teller, const struct dn_outcome *outcome, struct npl_err *err)
+{
+	const struct npl_instruction_sink *sink = teller->told.sink;
+	uint64_t counter[DN_COUNTERS];
+	npl_counters_read(dn_counter_defs, DN_COUNTERS, &outcome->counters, counter);
+	if (dn_times.finish(teller->times, outcome->cycles, err))
+		return err->code;
+	return sink->on_end ? sink->on_end(sink->context, &(struct npl_executed_end){outcome->cycles, counter}, err)
+			    : 0;
+}
+
+void dn_teller_close(struct dn_teller *teller)
+{
+	if (!teller)
+		return;
+	dn_times.close(teller->times);
+	for (int i = 0; teller->described && i < DESCRIPTIONS; i++)
+		free(teller->described[i]);
+	free(teller->described);
+	free(teller);
+}
