@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "bench.h"
+#include "core/number_format.h"
 #include "core/op_functions.h"
 #include "frontend/compare/draw.h"
 #include "npulab/device.h"
@@ -53,8 +54,9 @@ static void bench_layer(const char *device, const char *set, const char *subject
 		return;
 	}
 	enum npl_format format = npl_device_get_info(c.device)->format;
-	enum npl_dtype type = format == NPL_FORMAT_INT8 ? NPL_I8 : format == NPL_FORMAT_Q16 ? NPL_I16 : NPL_F32;
-	float scale = format == NPL_FORMAT_INT8 ? 1.0f : format == NPL_FORMAT_Q16 ? 0x1p-10f : 0.0f;
+	enum npl_dtype type = npl_format_weight_dtype(format);
+	bool is_raw = npl_format_per_channel(format);
+	float scale = npl_format_plain_scale(format);
 	struct npl_tensor x = {.dtype = type, .shape = x_shape, .quant.scale = scale};
 	struct npl_tensor w = {.dtype = type, .shape = w_shape, .quant.scale = scale};
 	struct npl_tensor y = {.dtype = type, .quant.scale = scale};
@@ -64,8 +66,8 @@ static void bench_layer(const char *device, const char *set, const char *subject
 	const struct npl_tensor *plain[] = {&fx, &fw};
 	if (npl_op_shape(op, &attrs, plain, 2, &y, 1, &err))
 		stop(subject);
-	y.dtype = format == NPL_FORMAT_INT8 ? NPL_I32 : type;
-	y.quant.scale = format == NPL_FORMAT_INT8 ? 0 : scale;
+	y.dtype = is_raw ? NPL_I32 : type;
+	y.quant.scale = is_raw ? 0 : scale;
 	fill(&x, &random);
 	fill(&w, &random);
 	if (npl_tensor_alloc(&y, &err))

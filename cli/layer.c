@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
+#include "core/number_format.h"
 #include "dump_program.h"
 #include "layer_spec.h"
 
@@ -50,25 +52,37 @@ static int check_precision_name(const char *precision, struct npl_err *err)
 
 /* Options that only layers of integers have. */
 struct integer_option {
-	bool is_set, also_int8x16; /* also_int8x16: it applies to int8x16 too */
-	const char *name, *scope;
+	bool is_set;
+	const char *name, *scope; /* the scope is followed by the names of the number formats that have the option */
+	bool (*applies)(enum npl_format format);
 };
 enum { INTEGER_OPTIONS = 2 };
 
+static bool has_byte_input(enum npl_format format)
+{
+	return npl_is_byte(npl_format_dtype(format));
+}
+
 static void find_integer_options(const struct layer_options *o, struct integer_option option[INTEGER_OPTIONS])
 {
-	option[0] = (struct integer_option){o->layer.is_unsigned, false, "--unsigned", "for an input of int8"};
-	option[1] = (struct integer_option){o->layer.requantise, true, "--requantise",
-					    "for the results of int8 and int8x16"};
+	option[0] = (struct integer_option){o->layer.is_unsigned, "--unsigned", "for an input of", has_byte_input};
+	option[1] = (struct integer_option){o->layer.requantise, "--requantise", "for the results of",
+					    npl_format_per_channel};
 }
 
 /* Says whether an option applies to the device's number format; where not, text says so. */
 static bool applies(const struct integer_option *option, const struct npl_device_report *r, char *text, size_t size)
 {
-	if (r->info.format == NPL_FORMAT_INT8 || (option->also_int8x16 && r->info.format == NPL_FORMAT_INT8X16))
+	const char *names[NPL_FORMATS];
+	char list[80];
+	int n = 0;
+	if (option->applies(r->info.format))
 		return true;
-	snprintf(text, size, "%s is %s; %.40s computes in %s and knows none", option->name, option->scope, r->name,
-		 npl_device_precision(&r->info));
+	for (enum npl_format format = 0; format < NPL_FORMATS; format++)
+		if (option->applies(format))
+			names[n++] = npl_format_name(format);
+	snprintf(text, size, "%s is %s %s; %.40s computes in %s and knows none", option->name, option->scope,
+		 cli_names_text(names, n, " and ", list, sizeof list), r->name, npl_device_precision(&r->info));
 	return false;
 }
 

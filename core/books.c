@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/arith.h"
+#include "core/number_format.h"
 #include "npulab/causes.h"
 
 #define BAD(...) npl_fail(err, NPL_EINTERNAL, "the books of " __VA_ARGS__)
@@ -59,9 +60,11 @@ static int check_peak(const char *device, const struct npl_device_info *info, co
 		return BAD("%s on layer %s: %" PRIu64 " multiply-accumulates in %" PRIu64
 			   " cycles, at its peak it does %.0f",
 			   device, layer->name, result->macs, result->cycles, floor(greatest_macs));
-	/* A product with 16-bit activations (int8x16) takes two passes of 8 bits. The counters count passes, the peak
-	 * counts products: so the counters may reach twice the peak. */
-	if (counted_macs > greatest_macs * (info->format == NPL_FORMAT_INT8X16 ? 2 : 1))
+	/* Where activations are wider than weights (int8x16), a product takes a pass for each width of a weight. The
+	 * counters count passes, the peak counts products: so the counters may reach as many times the peak. */
+	const size_t passes = npl_dtype_size(npl_format_dtype(info->format)) /
+			      npl_dtype_size(npl_format_weight_dtype(info->format));
+	if (counted_macs > greatest_macs * (double)passes)
 		return BAD(
 			"%s on layer %s: the counters of used and idle multiply-accumulates sum to %.0f, expected at "
 			"most %.0f in %" PRIu64 " cycles",

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
@@ -38,9 +39,9 @@ struct operands {
  * standard deviation of 18918. */
 static float result_scale(const struct npl_layer_spec *spec, enum npl_format format, int64_t depth)
 {
-	bool wide = format == NPL_FORMAT_INT8X16;
-	float x = wide ? 18918.0f : spec->unsigned_x ? 148.0f : 74.0f;
-	return 4 * x * 74.0f * sqrtf((float)depth) / (wide ? 32767.0f : 127.0f);
+	bool bytes = npl_is_byte(npl_format_dtype(format));
+	float x = !bytes ? 18918.0f : spec->unsigned_x ? 148.0f : 74.0f;
+	return 4 * x * 74.0f * sqrtf((float)depth) / (bytes ? 127.0f : 32767.0f);
 }
 
 /* Sets so many of the elements to 0. */
@@ -57,10 +58,10 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 {
 	struct npl_random random = {.state = spec->seed};
 	bool has_weight = w_shape.rank > 0;
-	enum npl_dtype int8 = spec->unsigned_x ? NPL_U8 : NPL_I8;
 	bool per_channel = npl_format_per_channel(format); /* int8 and int8x16 */
-	enum npl_dtype dtype = format == NPL_FORMAT_INT8 ? int8 : npl_format_dtype(format);
-	float scale = per_channel ? 1.0f : format == NPL_FORMAT_Q16 ? 0x1p-10f : 0.0f;
+	enum npl_dtype type = npl_format_dtype(format), result = npl_is_byte(type) ? NPL_I8 : type;
+	enum npl_dtype dtype = spec->unsigned_x ? type : result;
+	float scale = npl_format_plain_scale(format);
 	*o = (struct operands){
 		.x = {.name = "x", .dtype = dtype, .shape = spec->x, .quant.scale = scale},
 		.w = {.name = "w", .dtype = dtype, .shape = w_shape, .quant.scale = scale},
@@ -68,8 +69,8 @@ static int draw_operands(const struct npl_layer_spec *spec, enum npl_format form
 	};
 	if (per_channel && has_weight) {
 		int64_t channels = w_shape.dim[0], depth = channels ? npl_shape_count(&w_shape) / channels : 0;
-		o->w.dtype = NPL_I8;
-		o->y.dtype = !spec->requantise ? NPL_I32 : format == NPL_FORMAT_INT8 ? NPL_I8 : NPL_I16;
+		o->w.dtype = npl_format_weight_dtype(format);
+		o->y.dtype = spec->requantise ? result : NPL_I32;
 		o->y.quant.scale = spec->requantise ? result_scale(spec, format, depth) : 0;
 	}
 	if (timing_only)

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/files/words.h"
+#include "core/number_format.h"
 
 #define BINS   2048
 #define LEVELS 256
@@ -211,7 +213,7 @@ static void choose(struct npl_calibration *c)
 
 const struct npl_range *npl_calibration_ranges(struct npl_calibration *c, enum npl_format format)
 {
-	if (c->options.method == NPL_CALIBRATION_MINMAX || format != NPL_FORMAT_INT8)
+	if (c->options.method == NPL_CALIBRATION_MINMAX || !npl_is_byte(npl_format_dtype(format)))
 		return c->observed_range;
 	if (!c->ready)
 		choose(c);

@@ -14,29 +14,6 @@
 #define Q16_ACTIVATION_LIMIT 16.0f
 #define Q16_WEIGHT_LIMIT     2.0f
 
-static const struct {
-	enum npl_dtype activations, weights;
-	bool per_channel;
-} formats[] = {
-#define NPL_FORMAT(constant, name, ...) {__VA_ARGS__},
-#include "npulab/formats.def"
-};
-
-enum npl_dtype npl_format_dtype(enum npl_format format)
-{
-	return formats[format].activations;
-}
-
-enum npl_dtype npl_format_weight_dtype(enum npl_format format)
-{
-	return formats[format].weights;
-}
-
-bool npl_format_per_channel(enum npl_format format)
-{
-	return formats[format].per_channel;
-}
-
 bool npl_quant_of_function(enum npl_format format, enum npl_op op, struct npl_quant *quant)
 {
 	if (!npl_format_per_channel(format) || (op != NPL_OP_SIGMOID && op != NPL_OP_TANH))

@@ -15,20 +15,13 @@
 #ifndef NPULAB_FRONTEND_QUANTISE_QUANTISE_H
 #define NPULAB_FRONTEND_QUANTISE_QUANTISE_H
 
+#include "core/number_format.h"
 #include "npulab/layer.h"
 #include "npulab/session.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* Returns the type of activations in a format. */
-enum npl_dtype npl_format_dtype(enum npl_format format);
-
-/* Returns the type of weights in a format. */
-enum npl_dtype npl_format_weight_dtype(enum npl_format format);
-/* Says whether weights have a scale per output channel. */
-bool npl_format_per_channel(enum npl_format format);
 
 /* The plain form of Q6.10, without a power of two for each tensor. */
 #define NPL_Q16_PLAIN ((struct npl_quant){.scale = 1.0f / (1 << NPL_Q16_FRACTION_BITS)})

@@ -8,6 +8,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
+#include "core/number_format.h"
+
 /* Measured over the shipped networks (docs/limits.md). */
 #define PROGRAM_BYTES ((uint64_t)10 << 20)
 #define LAYER_BYTES   ((uint64_t)16 << 10) /* per layer: of the graph, the plan, the program and kept rows */
@@ -97,12 +100,12 @@ static uint64_t device_bytes(const struct npl_device_info *info, const struct np
 	const bool real = info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU;
 	const uint64_t base = real ? LIBRARY_BYTES : 0,
 		       machine = 2 * values < MACHINE_BYTES ? 2 * values : MACHINE_BYTES;
-	if (info->format == NPL_FORMAT_INT8 || info->format == NPL_FORMAT_INT8X16) /* a machine packs its tiles too */
-		return info->kind == NPL_KIND_SIMULATED ? 3 * graph->parameters + machine
-							: 2 * graph->parameters + base;
-	if (info->format == NPL_FORMAT_Q16)
-		return 2 * graph->parameters + base;
-	return base + transposed_weight_bytes(graph) + (real ? convolved(graph) : 0);
+	const enum npl_dtype weights = npl_format_weight_dtype(info->format);
+	if (npl_is_float(weights))
+		return base + transposed_weight_bytes(graph) + (real ? convolved(graph) : 0);
+	if (npl_is_byte(weights) && info->kind == NPL_KIND_SIMULATED) /* a machine packs its tiles too */
+		return 3 * graph->parameters + machine;
+	return 2 * graph->parameters + base; /* 8 bits twice, packed too, or 16 bits once */
 }
 
 static uint64_t outputs_of(const struct npl_graph *graph, int64_t batches)

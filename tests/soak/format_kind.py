@@ -2,6 +2,8 @@
 """Random networks in 8 bits, in 8 bits times 16 and in Q6.10: as near to float64 as the format's steps allow, both engines the
 same in values, cycles and counters, also without values and whatever the machine; threads change nothing."""
 import json
+import os
+import re
 
 import numpy
 
@@ -18,6 +20,10 @@ STEPS = [float_layers.conv, float_layers.conv, float_layers.pool, float_steps.ge
 FORMATS = [("reference", "int8", noise.int8), ("reference", "8x16", noise.int8x16), ("cpu", "int8", noise.int8),
            ("tpu_v1", "int8", noise.int8), ("tpu_v1", "8x16", noise.int8x16), ("systolic_16x16", "int8", noise.int8),
            ("diannao", None, noise.q16)]
+# A number format whose arithmetic is not here would be tested by no random model.
+ROWS = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../include/npulab/formats.def"), encoding="utf-8").read()
+assert {word.lower() for word in re.findall(r"^NPL_FORMAT\((\w+)", ROWS, re.M)} == {"f32"} | {make.__name__ for _, _, make in FORMATS}, \
+    "include/npulab/formats.def and FORMATS have different number formats"
 
 
 def function(m, d):

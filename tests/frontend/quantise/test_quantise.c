@@ -3,13 +3,14 @@
  * What quantise.h promises: ranges include zero and zero maps exactly to the zero point, rounding is half to even and
  * then saturates, a value inside the range comes back within half a step, int8 weights use their whole range channel by
  * channel, and a Q6.10 scale is the power of two that keeps the greatest magnitude below 16 (activations) or 2
- * (weights). */
+ * (weights). docs/quantisation.md lists the formats. */
 #include <criterion/criterion.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "frontend/quantise/quantise.h"
+#include "tests/kit/page.h"
 #include "tests/kit/support.h"
 
 #define SEED 0x51ab5eedull
@@ -310,4 +311,25 @@ Test(quantise, a_bias_is_rounded_and_saturates)
 		}
 		npl_tensor_free(&out);
 	}
+}
+
+/* The page's table has a row for each format of integers, with the bits of its activations. */
+Test(quantise, the_page_lists_the_formats)
+{
+	char *section = page_section("docs/quantisation.md", "## The formats"), cell[40], bits[16];
+	int rows = -1; /* without that of the headings */
+	for (const char *row = section; (row = strstr(row, "\n| ")) != NULL; row++)
+		rows++;
+	cr_expect_eq(rows, NPL_FORMATS - 1, "docs/quantisation.md has %d formats, formats.def %d and float32", rows,
+		     NPL_FORMATS - 1);
+	for (enum npl_format format = NPL_FORMAT_F32 + 1; format < NPL_FORMATS; format++) {
+		snprintf(cell, sizeof cell, "\n| %s | ", npl_format_name(format));
+		snprintf(bits, sizeof bits, " | %zu bits", 8 * npl_dtype_size(npl_format_dtype(format)));
+		const char *row = strstr(section, cell), *device = row ? row + strlen(cell) : NULL;
+		const char *activations = device ? strstr(device, " | ") : NULL;
+		cr_expect(activations && !strncmp(activations, bits, strlen(bits)),
+			  "docs/quantisation.md does not say that %s has activations of %s", npl_format_name(format),
+			  bits + 3);
+	}
+	free(section);
 }
