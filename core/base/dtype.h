@@ -7,6 +7,7 @@
 #include "npulab/tensor.h"
 
 bool npl_is_integer(enum npl_dtype dtype); /* bool is none */
+bool npl_is_signed(enum npl_dtype dtype);  /* says whether it is an integer type with negative values */
 bool npl_is_float(enum npl_dtype dtype);
 
 static inline bool npl_is_byte(enum npl_dtype dtype)
@@ -16,17 +17,18 @@ static inline bool npl_is_byte(enum npl_dtype dtype)
 
 static inline bool npl_is_half(enum npl_dtype dtype)
 {
-	return dtype == NPL_F16 || dtype == NPL_BF16;
+	return npl_is_float(dtype) && npl_dtype_size(dtype) == 2;
 }
 
 /* These return the least and the greatest value of an integer type of 8 or 16 bits. */
+extern const int32_t npl_dtype_least[NPL_DTYPES], npl_dtype_greatest[NPL_DTYPES];
 static inline int32_t npl_dtype_min(enum npl_dtype dtype)
 {
-	return dtype == NPL_I8 ? INT8_MIN : dtype == NPL_I16 ? INT16_MIN : 0;
+	return npl_dtype_least[dtype];
 }
 static inline int32_t npl_dtype_max(enum npl_dtype dtype)
 {
-	return dtype == NPL_I8 ? INT8_MAX : dtype == NPL_I16 ? INT16_MAX : dtype == NPL_U16 ? UINT16_MAX : UINT8_MAX;
+	return npl_dtype_greatest[dtype];
 }
 
 /* Says whether a float32 holds every value of the type, which is a float. */

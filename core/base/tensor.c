@@ -20,6 +20,25 @@ static const struct {
 #include "npulab/element_types.def"
 };
 
+/* The least and the greatest value of a kind of integers, by the bytes of a type; 0 beyond 16 bits. */
+#define LEAST_FLOAT(bytes)       0
+#define LEAST_TRUTH(bytes)       0
+#define LEAST_UNSIGNED(bytes)    0
+#define LEAST_SIGNED(bytes)      ((bytes) == 1 ? INT8_MIN : (bytes) == 2 ? INT16_MIN : 0)
+#define GREATEST_FLOAT(bytes)    0
+#define GREATEST_TRUTH(bytes)    0
+#define GREATEST_UNSIGNED(bytes) ((bytes) == 1 ? UINT8_MAX : (bytes) == 2 ? UINT16_MAX : 0)
+#define GREATEST_SIGNED(bytes)   ((bytes) == 1 ? INT8_MAX : (bytes) == 2 ? INT16_MAX : 0)
+
+const int32_t npl_dtype_least[NPL_DTYPES] = {
+#define NPL_ELEMENT_TYPE(constant, name, bytes, kind, descr) LEAST_##kind(bytes),
+#include "npulab/element_types.def"
+};
+const int32_t npl_dtype_greatest[NPL_DTYPES] = {
+#define NPL_ELEMENT_TYPE(constant, name, bytes, kind, descr) GREATEST_##kind(bytes),
+#include "npulab/element_types.def"
+};
+
 size_t npl_dtype_size(enum npl_dtype dtype)
 {
 	return dtypes[dtype].size;
@@ -33,6 +52,11 @@ const char *npl_dtype_name(enum npl_dtype dtype)
 bool npl_is_integer(enum npl_dtype dtype)
 {
 	return dtypes[dtype].kind == SIGNED || dtypes[dtype].kind == UNSIGNED;
+}
+
+bool npl_is_signed(enum npl_dtype dtype)
+{
+	return dtypes[dtype].kind == SIGNED;
 }
 
 bool npl_is_float(enum npl_dtype dtype)

@@ -147,16 +147,12 @@ static int32_t quantised(float quotient, int32_t zero, enum npl_dtype dtype)
 	return (int32_t)(q > low ? q < high ? q : high : low); /* a NaN becomes the least value */
 }
 
+/* precision is one of which a float32 holds every value. */
 static float rounded_to(enum npl_dtype precision, float x)
 {
-	switch (precision) {
-	case NPL_F16:
-		return npl_f16_to_float(npl_f16_of_float(x));
-	case NPL_BF16:
-		return npl_bf16_to_float(npl_bf16_of_float(x));
-	default:
+	if (precision == NPL_F32)
 		return x;
-	}
+	return precision == NPL_F16 ? npl_f16_to_float(npl_f16_of_float(x)) : npl_bf16_to_float(npl_bf16_of_float(x));
 }
 
 static void quantise(const struct npl_tensor *x, int64_t i, float scale, int64_t zero, enum npl_dtype precision,

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/op_functions.h"
 #include "core/ops/integer_inputs.h"
@@ -118,19 +119,9 @@ bool npl_input_is_parameter(const struct npl_graph *graph, const struct npl_node
 	const struct npl_integer_inputs *integer_inputs = npl_integer_inputs_of(node->op);
 	if (!value || !value->constant || value->shape.rank == 0 || is_about_data(node->op, k))
 		return false;
-	switch (value->dtype) {
-	case NPL_F32:
-	case NPL_F64:
-	case NPL_F16:
-	case NPL_BF16:
-	case NPL_I8:
-	case NPL_U8:
-		return true;
-	case NPL_I32:
+	if (value->dtype == NPL_I32)
 		return node->op == NPL_OP_DEQUANTIZELINEAR || (integer_inputs && k == integer_inputs->bias);
-	default:
-		return false;
-	}
+	return npl_is_float(value->dtype) || npl_is_byte(value->dtype); /* others are indices, axes and lengths */
 }
 
 static int count_parameters(struct graph_builder *b)

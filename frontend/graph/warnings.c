@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "build.h"
+#include "core/base/dtype.h"
 #include "core/base/message.h"
 #include "core/base/refuse.h"
 
@@ -45,8 +46,10 @@ static struct tally count(enum npl_dtype dtype, const void *data, int64_t n)
 	struct tally tally = {0};
 	const uint32_t *word = data;
 	const uint16_t *half = data;
-	const double *wide = data;
 	uint16_t exponent = dtype == NPL_F16 ? 0x7c00 : 0x7f80;
+	const struct npl_tensor elements = {.dtype = dtype, .data = (void *)data};
+	if (!npl_is_float(dtype))
+		return tally;
 	switch (dtype) {
 	case NPL_F32:
 		tally.nan = count_odd_words(word, n);
@@ -61,13 +64,12 @@ static struct tally count(enum npl_dtype dtype, const void *data, int64_t n)
 			tally.infinite += (half[i] & 0x7fff) == exponent;
 		tally.nan -= tally.infinite;
 		return tally;
-	case NPL_F64:
+	default: /* of any float, one by one */
 		for (int64_t i = 0; i < n; i++) {
-			tally.nan += isnan(wide[i]);
-			tally.infinite += isinf(wide[i]);
+			const double element = npl_tensor_real(&elements, i);
+			tally.nan += isnan(element);
+			tally.infinite += isinf(element);
 		}
-		return tally;
-	default:
 		return tally;
 	}
 }

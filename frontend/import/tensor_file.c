@@ -96,9 +96,9 @@ int npl_tensor_save_npy(const char *path, const struct npl_tensor *tensor, struc
 	char header[NPY_HEADER_ROOM];
 	if (npl_tensor_count(tensor) < 0 || (npl_tensor_bytes(tensor) && !tensor->data))
 		return npl_fail(err, NPL_EINTERNAL, "%s: the tensor to be written has no data", path);
-	if (tensor->dtype == NPL_BF16)
-		return npl_fail(err, NPL_EINPUT, "%s: '%s' is bfloat16, which .npy has no type for", path,
-				tensor->name ? tensor->name : "the tensor");
+	if (!npy_has_type(tensor->dtype))
+		return npl_fail(err, NPL_EINPUT, "%s: '%s' is %s, which .npy has no type for", path,
+				tensor->name ? tensor->name : "the tensor", npl_dtype_name(tensor->dtype));
 	const struct npl_file_piece piece[] = {{header, npy_write_header(tensor, header)},
 					       {tensor->data, npl_tensor_bytes(tensor)}};
 	return npl_file_write(path, piece, 2, err);

@@ -185,6 +185,11 @@ int npy_read_header(const unsigned char *data, size_t bytes, struct npl_tensor *
 	return read_dictionary(&c, tensor);
 }
 
+bool npy_has_type(enum npl_dtype dtype)
+{
+	return descrs[dtype] != NULL;
+}
+
 size_t npy_write_header(const struct npl_tensor *tensor, char header[NPY_HEADER_ROOM])
 {
 	const char *descr = descrs[tensor->dtype];

@@ -14,6 +14,8 @@
 int npy_read_header(const unsigned char *data, size_t bytes, struct npl_tensor *tensor, size_t *start,
 		    struct npl_err *err);
 
+bool npy_has_type(enum npl_dtype dtype);
+
 /* Writes a version 1.0 header, padded to a multiple of 64 bytes, and returns its length. */
 #define NPY_HEADER_ROOM 512 /* enough for NPL_MAX_RANK dimensions */
 size_t npy_write_header(const struct npl_tensor *tensor, char header[NPY_HEADER_ROOM]);

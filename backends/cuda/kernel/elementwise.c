@@ -16,25 +16,12 @@ enum kind {
 	NUMBERS = FLOATS | INTEGERS
 };
 
+/* Returns the kind of a type; 0: the kernels take none of its elements. */
 static enum kind kind_of(enum npl_dtype dtype)
 {
-	switch (dtype) {
-	case NPL_F32:
-	case NPL_F16:
-	case NPL_BF16:
-		return FLOATS;
-	case NPL_I8:
-	case NPL_I16:
-	case NPL_I32:
-	case NPL_I64:
-		return SIGNEDS;
-	case NPL_BOOL:
-		return BOOLS;
-	case NPL_F64:
-		return 0;
-	default:
-		return UNSIGNEDS;
-	}
+	if (npl_is_float(dtype))
+		return npl_is_float32_or_half(dtype) ? FLOATS : 0;
+	return !npl_is_integer(dtype) ? BOOLS : npl_is_signed(dtype) ? SIGNEDS : UNSIGNEDS;
 }
 
 /* A function in a kernel's source, and the types that it takes. */

@@ -4,7 +4,7 @@
  * tensor to another (copy.cu); transposed matrices are copied by tiles (transpose.cu). */
 #include <string.h>
 
-#include "core/base/half.h"
+#include "core/ops/cast.h"
 #include "job.h"
 
 static bool supports_any_type(const struct npl_layer *layer, char *reason, size_t reason_bytes)
@@ -234,20 +234,10 @@ static uint64_t bits_of(float value, enum npl_dtype dtype)
 {
 	uint64_t bits = 0;
 	const double wide = (double)value;
-	switch (dtype) {
-	case NPL_F32:
-		memcpy(&bits, &value, sizeof value);
-		return bits;
-	case NPL_F64:
-		memcpy(&bits, &wide, sizeof wide);
-		return bits;
-	case NPL_F16:
-		return npl_f16_of_float(value);
-	case NPL_BF16:
-		return npl_bf16_of_float(value);
-	default:
+	if (!npl_is_float(dtype))
 		return (uint64_t)(int64_t)value;
-	}
+	op_narrow_reals(&wide, 1, dtype, &bits);
+	return bits;
 }
 
 static bool takes_pad(const struct npl_layer *layer, char *reason, size_t reason_bytes)

@@ -8,6 +8,8 @@
 int cu_blas_type(enum npl_dtype dtype)
 {
 	switch (dtype) {
+	case NPL_F32:
+		return CU_TYPE_F32;
 	case NPL_F16:
 		return CU_TYPE_F16;
 	case NPL_BF16:
@@ -17,7 +19,7 @@ int cu_blas_type(enum npl_dtype dtype)
 	case NPL_I32:
 		return CU_TYPE_I32;
 	default:
-		return CU_TYPE_F32;
+		return -1;
 	}
 }
 

@@ -34,7 +34,8 @@ struct cu_product {
 	size_t workspace_bytes; /* at most CU_BLAS_WORKSPACE */
 };
 
-/* Returns cuBLASLt's number for a type of operands or results. */
+/* Returns cuBLASLt's number for a type of operands or results; -1, which cuBLASLt refuses: products have no such
+ * type. */
 int cu_blas_type(enum npl_dtype dtype);
 
 /* Describes the product and takes the algorithm that cuBLASLt's heuristic proposes. NPL_EDEVICE: it proposes none. */
