@@ -151,7 +151,11 @@ int graph_warn_outputs(struct graph_builder *b, int max_warnings);
 
 /* refused.c: returns why npulab does not compute an operator that ONNX has. NULL: the operator is not in the list. */
 const char *graph_refusal_reason(const char *op);
-/* Operators of opset 6 to 23 that npulab could compute and does not yet, in a list of words (words.h). */
+/* The opsets of the models that npulab reads, as a text: "FIRST to LAST". */
+#define GRAPH_TEXT_OF(number)   #number
+#define GRAPH_OPSET_TEXT(opset) GRAPH_TEXT_OF(opset)
+#define GRAPH_OPSETS            GRAPH_OPSET_TEXT(NPL_FIRST_OPSET) " to " GRAPH_OPSET_TEXT(NPL_LAST_OPSET)
+/* Operators of these opsets that npulab could compute and does not yet, in a list of words (words.h). */
 extern const char graph_unwritten[];
 bool graph_is_unwritten(const char *op);
 

@@ -14,8 +14,8 @@
  *
  * Values are numbers >= 0. A call that fails returns a negative code (enum npl_code) instead, and so does every call
  * that is given such a code as a value, so that a whole network can be written without checking each result: the
- * builder keeps the first error, and npl_build_finish returns it. Operators are those of ONNX opset 23, called by name.
- * RandomNormal needs a seed if its values shall not depend on its place in the network.
+ * builder keeps the first error, and npl_build_finish returns it. Operators are those of ONNX opset NPL_LAST_OPSET
+ * (op.h), called by name. RandomNormal needs a seed if its values shall not depend on its place in the network.
  *
  * A network may contain any operator: the modelled host runs those that a device does not take, and npl_cost.on_host
  * (graph_run.h) names them.

@@ -73,8 +73,8 @@ int npl_eager_input(struct npl_eager *ctx, const char *name, const struct npl_te
 int npl_eager_constant(struct npl_eager *ctx, const struct npl_tensor *tensor, enum npl_keep keep,
 		       struct npl_eager_value **value, struct npl_err *err);
 
-/* Calls an operator of ONNX (opset 23) by its name. NPL_EINPUT says what does not fit: an unknown operator, the inputs,
- * shapes or attributes. A failed call records nothing. */
+/* Calls an operator of ONNX (opset NPL_LAST_OPSET) by its name. NPL_EINPUT says what does not fit: an unknown operator,
+ * the inputs, shapes or attributes. A failed call records nothing. */
 int npl_eager_op(struct npl_eager *ctx, const char *op, struct npl_args args, struct npl_attr_list attrs,
 		 struct npl_eager_value **result, struct npl_err *err);
 /* Calls an operator with several results: result[0..n_results-1] are handles, each NULL or valid. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * docs/onnx.md is true: what its table calls refused is refused with a message that says so, its list of element types
- * is the importer's, and operators that it does not list are refused as it says. */
+ * docs/onnx.md is true: what its table calls refused is refused with a message that says so, its opsets and its list of
+ * element types are the importer's, and operators that it does not list are refused as it says. */
 #include <criterion/criterion.h>
 #include <ctype.h>
 #include <stdio.h>
@@ -176,6 +176,17 @@ Test(onnx_page, refusals_are_tried)
 			  table[i].op, row_end);
 	}
 	cr_expect_eq(on_page, tried, "the page has %zu refusals, %zu are tried here", on_page, tried);
+	free(page);
+}
+
+/* The page says in three places which opsets are read. */
+Test(onnx_page, the_page_says_which_opsets_are_read)
+{
+	char *page = read_page(), limits[80];
+	cr_expect(strstr(page, "npulab reads ONNX models of opset " GRAPH_OPSETS ","), "not opset %s", GRAPH_OPSETS);
+	cr_expect(strstr(page, "npulab needs " GRAPH_OPSETS "."), "not 'npulab needs %s'", GRAPH_OPSETS);
+	snprintf(limits, sizeof limits, "* An opset below %d or above %d:", NPL_FIRST_OPSET, NPL_LAST_OPSET);
+	cr_expect(strstr(page, limits), "not '%s'", limits);
 	free(page);
 }
 
