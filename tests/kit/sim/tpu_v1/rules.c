@@ -321,6 +321,11 @@ static void mark(struct rules *r, uint64_t first, uint64_t end, unsigned char st
 		}
 }
 
+uint64_t program_next_look(const struct tpu_config *m, const struct tpu_instruction *in, uint64_t issue)
+{
+	return issue + (uint64_t)m->issue_cycles + (in->opcode == TPU_SYNC ? (uint64_t)m->sync_cycles : 0);
+}
+
 /* Issue, in order; and what issue waited for, or a sync took, in the cycles that are non_matrix. */
 static bool issue_rule(struct rules *r)
 {
@@ -350,12 +355,9 @@ static bool issue_rule(struct rules *r)
 		mark(r, larger(input, raw), output, OUTPUT, -1);
 		if (u < TPU_UNITS)
 			before[u]++;
-		look = issue + 1;
-		if (in->opcode == TPU_SYNC) {
-			mark(r, look, look + (uint64_t)m->sync_cycles, PAUSE, -1);
-			look += (uint64_t)m->sync_cycles;
-		}
-		look += (uint64_t)m->issue_cycles - 1;
+		if (in->opcode == TPU_SYNC)
+			mark(r, issue + 1, issue + 1 + (uint64_t)m->sync_cycles, PAUSE, -1);
+		look = program_next_look(m, in, issue);
 	}
 	return check_equal(r, "end", p->count, r->run->outcome.cycles, at(r, TPU_ISSUED, p->count - 1) + 1);
 }

@@ -59,6 +59,9 @@ bool program_same(const struct program_run *a, const struct program_run *b, bool
 /* Whether a run that ended follows the document's rules of time and counting, taken one by one. */
 bool program_follows_rules(const struct program_case *c, const struct program_run *run, char *reason,
 			   size_t reason_bytes);
+/* Returns the cycle in which issue looks at the instruction after one that issued in cycle `issue`, as the document's
+ * rule has it. */
+uint64_t program_next_look(const struct tpu_config *m, const struct tpu_instruction *in, uint64_t issue);
 
 /* The memories of a case, borrowed. */
 struct tpu_memory program_memory(const struct program_case *c);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The attribution of cycles to instructions (driver/times.h). What the program promises, on random programs: both
- * engines give the same table; the classes of an instruction's cycles sum to its cycles; those with a counter's name
- * sum to the counter. */
+ * engines give the same table; an instruction's cycles begin when issue looks at it, as the document's rule of issue
+ * has it; their classes sum to them; those with a counter's name sum to the counter. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -12,26 +12,62 @@
 #include "tests/kit/sim/time_table.h"
 #include "tests/kit/sim/tpu_v1/run.h"
 
+/* What is told of a run: to the times, and the cycle in which each instruction issues. */
+struct listener {
+	void *times;
+	uint64_t *issue_cycle;
+};
+
+static void listen_event(void *context, const struct sim_event *event)
+{
+	const struct listener *listener = context;
+	if (event->kind == TPU_ISSUED)
+		listener->issue_cycle[event->index] = event->cycle;
+	tpu_times.on_event(listener->times, event);
+}
+
+static void listen_cycles(void *context, const struct sim_cycles *interval)
+{
+	tpu_times.on_cycles(((const struct listener *)context)->times, interval);
+}
+
+/* The begin of each instruction against the independent statement of the rule. */
+static void expect_begins(const struct program_case *c, const struct npl_instruction_time *table,
+			  const uint64_t *issue_cycle)
+{
+	for (int64_t i = 0; i < c->program.count; i++) {
+		const uint64_t look = i ? program_next_look(&c->config, &tpu_code(&c->program)[i - 1],
+							    issue_cycle[i - 1])
+					: 0;
+		cr_assert_eq(table[i].begin, look, "seed %llu: instruction %lld begins in cycle %llu, expected %llu",
+			     (unsigned long long)c->seed, (long long)i, (unsigned long long)table[i].begin,
+			     (unsigned long long)look);
+	}
+}
+
 static struct npl_instruction_time *times_of(const struct program_case *c, tpu_engine *run, struct tpu_outcome *outcome)
 {
 	const struct tpu_memory none = {.host_bytes = c->host_bytes, .timing_only = true};
 	struct time_table table = time_table_for(c->program.count);
 	const struct sim_time_sink sink = {time_table_add, &table};
-	void *times;
+	struct listener listener = {.issue_cycle = calloc((size_t)c->program.count, sizeof *listener.issue_cycle)};
 	struct npl_err err = {0};
-	cr_assert_eq(tpu_times.open(&times, &c->config, &c->program, &sink, &err), 0);
+	cr_assert(listener.issue_cycle);
+	cr_assert_eq(tpu_times.open(&listener.times, &c->config, &c->program, &sink, &err), 0);
 	const struct sim_observer observer = {
-		.on_event = tpu_times.on_event, .on_cycles = tpu_times.on_cycles, .context = times};
+		.on_event = listen_event, .on_cycles = listen_cycles, .context = &listener};
 	cr_assert_eq(run(&(struct tpu_engine_input){.config = &c->config,
 						    .program = &c->program,
 						    .memory = none,
 						    .observer = &observer},
 			 outcome, &err),
 		     0, "%s", err.msg);
-	cr_assert_eq(tpu_times.finish(times, outcome->cycles, &err), 0, "seed %llu: %s", (unsigned long long)c->seed,
-		     err.msg);
+	cr_assert_eq(tpu_times.finish(listener.times, outcome->cycles, &err), 0, "seed %llu: %s",
+		     (unsigned long long)c->seed, err.msg);
 	cr_assert_eq(table.count, c->program.count);
-	tpu_times.close(times);
+	expect_begins(c, table.time, listener.issue_cycle);
+	free(listener.issue_cycle);
+	tpu_times.close(listener.times);
 	return table.time;
 }
 
