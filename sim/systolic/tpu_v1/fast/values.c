@@ -91,7 +91,12 @@ static int move_host(struct tpu_fast_machine *m, int64_t index, struct npl_err *
 static int run(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 {
 	const struct tpu_instruction *in = &tpu_code(m->program)[index];
-	switch (in->opcode) {
+	switch ((enum tpu_opcode)in->opcode) {
+	case TPU_NOP:
+	case TPU_HALT:
+	case TPU_SYNC:
+	case TPU_READ_WEIGHTS: /* find_streams has found what it brings */
+		return 0;
 	case TPU_SET_CONFIG:
 		m->registers.value[in->operand] = in->length;
 		return 0;
@@ -107,9 +112,8 @@ static int run(struct tpu_fast_machine *m, int64_t index, struct npl_err *err)
 		if (in->flags & TPU_ACTIVATE_SWITCH)
 			switch_table(m);
 		return tpu_fast_activate(m, index, err);
-	default:
-		return 0;
 	}
+	return npl_fail(err, NPL_EINTERNAL, "the fast engine has no values for opcode 0x%02x", in->opcode);
 }
 
 static void *block(bool *ok, int64_t count, size_t size)

@@ -109,7 +109,10 @@ static int check_one(struct tpu_check *check)
 	char reason[200];
 	if (!sim_instruction_ok(&tpu_instruction_set, 0, check->instruction, reason, sizeof reason))
 		return tpu_refuse(check, "%s", reason);
-	switch (check->instruction->opcode) {
+	switch ((enum tpu_opcode)check->instruction->opcode) {
+	case TPU_NOP:
+	case TPU_SYNC:
+		return 0;
 	case TPU_HALT:
 		if (check->index + 1 < check->program->count)
 			return tpu_refuse(check, "more instructions follow, expected it once and last");
@@ -127,9 +130,9 @@ static int check_one(struct tpu_check *check)
 		return tpu_check_matrix(check);
 	case TPU_ACTIVATE:
 		return tpu_check_activate(check);
-	default:
-		return 0;
 	}
+	return npl_fail(check->err, NPL_EINTERNAL, "%s: the check has no rule for opcode 0x%02x", check->source,
+			check->instruction->opcode);
 }
 
 static int check_last(struct tpu_check *check)

@@ -73,7 +73,7 @@ static const struct sim_field transfer[] = {UB, LENGTH("rows", 1)};
 static const struct sim_field weights[] = {ACC("count", 1), LENGTH("first", 0)};
 static const struct sim_field vectors[] = {UB, ACC("acc", 0), LENGTH("rows", 1)};
 
-static const struct sim_slot slots[TPU_OPCODES] = {
+static const struct sim_slot slots[] = {
 	{.name = "nop", .opcode = TPU_NOP},
 	{.name = "halt", .opcode = TPU_HALT},
 	{.name = "sync", .opcode = TPU_SYNC, .flag = tpu_units, .flag_noun = "unit"},
@@ -85,6 +85,7 @@ static const struct sim_slot slots[TPU_OPCODES] = {
 	SIM_SLOT("convolve", TPU_CONVOLVE, vectors, matrix_flags),
 	SIM_SLOT("activate", TPU_ACTIVATE, vectors, activate_flags),
 };
+_Static_assert(sizeof slots / sizeof *slots == TPU_OPCODES, "TPU_OPCODES counts the instructions");
 
 /* Narrows a field to its meaning in the instruction: a set_config's value has the name and the range of its register,
  * and an activate from the buffer reads no accumulator. */
@@ -114,14 +115,25 @@ const struct sim_instruction_set tpu_instruction_set = {
 
 enum tpu_unit tpu_unit_of(int opcode)
 {
-	/* One more than the unit; 0: none. */
-	static const uint8_t number[] = {
-		[TPU_READ_HOST_MEMORY] = 1 + TPU_HOST_IN, [TPU_WRITE_HOST_MEMORY] = 1 + TPU_HOST_OUT,
-		[TPU_READ_WEIGHTS] = 1 + TPU_WEIGHTS,     [TPU_MATRIX_MULTIPLY] = 1 + TPU_MATRIX,
-		[TPU_CONVOLVE] = 1 + TPU_MATRIX,          [TPU_ACTIVATE] = 1 + TPU_ACTIVATION,
-	};
-	const bool has_unit = opcode >= 0 && (size_t)opcode < sizeof number && number[opcode];
-	return has_unit ? (enum tpu_unit)(number[opcode] - 1) : TPU_UNITS;
+	switch ((enum tpu_opcode)opcode) {
+	case TPU_NOP:
+	case TPU_HALT:
+	case TPU_SYNC:
+	case TPU_SET_CONFIG:
+		return TPU_UNITS;
+	case TPU_READ_HOST_MEMORY:
+		return TPU_HOST_IN;
+	case TPU_WRITE_HOST_MEMORY:
+		return TPU_HOST_OUT;
+	case TPU_READ_WEIGHTS:
+		return TPU_WEIGHTS;
+	case TPU_MATRIX_MULTIPLY:
+	case TPU_CONVOLVE:
+		return TPU_MATRIX;
+	case TPU_ACTIVATE:
+		return TPU_ACTIVATION;
+	}
+	return TPU_UNITS;
 }
 
 struct tpu_registers tpu_reset_registers(int64_t rows, int64_t columns)

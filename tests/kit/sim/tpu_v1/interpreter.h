@@ -405,7 +405,11 @@ static inline void interpreter_run(struct interpreter *p)
 	for (int64_t i = 0; i < p->program->count; i++) {
 		const struct tpu_instruction *instruction = &tpu_code(p->program)[i];
 		int64_t overflows = p->overflows, saturations = p->saturations;
-		switch (instruction->opcode) {
+		switch ((enum tpu_opcode)instruction->opcode) {
+		case TPU_NOP:
+		case TPU_HALT:
+		case TPU_SYNC:
+			break;
 		case TPU_SET_CONFIG:
 			p->set.value[instruction->operand] = instruction->length;
 			break;
@@ -424,7 +428,7 @@ static inline void interpreter_run(struct interpreter *p)
 			interpreter_activate(p, instruction);
 			break;
 		default:
-			break;
+			cr_assert(false, "no values for opcode 0x%02x", instruction->opcode);
 		}
 		p->value_counts[i] = (struct sim_value_counts){(uint64_t)(p->overflows - overflows),
 							       (uint64_t)(p->saturations - saturations)};
