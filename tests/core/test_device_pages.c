@@ -3,7 +3,7 @@
  * Devices are in the README's table, and machine files on the page of their driver. A reader who meets a counter or a
  * bound in a report finds on a page what it means. Counters of devices that cannot start here are left out. The tables
  * of a machine with programs are those of the pages: its counters, its energies, its events, and the classes of its
- * instructions' cycles. */
+ * instructions' cycles. The GPU's page has its parameters. */
 #include <criterion/criterion.h>
 #include <glob.h>
 #include <stdio.h>
@@ -232,4 +232,24 @@ static void check_classes(const char *page, const struct npl_device *device)
 Test(device_pages, the_classes_of_cycles_are_those_of_the_machines)
 {
 	for_programmed(check_classes);
+}
+
+/* The driver has its parameters on a computer without a GPU too. */
+Test(device_pages, the_parameters_of_the_gpu_are_those_of_its_page)
+{
+	static const char page[] = "docs/machine-cuda.md";
+	char *table = page_section(page, "## What it needs"), key[64], cell[80];
+	int parameters = 0, rows = 0;
+	for (const struct npl_param *p = npl_driver_named("cuda")->params; p->key; p++, parameters++) {
+		snprintf(key, sizeof key, "cuda.%s", p->key);
+		snprintf(cell, sizeof cell, "| %s |", p->default_text);
+		const char *row = page_row(table, key);
+		cr_expect(row, "%s has no row of `%s`", page, key);
+		cr_expect(!row || !strncmp(strchr(row + 1, '|'), cell, strlen(cell)), "%s: the default of `%s` is %s",
+			  page, key, p->default_text);
+	}
+	for (const char *row = strstr(table, "\n| `cuda."); row; row = strstr(row + 1, "\n| `cuda."))
+		rows++;
+	cr_expect_eq(rows, parameters, "%s has parameters that the driver has not", page);
+	free(table);
 }
