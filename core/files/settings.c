@@ -18,14 +18,17 @@
 #define MAX_SETTINGS 4096
 #define YAML_TAGS    "tag:yaml.org,2002:"
 
+static const char *const source_names[NPL_SOURCES] = {
+	[NPL_SOURCE_DEFAULT] = "default", [NPL_SOURCE_PUBLISHED] = "published", [NPL_SOURCE_MODELLED] = "modelled",
+	[NPL_SOURCE_FITTED] = "fitted",   [NPL_SOURCE_ASSUMED] = "assumed",     [NPL_SOURCE_OWN] = "own",
+};
+/* The sources that have a tag are all between "default" and "own". */
+#define FIRST_TAG (NPL_SOURCE_DEFAULT + 1)
+#define TAGS_END  NPL_SOURCE_OWN
+
 const char *npl_source_name(enum npl_source source)
 {
-	static const char *const names[NPL_SOURCES] = {
-		[NPL_SOURCE_DEFAULT] = "default",   [NPL_SOURCE_PUBLISHED] = "published",
-		[NPL_SOURCE_MODELLED] = "modelled", [NPL_SOURCE_FITTED] = "fitted",
-		[NPL_SOURCE_ASSUMED] = "assumed",   [NPL_SOURCE_OWN] = "own",
-	};
-	return names[source];
+	return source_names[source];
 }
 
 struct list {
@@ -61,21 +64,16 @@ static bool is_own_tag(const char *tag)
 /* Reads a tag. A tag of YAML's own gives no source. */
 static int read_tag(const struct reader *r, const char *tag, int line, enum npl_source *source, struct npl_err *err)
 {
-	static const enum npl_source tagged_source[] = {NPL_SOURCE_PUBLISHED, NPL_SOURCE_MODELLED, NPL_SOURCE_FITTED,
-							NPL_SOURCE_ASSUMED};
-	const char *names[sizeof tagged_source / sizeof *tagged_source];
 	*source = r->depth ? r->source[r->depth - 1] : NPL_SOURCE_OWN;
 	if (!is_own_tag(tag))
 		return 0;
-	for (size_t i = 0; i < sizeof tagged_source / sizeof *tagged_source; i++) {
-		names[i] = npl_source_name(tagged_source[i]);
-		if (*tag == '!' && !strcmp(names[i], tag + 1)) {
-			*source = tagged_source[i];
+	for (enum npl_source tagged = FIRST_TAG; tagged < TAGS_END; tagged++)
+		if (*tag == '!' && !strcmp(source_names[tagged], tag + 1)) {
+			*source = tagged;
 			return 0;
 		}
-	}
 	return npl_fail(err, NPL_EINPUT, "%s:%d: there is no tag '%s'%s", r->path, line, tag,
-			NPL_NEAREST(tag + (*tag == '!'), names, sizeof tagged_source / sizeof *tagged_source));
+			NPL_NEAREST(tag + (*tag == '!'), source_names + FIRST_TAG, TAGS_END - FIRST_TAG));
 }
 
 /* Adds the pending key to a list, which must not have it yet. */

@@ -9,6 +9,7 @@
 #include "npulab/device.h"
 #include "npulab/memory.h"
 #include "tests/kit/cli_json.h"
+#include "tests/kit/page.h"
 
 enum { MAX_FITTED = 32 };
 
@@ -120,6 +121,25 @@ static void expect(struct npl_device *device, const char *key, enum npl_source s
 }
 
 /* A value that is set to what it was stays what it was. */
+/* A reader who meets a source in the table or in the JSON finds it on the page and in the schema. */
+Test(sources, the_page_and_the_schema_have_each)
+{
+	char *page = page_section("docs/machine-files.md", "## Where a value comes from"), text[40];
+	char *schema = cli_read("schemas/npulab.devices-1.json", NULL);
+	int rows = -2; /* without the heading and the line below it */
+	for (const char *row = strstr(page, "\n|"); row; row = strstr(row + 1, "\n|"))
+		rows++;
+	for (enum npl_source source = 0; source < NPL_SOURCES; source++) {
+		snprintf(text, sizeof text, "\n| %s |", npl_source_name(source));
+		cr_expect(strstr(page, text), "docs/machine-files.md has no row '%s'", text + 1);
+		snprintf(text, sizeof text, "\"%s\"", npl_source_name(source));
+		cr_expect(strstr(schema, text), "schemas/npulab.devices-1.json does not have %s", text);
+	}
+	cr_expect_eq(rows, NPL_SOURCES, "docs/machine-files.md has sources that there are not");
+	free(page);
+	free(schema);
+}
+
 Test(sources, values_that_are_set_have_the_user_as_source)
 {
 	struct npl_device *device = open_with("tpu_v1", "issue.sync_cycles=100");
