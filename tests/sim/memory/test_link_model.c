@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Promise: a link's rate is the exact ratio that its specification gives. */
+ * Promises: a link's rate is the exact ratio that its specification gives, and its parameters have an effect where the
+ * lists beside them say so. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -117,11 +118,12 @@ struct machine {
 
 /* The rows for a machine's table of parameters read into the struct and give the kind's link. */
 #define PARAM_CONFIG struct machine
+static const struct npl_param schema[] = {NPL_LINK_PARAMS("host_link", link, "PCIe", "way to the host", "pcie", "3",
+							  "16", "256", "12", "0", "10737418240", "6e-6"),
+					  {0}};
+
 Test(link_model, parameters_of_a_machine)
 {
-	static const struct npl_param schema[] = {NPL_LINK_PARAMS("host_link", link, "PCIe", "way to the host", "pcie",
-								  "3", "16", "256", "12", "0", "10737418240", "6e-6"),
-						  {0}};
 	struct npl_arena arena = {0};
 	struct npl_description file = {.name = "test", .driver_or_model_key = "driver", .driver_or_model = "test"};
 	struct machine machine;
@@ -145,4 +147,93 @@ Test(link_model, parameters_of_a_machine)
 	cr_assert_eq(npl_params_read(schema, &file, &arena, &machine, &err), 0, "%s", err.msg);
 	ratio_is(model_of(machine.link).rate, 51200000000, 9, "set");
 	npl_arena_free(&arena);
+}
+
+/* A machine without a link says so by the name: all other keys then have no effect. */
+Test(link_model, the_list_of_keys_has_all_but_the_name)
+{
+	const char *keys = NPL_LINK_KEYS("host_link");
+	size_t length;
+	int listed = 0, parameters = 0;
+	for (const struct npl_param *p = schema; p->key; p++, parameters++)
+		cr_expect_neq(npl_word_index(keys, p->key) < 0, strcmp(p->key, "host_link.name") != 0,
+			      "NPL_LINK_KEYS and %s", p->key);
+	while (npl_next_word(&keys, &length))
+		listed++;
+	cr_expect_eq(listed, parameters - 1);
+}
+
+/* Reads a link of the kind with one value set, beside those that its kind needs. */
+static struct npl_link_config link_with(const char *kind, const char *key, const char *value)
+{
+	const char *const set[][2] = {{"host_link.kind", kind},
+				      {"host_link.limit_bytes_per_second", "0"},
+				      {"host_link.bytes_per_second", strcmp(kind, "plain") ? "0" : "1e9"},
+				      {key, value}};
+	struct npl_arena arena = {0};
+	struct npl_description file = {.name = "test", .driver_or_model_key = "driver", .driver_or_model = "test"};
+	struct machine machine;
+	struct npl_err err;
+	for (size_t i = 0; i < sizeof set / sizeof *set; i++)
+		cr_assert_eq(npl_description_set(&file, &arena, set[i][0], set[i][1], &err), 0, "%s", err.msg);
+	cr_assert_eq(npl_params_read(schema, &file, &arena, &machine, &err), 0, "%s", err.msg);
+	npl_arena_free(&arena);
+	machine.link.name = machine.link.energy_origin = NULL; /* they were in the arena */
+	return machine.link;
+}
+
+static bool has_effect(const char *kind, const char *key, const char *value)
+{
+	const struct npl_link_config before = link_with(kind, "host_link.kind", kind),
+				     after = link_with(kind, key, value);
+	const struct npl_link_model a = model_of(before), b = model_of(after);
+	return a.rate.numerator != b.rate.numerator || a.rate.denominator != b.rate.denominator ||
+	       a.latency_seconds != b.latency_seconds || before.pj_per_byte != after.pj_per_byte;
+}
+
+/* Says whether the conditions give the key an effect with links of the kind. */
+static bool may_have_effect(const char *kind, const char *key)
+{
+	static const struct npl_param_condition conditions[] = {NPL_LINK_CONDITIONS("host_link"), {0}};
+	for (const struct npl_param_condition *c = conditions; c->keys; c++)
+		if (npl_word_index(c->keys, key) >= 0)
+			return c->effective_words ? npl_word_index(c->effective_words, kind) >= 0
+						  : npl_word_index(c->ineffective_words, kind) < 0;
+	return true;
+}
+
+#define KIND_WORD(constant, word) word,
+Test(link_model, numbers_have_an_effect_with_the_kinds_that_the_conditions_say)
+{
+	static const char *const kinds[] = {NPL_LINK_KINDS(KIND_WORD)};
+	/* Another value of each number, which every kind takes. */
+	static const char *const others[][2] = {
+		{"host_link.generation", "4"},
+		{"host_link.lanes", "8"},
+		{"host_link.clock_hz", "2e9"},
+		{"host_link.width_bits", "8"},
+		{"host_link.transfers_per_clock", "1"},
+		{"host_link.payload_bytes", "128"},
+		{"host_link.header_bytes", "16"},
+		{"host_link.bytes_per_second", "2e9"},
+		{"host_link.limit_bytes_per_second", "1000"},
+		{"host_link.latency_seconds", "1e-6"},
+		{"host_link.pj_per_byte", "2"},
+	};
+	for (const struct npl_param *p = schema; p->key; p++) {
+		size_t i = 0;
+		if (p->type != NPL_PARAM_INT && p->type != NPL_PARAM_DOUBLE)
+			continue;
+		while (i < sizeof others / sizeof *others && strcmp(others[i][0], p->key) != 0)
+			i++;
+		cr_assert_lt(i, sizeof others / sizeof *others, "the test has no other value of %s", p->key);
+		for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+			const bool expected = may_have_effect(kinds[k], p->key);
+			/* Links of other kinds are refused with it. */
+			if (!expected && !strcmp(p->key, "host_link.bytes_per_second"))
+				continue;
+			cr_expect_eq(has_effect(kinds[k], p->key, others[i][1]), expected, "%s of kind %s", p->key,
+				     kinds[k]);
+		}
+	}
 }
