@@ -11,11 +11,6 @@
 #include "core/base/refuse.h"
 #include "frontend/session/layer_pattern.h"
 
-static double cycles_of(const struct npl_layer_run *row)
-{
-	return (double)row->result.cycles;
-}
-
 static double idle_of(const struct npl_layer_run *row)
 {
 	double idle = (double)row->result.cycles;
@@ -23,11 +18,6 @@ static double idle_of(const struct npl_layer_run *row)
 		if (row->counter_def[i].kind == NPL_COUNTER_WORK)
 			idle -= (double)row->result.counter[i];
 	return idle;
-}
-
-static double macs_of(const struct npl_layer_run *row)
-{
-	return (double)row->result.macs;
 }
 
 static double bytes_of(const struct npl_layer_run *row)
@@ -48,11 +38,29 @@ static const char *const words[NPL_LAYER_SORTS] = {
 #include "npulab/layer_sorts.def"
 };
 
-static double (*const figures[NPL_LAYER_SORTS])(const struct npl_layer_run *row) = {
-	[NPL_SORT_ORDER] = NULL,       [NPL_SORT_TIME] = npl_row_seconds, [NPL_SORT_CYCLES] = cycles_of,
-	[NPL_SORT_IDLE] = idle_of,     [NPL_SORT_MACS] = macs_of,         [NPL_SORT_BYTES] = bytes_of,
-	[NPL_SORT_ENERGY] = energy_of,
-};
+/* Returns the figure that the layers are sorted by; 0 for all where they stay in the network's order. */
+static double figure_of(const struct npl_layer_run *row, enum npl_layer_sort sort)
+{
+	switch (sort) {
+	case NPL_SORT_USUAL:
+	case NPL_SORT_ORDER:
+	case NPL_LAYER_SORTS:
+		return 0;
+	case NPL_SORT_TIME:
+		return npl_row_seconds(row);
+	case NPL_SORT_CYCLES:
+		return (double)row->result.cycles;
+	case NPL_SORT_IDLE:
+		return idle_of(row);
+	case NPL_SORT_MACS:
+		return (double)row->result.macs;
+	case NPL_SORT_BYTES:
+		return bytes_of(row);
+	case NPL_SORT_ENERGY:
+		return energy_of(row);
+	}
+	return 0;
+}
 
 int npl_layer_sort_parse(const char *word, enum npl_layer_sort *sort, struct npl_err *err)
 {
@@ -126,8 +134,8 @@ static bool has_cycles(const struct npl_comparison *c)
 static double greatest(const struct npl_comparison *c, enum npl_layer_sort sort, int i)
 {
 	double most = 0;
-	for (int d = 0; d < c->n_devices && figures[sort]; d++)
-		most = fmax(most, figures[sort](&c->device[d].run.layer[i]));
+	for (int d = 0; d < c->n_devices; d++)
+		most = fmax(most, figure_of(&c->device[d].run.layer[i], sort));
 	return most;
 }
 
@@ -165,7 +173,7 @@ int npl_layer_choice_make(const struct npl_comparison *c, const struct npl_layer
 		qsort(list, (size_t)n, sizeof *list, heaviest_first);
 	choice->n = options->top && options->top < n ? (int)options->top : n;
 	choice->n_hidden = graph->n_nodes - choice->n;
-	choice->sort_name = !rc && figures[sort] ? words[sort] : NULL;
+	choice->sort_name = !rc && sort > NPL_SORT_ORDER && sort < NPL_LAYER_SORTS ? words[sort] : NULL;
 	for (int i = 0; i < choice->n && !rc; i++)
 		choice->node[i] = list[i].node;
 	free(list);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Layers one by one: what their tables and CSV say, and which of them are shown. */
+#include "core/files/words.h"
 #include "npulab/device.h"
 #include "tests/kit/cli_json.h"
 #include "tests/kit/cli_run.h"
@@ -104,27 +105,63 @@ Test(layers, causes_of_a_tpu_leave_little)
 	npl_device_close(device);
 }
 
+/* Returns the sum of a CSV line in these columns, with blanks between them; "-" before a name subtracts. */
+static double figure_in(const char *line, const char *header, const char *columns)
+{
+	double sum = 0;
+	char column[40];
+	size_t length;
+	for (const char *name; (name = npl_next_word(&columns, &length));) {
+		const bool subtracts = *name == '-';
+		snprintf(column, sizeof column, "%.*s", (int)length - subtracts, name + subtracts);
+		sum += (subtracts ? -1 : 1) * atof(field(line, header, column));
+	}
+	return sum;
+}
+
+/* The figure of each key of --sort, as columns of the CSV; "order" is the greatest first of the negative index. */
+static const struct sort_key {
+	const char *key, *columns;
+} sort_keys[] = {{"order", "-index"},   {"time", "seconds"},
+		 {"cycles", "cycles"},  {"idle", "cycles -array_active -nfu_active"},
+		 {"macs", "macs"},      {"bytes", "memory_bytes link_bytes_within_cycles link_bytes"},
+		 {"energy", "energy_j"}};
+
+static void expect_sorted(const struct sort_key *key)
+{
+	struct cli_result r = cli_run(&plainly, MOBILENET, "--csv", "-", "--sort", key->key);
+	double value[2][100];
+	int n[2] = {0}, steps = 0;
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	for (const char *line = strchr(r.out, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
+		const int d = strcmp(field(line + 1, r.out, "device"), "tpu_v1") != 0;
+		value[d][n[d]++] = figure_in(line + 1, r.out, key->columns);
+		cr_assert(n[d] <= 100);
+	}
+	cr_assert(n[0] == 100 && n[1] == 100);
+	for (int k = 1; k < 100; k++) {
+		const double before = fmax(value[0][k - 1], value[1][k - 1]), after = fmax(value[0][k], value[1][k]);
+		cr_assert(after <= before, "%s: %d", key->key, k);
+		steps += after < before;
+	}
+	cr_assert_gt(steps, 10, "%s: the layers hardly differ", key->key);
+	cli_free(&r);
+}
+
 /* The figure of the device that has most of it decides, the greatest first, and all devices show the same layers. */
 Test(layers, sorted_by_a_figure)
 {
-	static const struct {
-		const char *key, *column;
-	} keys[] = {{"time", "seconds"}, {"cycles", "cycles"}, {"macs", "macs"}, {"energy", "energy_j"}};
-	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-		struct cli_result r = cli_run(&plainly, MOBILENET, "--csv", "-", "--sort", keys[i].key);
-		double value[2][100];
-		int n[2] = {0};
-		cr_assert_eq(r.status, 0, "%s", r.err);
-		for (const char *line = strchr(r.out, '\n'); line && line[1]; line = strchr(line + 1, '\n')) {
-			const int d = strcmp(field(line + 1, r.out, "device"), "tpu_v1") != 0;
-			value[d][n[d]++] = atof(field(line + 1, r.out, keys[i].column));
-			cr_assert(n[d] <= 100);
-		}
-		cr_assert(n[0] == 100 && n[1] == 100);
-		for (int k = 1; k < 100; k++)
-			cr_assert(fmax(value[0][k], value[1][k]) <= fmax(value[0][k - 1], value[1][k - 1]), "%s: %d",
-				  keys[i].key, k);
-		cli_free(&r);
+	static const char *const words[] = {
+#define NPL_LAYER_SORT(constant, word, help) word,
+#include "npulab/layer_sorts.def"
+	};
+	for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+		size_t i = 0;
+		while (i < sizeof sort_keys / sizeof *sort_keys && strcmp(sort_keys[i].key, words[w]) != 0)
+			i++;
+		cr_assert_lt(i, sizeof sort_keys / sizeof *sort_keys, "the test has no columns of the key %s",
+			     words[w]);
+		expect_sorted(&sort_keys[i]);
 	}
 	struct cli_result r = cli_run(&plainly, MOBILENET, "--csv", "-", "--top", "5");
 	char names[10][200];
