@@ -36,8 +36,9 @@ struct npl_executed_instruction {
 	const char *name, *unit;                 /* as in struct npl_instruction */
 	int layer;                               /* index in npl_executed_program.layer; -1: of none */
 	const struct npl_instruction_time *time; /* in cycles of the program */
-	/* How far the instruction moves each counter that counts what it moves: rows, bytes, multiply-accumulates.
-	 * Counters of cycles are in `time`; those of values, and of the memory outside, are 0. */
+	/* How far the instruction moves each counter, in the order of npl_executed_program.counter_def: rows, bytes,
+	 * tiles. Counters of cycles are in `time`. A counter that no instruction alone moves, such as those of values
+	 * and of DRAM, is 0. */
 	const uint64_t *counter;
 	uint64_t fields_checksum; /* XXH64 of its fields, each as 64 bits, in the order of the instruction set */
 	/* XXH64 of the bytes that it wrote to the buffer or the host's memory, from the lowest address to the highest.

@@ -60,7 +60,7 @@ static const struct npl_instruction *describe(const struct dn_teller *teller, co
 	struct npl_instruction **described =
 		&teller->described[(unsigned)at->cp.op | (unsigned)at->sb.op << 3 | (unsigned)at->nbin.op << 6 |
 				   (unsigned)at->nbout.write << 9 | (nfu + 3u * (at->nfu.nfu2 == DN_MAXIMUM)) << 12];
-	if (!*described && (*described = malloc(sizeof **described)))
+	if (!*described && (*described = calloc(1, sizeof **described)))
 		dn_isa.describe(at, *described);
 	return *described;
 }
@@ -78,11 +78,12 @@ static uint64_t fields_checksum(const struct dn_instruction *at)
 	return npl_checksum(fields, sizeof fields);
 }
 
-/* Counts what follows from the instruction and from its steps. */
+/* Counts what follows from the instruction and from its steps, except multiply-accumulates: which of them are of the
+ * layer, and which are padding, only the layer tells. */
 static void count(const struct dn_teller *teller, const struct dn_instruction *at, uint64_t steps,
 		  struct dn_counters *counters)
 {
-	const uint64_t lanes = (uint64_t)teller->config->tn, sum_rows = (uint64_t)dn_sum_rows(teller->config);
+	const uint64_t sum_rows = (uint64_t)dn_sum_rows(teller->config);
 	const bool uses_nfu = dn_uses_nfu(at);
 	if (at->sb.op == DN_LOAD)
 		counters->synapse_bytes = at->sb.size;
@@ -92,10 +93,6 @@ static void count(const struct dn_teller *teller, const struct dn_instruction *a
 		return;
 	counters->sb_rows = at->sb.op != DN_READ_NOP ? steps : 0;
 	counters->nbin_rows = at->nbin.op != DN_READ_NOP ? steps : 0;
-	if (at->nfu.nfu1 == DN_MULT)
-		counters->useful_macs = steps * lanes * lanes;
-	else
-		counters->idle_lanes = steps * lanes * lanes;
 	counters->nbout_rows = sum_rows * ((at->nbout.read == DN_READ) + (at->nbout.write == DN_WRITE));
 	if (at->nbout.write == DN_STORE)
 		counters->output_bytes = at->nbout.size;

@@ -156,6 +156,10 @@ static int fill_memory(struct tpu_machine *machine, struct tpu_layer_group *hand
 					 (size_t)tpu_row_bytes(&machine->config));
 	if (!machine->buffer)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the unified buffer");
+	/* Checksums are of whole rows. Lanes that a program leaves alone must not hold what another one left there. */
+	if (machine->sink)
+		memset(machine->buffer, 0,
+		       (size_t)tpu_buffer_size_rows(&machine->config) * (size_t)tpu_row_bytes(&machine->config));
 	*memory = (struct tpu_memory){.buffer = machine->buffer,
 				      .weights = handle->generated.weights,
 				      .weight_bytes = handle->generated.weight_bytes,
