@@ -3,6 +3,7 @@
  * Functions that devices in float32 share (float_layer.h). */
 #include "float_layer.h"
 
+#include "core/activation.h"
 #include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/computer/clock.h"
@@ -63,15 +64,10 @@ int npl_float_layer_check(const struct npl_layer *layer, struct npl_err *err)
 
 int npl_activate(enum npl_activation fused, struct npl_tensor *out, struct npl_err *err)
 {
-	static const enum npl_op ops[NPL_ACTIVATIONS] = {[NPL_ACT_RELU] = NPL_OP_RELU,
-							 [NPL_ACT_RELU6] = NPL_OP_CLIP,
-							 [NPL_ACT_SIGMOID] = NPL_OP_SIGMOID,
-							 [NPL_ACT_TANH] = NPL_OP_TANH};
-	static const struct npl_attrs relu6 = {.op = NPL_OP_CLIP, .clip = {.known = true, .min = 0, .max = 6}};
 	const struct npl_tensor *in = out;
 	return fused == NPL_ACT_NONE
 		       ? 0
-		       : npl_op_run(ops[fused], fused == NPL_ACT_RELU6 ? &relu6 : NULL, &in, 1, out, 1, err);
+		       : npl_op_run(npl_activation_op(fused), npl_activation_attrs(fused), &in, 1, out, 1, err);
 }
 
 int npl_run_reference(const struct npl_layer *layer, struct npl_tensor *out, double *seconds, struct npl_err *err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names of number formats, activations, kinds of device and precisions, and which kinds are modelled. */
+ * Names of number formats, kinds of device and precisions, and which kinds are modelled. */
 #include "npulab/device.h"
 
 const char *npl_format_name(enum npl_format format)
@@ -10,16 +10,6 @@ const char *npl_format_name(enum npl_format format)
 #include "npulab/formats.def"
 	};
 	return names[format];
-}
-
-const char *npl_activation_name(enum npl_activation activation)
-{
-	static const char *const names[NPL_ACTIVATIONS] = {[NPL_ACT_NONE] = "none",
-							   [NPL_ACT_RELU] = "Relu",
-							   [NPL_ACT_RELU6] = "Relu6",
-							   [NPL_ACT_SIGMOID] = "Sigmoid",
-							   [NPL_ACT_TANH] = "Tanh"};
-	return names[activation];
 }
 
 const char *npl_device_kind_name(enum npl_device_kind kind)

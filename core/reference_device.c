@@ -52,7 +52,7 @@ static void reference_describe(const void *state, struct npl_device_info *info)
 	info->format = format_of(state);
 	if (info->format == NPL_FORMAT_INT8X16)
 		npl_describe_int8x16(info);
-	info->activations = NPL_ALL_ACTIVATIONS;
+	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	/* In float32 it runs the model's own operators. */
 	info->capabilities = info->format == NPL_FORMAT_F32 ? NPL_PRIVATE_KERNELS | NPL_MULTIPLE_OUTPUTS
 							    : NPL_TAKES_INT8 | NPL_INT8_MATMUL;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/activation.h"
 #include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "frontend/quantise/quantise.h"
@@ -178,31 +179,6 @@ static bool device_takes_step(const struct npl_session *s, int i, struct npl_ste
 	       !npl_stays_float(s, node, step, reason, reason_bytes);
 }
 
-static bool floats_equal(float limit, float expected)
-{
-	return limit >= expected && limit <= expected;
-}
-
-/* Returns the activation function that the node is for a device; NPL_ACT_NONE: it is none. */
-static enum npl_activation activation_of(const struct npl_node *node)
-{
-	switch (node->op) {
-	case NPL_OP_RELU:
-		return NPL_ACT_RELU;
-	case NPL_OP_SIGMOID:
-		return NPL_ACT_SIGMOID;
-	case NPL_OP_TANH:
-		return NPL_ACT_TANH;
-	case NPL_OP_CLIP:
-		return node->attrs.clip.known && floats_equal(node->attrs.clip.min, 0) &&
-				       floats_equal(node->attrs.clip.max, 6)
-			       ? NPL_ACT_RELU6
-			       : NPL_ACT_NONE;
-	default:
-		return NPL_ACT_NONE;
-	}
-}
-
 /* Returns the node that may be done in the same pass as node i: an activation on the same device that alone reads node
  * i's result. -1: there is none. */
 static int find_fusable_activation(const struct npl_session *s, int i, const int *place)
@@ -214,7 +190,8 @@ static int find_fusable_activation(const struct npl_session *s, int i, const int
 	int reader = makes_sums ? sole_reader(s, graph->node[i].out[0]) : -1;
 	if (reader < 0 || graph->node[reader].in[0] != graph->node[i].out[0] || (place && place[reader] != place[i]))
 		return -1;
-	return activation_of(&graph->node[reader]) == NPL_ACT_NONE ? -1 : reader;
+	const struct npl_node *next = &graph->node[reader];
+	return npl_activation_of(next->op, &next->attrs) == NPL_ACT_NONE ? -1 : reader;
 }
 
 /* Tries to do the node and the activation after it in one pass. Says whether the device takes that. */
@@ -226,7 +203,7 @@ static bool try_fusing(struct npl_session *s, int i, struct npl_step *step, cons
 	if (reader < 0 || (!step->canonical && npl_step_format(s, step) == NPL_FORMAT_F32))
 		return false;
 	struct npl_step fused_step = *step;
-	fused_step.activation = activation_of(&graph->node[reader]);
+	fused_step.activation = npl_activation_of(graph->node[reader].op, &graph->node[reader].attrs);
 	fused_step.out = graph->node[reader].out[0];
 	s->range_of[fused_step.out] = fused_step.out;
 	fused_step.y_quant = npl_session_quant(s, npl_step_format(s, step), fused_step.out);

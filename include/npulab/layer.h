@@ -41,9 +41,19 @@ enum npl_format {
 const char *npl_format_name(enum npl_format format); /* "float32", "int8", "Q6.10", "int8x16" */
 
 /* What a device may apply to a result in the same pass. Every device that takes layers with weights must take Relu; a
- * device takes the others only where npl_device_info.activations has them. Relu6 is Clip(0, 6). */
-enum npl_activation { NPL_ACT_NONE, NPL_ACT_RELU, NPL_ACT_RELU6, NPL_ACT_SIGMOID, NPL_ACT_TANH, NPL_ACTIVATIONS };
-#define NPL_ALL_ACTIVATIONS (1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH)
+ * device takes the others only where npl_device_info.activations has them. Relu6 is Clip(0, 6). The number of
+ * activations is no constant of the enumeration, so that the compiler names a `switch` without `default` that lacks
+ * one. */
+enum npl_activation {
+	NPL_ACT_NONE,
+#define NPL_ACTIVATION(constant, ...) NPL_ACT_##constant,
+#include "npulab/activations.def"
+};
+enum {
+	NPL_ACTIVATIONS = 1 /* NPL_ACT_NONE, and one of each row */
+#define NPL_ACTIVATION(...) +1
+#include "npulab/activations.def"
+};
 const char *npl_activation_name(enum npl_activation activation); /* "none", "Relu", "Relu6", "Sigmoid", "Tanh" */
 
 struct npl_layer {

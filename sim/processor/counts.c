@@ -5,6 +5,8 @@
  * multiply-accumulates. */
 #include "processor_model.h"
 
+#include "core/activation.h"
+
 /* The steps of the functions, as in the Cephes library: those of range reduction, of a polynomial and of putting
  * together. exp has 3 + 6 + 3, log 4 + 9 + 3, sine and its like 4 + 6 + 2, and the arc functions 3 + 6 + 3 beside a
  * division or root. erf is by Abramowitz and Stegun 7.1.26: 2 steps for its argument, 5 of Horner's scheme, the exp of
@@ -172,12 +174,9 @@ struct npl_processor_counts npl_processor_count(enum npl_op op, const struct npl
 void npl_processor_add_activation(struct npl_processor_counts *counts, enum npl_activation activation,
 				  const struct npl_tensor *out)
 {
-	static const struct cost fused[NPL_ACTIVATIONS] = {[NPL_ACT_RELU] = {{1}, 0},
-							   [NPL_ACT_RELU6] = {{2}, 0},
-							   [NPL_ACT_SIGMOID] = {{2, 1, EXP}, 0},
-							   [NPL_ACT_TANH] = {{3, 1, EXP}, 0}};
+	const struct cost *cost = &costs[npl_activation_op(activation)];
 	for (int c = 0; c < NPL_CLASSES; c++)
-		counts->operations[c] += fused[activation].result[c] * count_of(out);
+		counts->operations[c] += cost->result[c] * count_of(out);
 }
 
 struct npl_processor_counts npl_processor_conversion(const struct npl_tensor *from, const struct npl_tensor *to)

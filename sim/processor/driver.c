@@ -78,7 +78,7 @@ static void processor_describe(const void *state, struct npl_device_info *info)
 	info->format = NPL_FORMAT_F32;
 	info->element = element_name[c->precision];
 	info->element_bytes = c->precision == NPL_PROCESSOR_F32 ? 0 : element_bytes[c->precision];
-	info->activations = NPL_ALL_ACTIVATIONS;
+	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->capabilities = NPL_PRIVATE_KERNELS | NPL_MULTIPLE_OUTPUTS;
 	info->peak_macs_per_second = npl_processor_peak(c, (enum npl_processor_precision)c->precision);
 	info->memory_bytes_per_second = c->memory_rate;

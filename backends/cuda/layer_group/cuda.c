@@ -154,7 +154,7 @@ static void cuda_describe(const void *state, struct npl_device_info *info)
 	info->capabilities = NPL_MULTIPLE_OUTPUTS;
 	if (info->format == NPL_FORMAT_INT8)
 		info->capabilities |= NPL_TAKES_INT8 | NPL_ALSO_FLOAT32 | NPL_CONVERTS_IN_GROUP | NPL_INT8_MATMUL;
-	info->activations = NPL_ALL_ACTIVATIONS;
+	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->link = (struct npl_link){.name = "GPU link", .measured = true, .energy_origin = "absent"};
 	if (d->dnn.handle) {
 		version = d->dnn.version();

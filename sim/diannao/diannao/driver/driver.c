@@ -68,7 +68,7 @@ static void dn_describe(const void *state, struct npl_device_info *info)
 	info->format = NPL_FORMAT_Q16;
 	info->wrap_setting = "nfu.sum_bits=48";
 	info->wrap_setting_effect = "gives them more bits";
-	info->activations = NPL_ALL_ACTIVATIONS;
+	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->capabilities = NPL_PRIVATE_KERNELS | (config->lrn == DN_LRN_MACHINE ? NPL_LRN_FACTOR : 0);
 	info->engine = sim_engines[machine->rtl];
 	info->clock_hz = (double)config->clock_hz;

@@ -75,7 +75,7 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 	info->format = NPL_FORMAT_INT8;
 	if (c->precision == TPU_8X16)
 		npl_describe_int8x16(info);
-	info->activations = NPL_ALL_ACTIVATIONS;
+	info->activations = 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH;
 	info->engine = sim_engines[machine->rtl];
 	info->clock_hz = (double)c->clock_hz;
 	/* A vector of 16-bit activations enters the array twice, so that a product takes two cycles of a cell. */

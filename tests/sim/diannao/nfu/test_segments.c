@@ -246,7 +246,7 @@ Test(diannao_segments, what_a_layer_may_ask_for)
 	struct dn_case c;
 	char reason[200];
 	npl_driver_diannao.describe(state, &info);
-	cr_assert_eq(info.activations, NPL_ALL_ACTIVATIONS);
+	cr_assert_eq(info.activations, 1u << NPL_ACT_RELU6 | 1u << NPL_ACT_SIGMOID | 1u << NPL_ACT_TANH);
 	dn_case_gemm(&c, 2, 3, 4);
 	for (int e = -149; e < 128; e++)
 		for (int act = 0; act < NPL_ACTIVATIONS; act++) {
