@@ -47,11 +47,41 @@ void integer_put(struct npl_tensor *t, int64_t i, int32_t q)
 		((uint8_t *)t->data)[i] = (uint8_t)q;
 }
 
+bool npl_activation_has_table(enum npl_activation activation)
+{
+	switch (activation) {
+	case NPL_ACT_SIGMOID:
+	case NPL_ACT_TANH:
+		return true;
+	case NPL_ACT_NONE:
+	case NPL_ACT_RELU:
+	case NPL_ACT_RELU6:
+		break;
+	}
+	return false;
+}
+
+/* Returns the function that has a table at x. */
+static double function_at(enum npl_activation function, double x)
+{
+	switch (function) {
+	case NPL_ACT_SIGMOID:
+		return op_logistic(x);
+	case NPL_ACT_TANH:
+		return op_tanh(x);
+	case NPL_ACT_NONE:
+	case NPL_ACT_RELU:
+	case NPL_ACT_RELU6:
+		break;
+	}
+	return 0;
+}
+
 void npl_function_points(enum npl_activation function, int16_t point[NPL_FUNCTION_POINTS])
 {
 	for (int i = 0; i < NPL_FUNCTION_POINTS; i++) {
 		double x = (i - 128) / 16.0;
-		double f = rint((function == NPL_ACT_TANH ? op_tanh(x) : op_logistic(x)) * 32768.0);
+		double f = rint(function_at(function, x) * 32768.0);
 		point[i] = (int16_t)(f > 32767.0 ? 32767.0 : f);
 	}
 }
@@ -76,7 +106,7 @@ void integer_finish_init(struct integer_finish *finish, enum npl_activation fuse
 			 struct npl_integer_counts *counts)
 {
 	struct npl_integer_counts not_counted = {0};
-	bool function = fused == NPL_ACT_SIGMOID || fused == NPL_ACT_TANH;
+	bool function = npl_activation_has_table(fused);
 	float y_scale = out->quant.scale;
 	*finish = (struct integer_finish){.scale = function ? 0x1p-12f : y_scale,
 					  .fused = fused,
@@ -107,9 +137,10 @@ int32_t integer_finish(const struct integer_finish *finish, float value)
 		if (finish->fused == NPL_ACT_RELU6 && value > (float)finish->relu6)
 			return finish->relu6;
 		return saturate(value, finish->dtype, finish->counts);
-	default:
-		return saturate(rintf(value) + (float)finish->zero, finish->dtype, finish->counts);
+	case NPL_ACT_NONE:
+		break;
 	}
+	return saturate(rintf(value) + (float)finish->zero, finish->dtype, finish->counts);
 }
 
 void npl_describe_int8x16(struct npl_device_info *info)

@@ -30,6 +30,9 @@ int npl_run_integer(const struct npl_layer *layer, struct npl_tensor *out, struc
  * int8. */
 void npl_describe_int8x16(struct npl_device_info *info);
 
+/* Says whether the rule takes the activation from the table below, at the sums in Q4.12: that is Sigmoid and Tanh. */
+bool npl_activation_has_table(enum npl_activation activation);
+
 /* The table of Sigmoid or Tanh has 257 points in Q0.15: point i is the function at (i - 128) / 16. */
 #define NPL_FUNCTION_POINTS 257
 void npl_function_points(enum npl_activation function, int16_t point[NPL_FUNCTION_POINTS]);

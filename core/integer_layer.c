@@ -26,6 +26,20 @@ static bool is_activation(const struct npl_tensor *t)
 	       zero <= npl_dtype_max(t->dtype) && (t->dtype != NPL_I16 || !zero);
 }
 
+/* Says whether integer_finish applies the activation. */
+static bool has_rule(enum npl_activation activation)
+{
+	switch (activation) {
+	case NPL_ACT_NONE:
+	case NPL_ACT_RELU:
+	case NPL_ACT_RELU6:
+	case NPL_ACT_SIGMOID:
+	case NPL_ACT_TANH:
+		return true;
+	}
+	return false;
+}
+
 static bool product_ok(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
 	const struct npl_tensor *w = layer->n_in > 1 ? layer->in[1] : NULL,
@@ -47,11 +61,18 @@ bool npl_integer_layer_ok(const struct npl_layer *layer, char *reason, size_t re
 {
 	const struct npl_tensor *x = layer->n_in > 0 ? layer->in[0] : NULL;
 	const struct npl_window *window = npl_op_window(layer->op, layer->attrs);
+	const bool converts = layer->op == NPL_OP_SIGMOID || layer->op == NPL_OP_TANH || layer->op == NPL_OP_CONCAT;
 	if (!x || !is_integer(x) || x->quant.zero_point < npl_dtype_min(x->dtype) ||
 	    x->quant.zero_point > npl_dtype_max(x->dtype))
 		return npl_refuse(reason, reason_bytes, "its input is not an integer tensor of 8 or 16 bits");
 	if (window && window->rank > NPL_SPATIAL)
 		return npl_refuse(reason, reason_bytes, "windows of integers have one or two dimensions");
+	if (!has_rule(layer->activation))
+		return npl_refuse(reason, reason_bytes, "there is no rule for %s on integers",
+				  npl_activation_name(layer->activation));
+	if (converts && layer->activation != NPL_ACT_NONE)
+		return npl_refuse(reason, reason_bytes, "no activation follows %s on integers",
+				  npl_op_defs[layer->op].name);
 	switch (layer->op) {
 	case NPL_OP_CONV:
 	case NPL_OP_GEMM:

@@ -18,8 +18,20 @@ void npl_int8_finish_by(struct npl_int8_finish *finish, enum npl_activation fuse
 {
 	finish->zero_point = y->quant.zero_point;
 	finish->dtype = y->dtype;
-	finish->relu = fused == NPL_ACT_RELU || fused == NPL_ACT_RELU6;
-	finish->has_limit = fused == NPL_ACT_RELU6 && y->dtype != NPL_I32;
+	finish->relu = finish->has_limit = false;
+	switch (fused) {
+	case NPL_ACT_RELU:
+		finish->relu = true;
+		break;
+	case NPL_ACT_RELU6:
+		finish->relu = true;
+		finish->has_limit = y->dtype != NPL_I32;
+		break;
+	case NPL_ACT_NONE:
+	case NPL_ACT_SIGMOID: /* refused, like Tanh, by npl_int8_layer_ok and the devices */
+	case NPL_ACT_TANH:
+		break;
+	}
 	if (!finish->has_limit)
 		return;
 	const float limit = rintf(6.0f / y->quant.scale) + (float)y->quant.zero_point,

@@ -76,6 +76,24 @@ static inline int64_t rule_round(const struct npl_tensor *y, float f)
 	return rule_saturate(y->dtype, (double)rintf(f) + y->quant.zero_point);
 }
 
+/* What a fused activation is to the rules: nothing, limits of the result, or the table of a function. */
+enum rule_fused { RULE_NOTHING, RULE_LIMITS, RULE_TABLE };
+static inline enum rule_fused rule_fused_of(const struct npl_layer *l)
+{
+	switch (l->activation) {
+	case NPL_ACT_NONE:
+		return RULE_NOTHING;
+	case NPL_ACT_RELU:
+	case NPL_ACT_RELU6:
+		return RULE_LIMITS;
+	case NPL_ACT_SIGMOID:
+	case NPL_ACT_TANH:
+		return RULE_TABLE;
+	}
+	cr_assert_fail("no rule for the activation %d", (int)l->activation);
+	return RULE_NOTHING;
+}
+
 static inline int64_t rule_at(const struct npl_tensor *t, const struct npl_image *image, int64_t n, int64_t c,
 			      int64_t y, int64_t x)
 {
@@ -89,7 +107,7 @@ static inline int64_t rule_requantise(const struct npl_layer *l, int64_t m, int6
 	if (l->out->dtype == NPL_I32)
 		return acc;
 	float w_scale = w->quant.channel_scale ? w->quant.channel_scale[m] : w->quant.scale;
-	if (l->activation == NPL_ACT_SIGMOID || l->activation == NPL_ACT_TANH)
+	if (rule_fused_of(l) == RULE_TABLE)
 		return rule_of_q12(l->out, l->activation == NPL_ACT_TANH,
 				   rule_saturate(NPL_I16, rintf((float)acc * (x->quant.scale * w_scale * 4096))));
 	return rule_round(l->out, (float)acc * (x->quant.scale * w_scale / l->out->quant.scale));
@@ -183,7 +201,7 @@ static inline int64_t rule_element(const struct npl_layer *l, int64_t i)
 {
 	const struct npl_tensor *t[2] = {l->in[0], l->n_in > 1 ? l->in[1] : NULL}, *y = l->out;
 	struct npl_tensor q12 = {.dtype = NPL_I16, .quant = {.scale = 1.0f / 4096}};
-	bool table = l->activation == NPL_ACT_SIGMOID || l->activation == NPL_ACT_TANH;
+	bool table = rule_fused_of(l) == RULE_TABLE;
 	int64_t a = rule_get(t[0], i);
 	if (l->op != NPL_OP_ADD && l->op != NPL_OP_MUL && l->op != NPL_OP_SUM)
 		return rule_function(l, a);
@@ -261,7 +279,7 @@ static inline void rule_run(const struct npl_layer *l)
 			rule_set(l->out, i, rule_element(l, i));
 		break;
 	}
-	if (l->activation != NPL_ACT_RELU && l->activation != NPL_ACT_RELU6)
+	if (rule_fused_of(l) != RULE_LIMITS)
 		return;
 	int64_t zero = l->out->quant.zero_point, six = rule_round(l->out, 6 / l->out->quant.scale);
 	for (int64_t i = 0; i < count; i++) {

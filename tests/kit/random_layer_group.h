@@ -118,7 +118,7 @@ static inline void layer_group_fuse(struct group *group, struct npl_layer *l, st
 	int64_t r = layer_group_range(group, 0, 9);
 	if (r < NPL_ACTIVATIONS)
 		l->activation = (enum npl_activation)r;
-	if (l->activation == NPL_ACT_SIGMOID || l->activation == NPL_ACT_TANH)
+	if (rule_fused_of(l) == RULE_TABLE)
 		y->quant.scale = y->dtype == NPL_I16 ? 1.0f / 32768 : 1.0f / 128;
 }
 

@@ -180,15 +180,33 @@ static int run_unary(const struct cu_job *job, const struct npl_layer *layer, co
 }
 const struct cu_family cu_unary_family = {takes_unary, run_unary, true};
 
+/* Returns the macro with which the kernel `unary` is the activation; NULL: there is none. */
+static const char *function_of(enum npl_activation fused)
+{
+	switch (fused) {
+	case NPL_ACT_RELU:
+		return "FUNCTION=relu";
+	case NPL_ACT_RELU6:
+		return "FUNCTION=clip";
+	case NPL_ACT_SIGMOID:
+		return "FUNCTION=sigmoid";
+	case NPL_ACT_TANH:
+		return "FUNCTION=hyperbolic_tangent";
+	case NPL_ACT_NONE:
+		break;
+	}
+	return NULL;
+}
+
 int cu_activate(const struct cu_job *job, enum npl_activation fused, const struct cu_value *y)
 {
-	static const char *const functions[NPL_ACTIVATIONS] = {[NPL_ACT_RELU] = "FUNCTION=relu",
-							       [NPL_ACT_RELU6] = "FUNCTION=clip",
-							       [NPL_ACT_SIGMOID] = "FUNCTION=sigmoid",
-							       [NPL_ACT_TANH] = "FUNCTION=hyperbolic_tangent"};
+	const char *function = function_of(fused);
 	struct cu_unary_args args = {
 		.x = y->address, .y = y->address, .count = npl_shape_count(&y->shape), .low = 0, .high = 6};
-	return launch_unary(job, "unary", functions[fused], NPL_ACT_NONE, &args, y->dtype, y->dtype);
+	if (!function)
+		return npl_fail(job->err, NPL_EINTERNAL, "there is no GPU kernel for the activation %s",
+				npl_activation_name(fused));
+	return launch_unary(job, "unary", function, NPL_ACT_NONE, &args, y->dtype, y->dtype);
 }
 
 static bool takes_cast(const struct npl_layer *layer, char *reason, size_t reason_bytes)

@@ -28,26 +28,20 @@ static bool is_view(const struct npl_layer *layer)
 
 bool cu_integer_supports(const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
-	const bool function = layer->op == NPL_OP_SIGMOID || layer->op == NPL_OP_TANH;
 	if (is_view(layer) && layer->activation == NPL_ACT_NONE && !layer->n_further)
 		return npl_tensor_quant_equal(layer->in[0], layer->out) ||
 		       npl_refuse(reason, reason_bytes, "input and output differ in type, scale or zero point");
 	if (layer->n_further)
 		return npl_refuse(reason, reason_bytes,
 				  "in 8 bits it gives its first result alone, and others are read");
-	if (!npl_integer_layer_ok(layer, reason, reason_bytes))
-		return false;
-	if ((function || layer->op == NPL_OP_CONCAT) && layer->activation != NPL_ACT_NONE)
-		return npl_refuse(reason, reason_bytes, "no activation follows %s on integers",
-				  npl_op_defs[layer->op].name);
-	return true;
+	return npl_integer_layer_ok(layer, reason, reason_bytes);
 }
 
 /* Returns the real number that one step of a value stands for before the finish: 2^-12 for the table of Sigmoid or
  * Tanh, else the result's scale. */
 static float unit_of(enum npl_activation fused, const struct npl_tensor *out)
 {
-	return fused == NPL_ACT_SIGMOID || fused == NPL_ACT_TANH ? 0x1p-12f : out->quant.scale;
+	return npl_activation_has_table(fused) ? 0x1p-12f : out->quant.scale;
 }
 
 static int limited(float q, enum npl_dtype dtype)
@@ -63,21 +57,23 @@ struct cu_finish cu_finish_of(enum npl_activation fused, const struct npl_tensor
 				   .high = (float)most_of(out->dtype),
 				   .function_scale = 0x1p-15f / out->quant.scale};
 	switch (fused) {
+	case NPL_ACT_NONE:
+		cu_macro(macros, "FINISH=finish_none");
+		return finish;
 	case NPL_ACT_RELU:
 		cu_macro(macros, "FINISH=finish_relu");
-		break;
+		return finish;
 	case NPL_ACT_RELU6:
 		cu_macro(macros, "FINISH=finish_relu6");
 		finish.relu6 = (float)limited(rintf(6.0f / out->quant.scale) + finish.zero, out->dtype);
-		break;
+		return finish;
 	case NPL_ACT_SIGMOID:
 	case NPL_ACT_TANH:
 		cu_macro(macros, "FINISH=finish_function");
 		npl_function_points(fused, finish.point);
-		break;
-	default:
-		cu_macro(macros, "FINISH=finish_none");
+		return finish;
 	}
+	cu_macro(macros, "FINISH=finish_unknown"); /* which no kernel has, so that none is compiled */
 	return finish;
 }
 

@@ -134,11 +134,19 @@ const char *cu_unit_name(size_t bytes)
 
 const char *cu_fused_name(enum npl_activation fused)
 {
-	static const char *const names[NPL_ACTIVATIONS] = {
-		[NPL_ACT_NONE] = "fused_none",       [NPL_ACT_RELU] = "fused_relu", [NPL_ACT_RELU6] = "fused_relu6",
-		[NPL_ACT_SIGMOID] = "fused_sigmoid", [NPL_ACT_TANH] = "fused_tanh",
-	};
-	return names[fused];
+	switch (fused) {
+	case NPL_ACT_NONE:
+		return "fused_none";
+	case NPL_ACT_RELU:
+		return "fused_relu";
+	case NPL_ACT_RELU6:
+		return "fused_relu6";
+	case NPL_ACT_SIGMOID:
+		return "fused_sigmoid";
+	case NPL_ACT_TANH:
+		return "fused_tanh";
+	}
+	return "fused_unknown"; /* which no kernel has, so that none is compiled */
 }
 
 int cu_pack_of(size_t widest, int n, const uint64_t *address, const size_t *element)

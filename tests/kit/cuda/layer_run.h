@@ -69,8 +69,6 @@ static inline uint64_t cuda_check_integers(struct cu_device *device, const struc
 /* Types, zero points of x and of w, a bias, a requantised or a raw result, what is fused. */
 static inline void cuda_dress(struct test_layer *t, enum npl_op op, int64_t channels, uint64_t *rng)
 {
-	static const enum npl_activation functions[] = {NPL_ACT_NONE, NPL_ACT_RELU, NPL_ACT_RELU6, NPL_ACT_SIGMOID,
-							NPL_ACT_TANH};
 	const uint64_t macs = t->layer.macs;
 	t->x.dtype = test_range(rng, 0, 1) ? NPL_U8 : NPL_I8;
 	t->x.quant.zero_point = test_range(rng, 0, 2)
@@ -91,7 +89,8 @@ static inline void cuda_dress(struct test_layer *t, enum npl_op op, int64_t chan
 		test_requantised(t, test_range(rng, 0, 1) ? NPL_U8 : NPL_I8, (float)test_range(rng, 10, 900),
 				 (int32_t)test_range(rng, 0, 100));
 	test_layer_wire(t, op, macs);
-	t->layer.activation = functions[t->y.dtype == NPL_I32 ? test_range(rng, 0, 1) : test_range(rng, 0, 4)];
+	t->layer.activation = (enum npl_activation)test_range(
+		rng, NPL_ACT_NONE, t->y.dtype == NPL_I32 ? NPL_ACT_RELU : NPL_ACTIVATIONS - 1);
 }
 
 #endif

@@ -4,6 +4,7 @@
  * the NFU, 16-bit fixed point with one power of two per tensor, and what its last stage can hold as segments. */
 #include <math.h>
 
+#include "core/activation.h"
 #include "core/base/arith.h"
 #include "core/base/refuse.h"
 #include "core/ops/window.h"
@@ -212,6 +213,25 @@ static bool take_clip(double low, double high, int y, struct dn_layer *layer, ch
 	return true;
 }
 
+static bool take_activation(enum npl_activation activation, int y, struct dn_layer *layer, char *reason,
+			    size_t reason_bytes)
+{
+	switch (activation) {
+	case NPL_ACT_RELU:
+		return take_clip(0, INFINITY, y, layer, reason, reason_bytes);
+	case NPL_ACT_RELU6:
+		return take_clip(0, 6, y, layer, reason, reason_bytes);
+	case NPL_ACT_SIGMOID:
+	case NPL_ACT_TANH:
+		layer->function = activation == NPL_ACT_SIGMOID ? dn_sigmoid : dn_tanh;
+		layer->result_shift = y + NPL_Q16_FRACTION_BITS;
+		return true;
+	case NPL_ACT_NONE:
+		break;
+	}
+	return npl_refuse(reason, reason_bytes, "NFU-3 has no segments of %s", npl_activation_name(activation));
+}
+
 /* Sets what NFU-3 does, and at which scale. Functions that are exact at any scale keep the output's scale. Sigmoid and
  * tanh need plain Q6.10. y is the log2 of the output's scale. */
 static bool take_function(const struct npl_layer *model_layer, int y, struct dn_layer *layer, char *reason,
@@ -233,17 +253,13 @@ static bool take_function(const struct npl_layer *model_layer, int y, struct dn_
 		layer->result_shift = y + NPL_Q16_FRACTION_BITS;
 		return true;
 	}
-	if (op == NPL_OP_SIGMOID || op == NPL_OP_TANH || fused == NPL_ACT_SIGMOID || fused == NPL_ACT_TANH) {
-		layer->function = op == NPL_OP_SIGMOID || fused == NPL_ACT_SIGMOID ? dn_sigmoid : dn_tanh;
-		layer->result_shift = y + NPL_Q16_FRACTION_BITS;
-		return true;
-	}
 	if (op == NPL_OP_CLIP)
 		return model_layer->attrs->clip.known
 			       ? take_clip(model_layer->attrs->clip.min, model_layer->attrs->clip.max, y, layer, reason,
 					   reason_bytes)
 			       : npl_refuse(reason, reason_bytes, "the bounds of the Clip are computed, not constant");
-	return take_clip(0, fused == NPL_ACT_RELU6 ? 6 : INFINITY, y, layer, reason, reason_bytes);
+	return take_activation(is_function ? npl_activation_of(op, model_layer->attrs) : fused, y, layer, reason,
+			       reason_bytes);
 }
 
 bool dn_layer_of(const struct dn_config *config, const struct npl_layer *model_layer, struct dn_layer *layer,

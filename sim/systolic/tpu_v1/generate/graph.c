@@ -5,6 +5,7 @@
  * node of its own. */
 #include <string.h>
 
+#include "core/integer.h"
 #include "impl.h"
 
 static int refuse(struct tpu_gen *gen, int layer, const char *reason)
@@ -94,15 +95,10 @@ static bool same_format(const struct tpu_gen_value *a, const struct npl_tensor *
 /* The table functions take Q4.12. */
 static const struct npl_tensor q12 = {.dtype = NPL_I16, .quant = {.scale = 1.0f / 4096}};
 
-static bool fuses_table_function(const struct npl_layer *layer)
-{
-	return layer->activation == NPL_ACT_SIGMOID || layer->activation == NPL_ACT_TANH;
-}
-
 /* Returns the format of the layer's result before a fused activation. */
 static const struct npl_tensor *format_of(const struct npl_layer *layer)
 {
-	return fuses_table_function(layer) ? &q12 : layer->out;
+	return npl_activation_has_table(layer->activation) ? &q12 : layer->out;
 }
 
 /* Makes the matrix node of a Conv or Gemm. A Gemm of a tensor that is kept as images is a convolution whose kernel has
@@ -277,17 +273,16 @@ static int expand(struct tpu_gen *gen, int layer, int *out)
 /* Makes a node for the layer's fused activation. */
 static int fused(struct tpu_gen *gen, int layer, int *out)
 {
-	static const enum tpu_function functions[NPL_ACTIVATIONS] = {[NPL_ACT_RELU] = TPU_RELU,
-								     [NPL_ACT_RELU6] = TPU_RELU6,
-								     [NPL_ACT_SIGMOID] = TPU_SIGMOID,
-								     [NPL_ACT_TANH] = TPU_TANH};
 	const struct npl_layer *l = gen->layer[layer];
-	if (l->activation == NPL_ACT_NONE)
+	enum tpu_function function;
+	if (!tpu_gen_fused(l->activation, &function))
+		return refuse(gen, layer, "the activation unit does not have its activation");
+	if (function == TPU_IDENTITY)
 		return 0;
 	struct tpu_gen_node *node = new_node(gen, TPU_GEN_FUNCTION, layer, *out, l->out, &gen->value[*out].image);
 	if (!node)
 		return NPL_ENOMEM;
-	node->function = functions[l->activation];
+	node->function = function;
 	node->limit = 6;
 	gen->value[node->out].flat = gen->value[*out].flat;
 	*out = node->out;

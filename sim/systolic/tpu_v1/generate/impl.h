@@ -190,6 +190,9 @@ struct npl_image tpu_gen_image(const struct npl_shape *shape);
 /* Sets the function and limit that a Clip from 0 is to the activation unit. Returns false where a Clip has no such
  * function. */
 bool tpu_gen_clip(const struct npl_layer *layer, enum tpu_function *function, float *limit);
+/* Sets the function of the activation unit that a fused activation is: for Relu6 with the limit 6. Returns false where
+ * the unit has none. */
+bool tpu_gen_fused(enum npl_activation activation, enum tpu_function *function);
 bool tpu_gen_pooling(const struct npl_layer *layer, enum tpu_pooling *pooling);
 
 /* graph.c turns layers into nodes and values, group.c nodes into groups. */

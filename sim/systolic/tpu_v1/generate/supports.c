@@ -7,6 +7,7 @@
 #include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/int8/int8.h"
+#include "core/integer.h"
 #include "impl.h"
 
 bool tpu_gen_type(enum npl_dtype dtype, enum tpu_type *type)
@@ -51,6 +52,28 @@ bool tpu_gen_clip(const struct npl_layer *layer, enum tpu_function *function, fl
 	*function = isinf(clip->max) ? TPU_RELU : TPU_RELU6;
 	*limit = clip->max;
 	return true;
+}
+
+bool tpu_gen_fused(enum npl_activation activation, enum tpu_function *function)
+{
+	switch (activation) {
+	case NPL_ACT_NONE:
+		*function = TPU_IDENTITY;
+		return true;
+	case NPL_ACT_RELU:
+		*function = TPU_RELU;
+		return true;
+	case NPL_ACT_RELU6:
+		*function = TPU_RELU6;
+		return true;
+	case NPL_ACT_SIGMOID:
+		*function = TPU_SIGMOID;
+		return true;
+	case NPL_ACT_TANH:
+		*function = TPU_TANH;
+		return true;
+	}
+	return false;
 }
 
 bool tpu_gen_pooling(const struct npl_layer *layer, enum tpu_pooling *pooling)
@@ -332,14 +355,18 @@ static bool by_operator(const struct npl_layer *layer, char *reason, size_t reas
 bool tpu_generate_supports(const struct tpu_config *config, const struct npl_layer *layer, char *reason,
 			   size_t reason_bytes)
 {
+	enum tpu_function function;
 	(void)config;
 	if (reason_bytes)
 		reason[0] = '\0';
 	if (layer->n_in < 1 || !layer->in[0] || npl_shape_count(&layer->out->shape) <= 0 ||
 	    npl_shape_count(&layer->in[0]->shape) <= 0)
 		return npl_refuse(reason, reason_bytes, "the layer has no input, or an empty tensor");
-	if ((layer->activation == NPL_ACT_SIGMOID || layer->activation == NPL_ACT_TANH) && layer->op != NPL_OP_CONV &&
-	    layer->op != NPL_OP_GEMM && layer->op != NPL_OP_ADD && layer->op != NPL_OP_MUL && layer->op != NPL_OP_SUM)
+	if (!tpu_gen_fused(layer->activation, &function))
+		return npl_refuse(reason, reason_bytes, "the activation unit has no %s",
+				  npl_activation_name(layer->activation));
+	if (npl_activation_has_table(layer->activation) && layer->op != NPL_OP_CONV && layer->op != NPL_OP_GEMM &&
+	    layer->op != NPL_OP_ADD && layer->op != NPL_OP_MUL && layer->op != NPL_OP_SUM)
 		return npl_refuse(reason, reason_bytes,
 				  "Sigmoid and Tanh are fused after Conv, Gemm, Add and Mul alone");
 	return by_operator(layer, reason, reason_bytes);

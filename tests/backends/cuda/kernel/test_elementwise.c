@@ -205,8 +205,8 @@ Test(cuda_elementwise, two_operands_of_16_bits_and_with_activations)
 	for (uint64_t k = 1; k <= 8; k++) {
 		check_binary(gpu, NPL_OP_ADD, NPL_F32, NPL_F16, NPL_ACT_NONE, k);
 		check_binary(gpu, NPL_OP_MUL, NPL_F32, NPL_BF16, NPL_ACT_NONE, k);
-		for (enum npl_activation fused = NPL_ACT_RELU; fused <= NPL_ACT_TANH; fused++)
-			check_binary(gpu, NPL_OP_ADD, NPL_F32, NPL_F32, fused, k);
+		for (int fused = NPL_ACT_RELU; fused < NPL_ACTIVATIONS; fused++)
+			check_binary(gpu, NPL_OP_ADD, NPL_F32, NPL_F32, (enum npl_activation)fused, k);
 	}
 	gpu_close(gpu);
 }

@@ -91,11 +91,12 @@ Test(cuda_integers, additions_and_products_follow_the_rule)
 		struct npl_tensor a = quantised(&state, words ? NPL_I16 : byte_type(&state), shape, 0.05),
 				  b = quantised(&state, words ? NPL_I16 : byte_type(&state), b_shape, 0.02),
 				  y = quantised(&state, words ? NPL_I16 : byte_type(&state), shape, 0.03);
-		const struct npl_layer layer = {.op = seed % 2 ? NPL_OP_ADD : NPL_OP_MUL,
-						.activation = (enum npl_activation)test_range(&state, 0, NPL_ACT_TANH),
-						.n_in = 2,
-						.in = {&a, &b},
-						.out = &y};
+		const struct npl_layer layer = {
+			.op = seed % 2 ? NPL_OP_ADD : NPL_OP_MUL,
+			.activation = (enum npl_activation)test_range(&state, 0, NPL_ACTIVATIONS - 1),
+			.n_in = 2,
+			.in = {&a, &b},
+			.out = &y};
 		check_integers(gpu, &layer, seed);
 		npl_tensor_free(&a);
 		npl_tensor_free(&b);
@@ -266,8 +267,8 @@ Test(cuda_integers, sums_of_a_product)
 		}
 		if (seed % 2)
 			w.quant.channel_scale = channel_scale.data;
-		const enum npl_activation fused = (enum npl_activation)test_range(&state, 0,
-										  raw ? NPL_ACT_RELU : NPL_ACT_TANH);
+		const enum npl_activation fused = (enum npl_activation)test_range(
+			&state, 0, raw ? NPL_ACT_RELU : NPL_ACTIVATIONS - 1);
 		const bool biased = test_range(&state, 0, 3);
 		const struct npl_layer layer = {.op = NPL_OP_GEMM,
 						.activation = fused,
@@ -326,7 +327,7 @@ Test(cuda_integers, sums_of_a_channel_are_finished_as_those_of_a_row)
 				  bias = random_values(&state, NPL_I32, npl_shape_of(1, channels + 1), 1),
 				  scale = random_values(&state, NPL_F32, npl_shape_of(1, channels + 1), 1e-8);
 		const enum npl_activation fused = (enum npl_activation)test_range(
-			&state, 0, y.dtype == NPL_I32 ? NPL_ACT_RELU : NPL_ACT_TANH);
+			&state, 0, y.dtype == NPL_I32 ? NPL_ACT_RELU : NPL_ACTIVATIONS - 1);
 		const uint64_t at_bias = seed % 4 ? address_of((int32_t *)bias.data + skew) : 0,
 			       at_scale = address_of((float *)scale.data + skew);
 		for (int64_t i = 0; i < images * channels * inner; i++) {

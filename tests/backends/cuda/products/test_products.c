@@ -171,7 +171,7 @@ static void random_gemm(struct cu_device *device, int round)
 	if (range(0, 1))
 		add_input(&f, range(0, 1) ? npl_shape_of(1, n) : npl_shape_of(2, 1, n));
 	cr_assert(finish(&f, NPL_OP_GEMM));
-	f.layer.activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
+	f.layer.activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACTIVATIONS - 1);
 	snprintf(subject, sizeof subject, "round %d: Gemm %lld x %lld x %lld", round, (long long)m, (long long)n,
 		 (long long)k);
 	check_floats(device, &f, subject);
@@ -244,7 +244,7 @@ static void random_conv(struct cu_device *device, int round)
 	if (range(0, 1))
 		add_input(&f, npl_shape_of(1, filters));
 	if (finish(&f, NPL_OP_CONV)) {
-		f.layer.activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
+		f.layer.activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACTIVATIONS - 1);
 		snprintf(subject, sizeof subject, "round %d: Conv in %d dimensions", round, rank);
 		check_floats(device, &f, subject);
 	}
@@ -277,7 +277,7 @@ static void random_depthwise(struct cu_device *device, int round)
 	if (range(0, 1))
 		add_input(&f, npl_shape_of(1, channels));
 	if (finish(&f, NPL_OP_CONV)) {
-		f.layer.activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH);
+		f.layer.activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACTIVATIONS - 1);
 		snprintf(subject, sizeof subject, "round %d: %lld channels", round, (long long)channels);
 		check_floats(device, &f, subject);
 	}
@@ -420,13 +420,14 @@ Test(cuda_products, stacks_of_integers_have_the_bits_of_the_rules)
 		cr_assert_eq(npl_op_shape(NPL_OP_MATMUL, &t.attrs, in, 2, &y, 1, &err), 0, "%s", err.msg);
 		test_tensor(&t.y, range(0, 1) ? NPL_U8 : NPL_I8, y.shape, (float)range(1, 3000) / 997.0f,
 			    (int32_t)range(0, 100));
-		t.layer = (struct npl_layer){.name = "matmul",
-					     .op = NPL_OP_MATMUL,
-					     .attrs = &t.attrs,
-					     .activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACT_TANH),
-					     .n_in = 2,
-					     .in = {&t.x, &t.w},
-					     .out = &t.y};
+		t.layer = (struct npl_layer){
+			.name = "matmul",
+			.op = NPL_OP_MATMUL,
+			.attrs = &t.attrs,
+			.activation = (enum npl_activation)range(NPL_ACT_NONE, NPL_ACTIVATIONS - 1),
+			.n_in = 2,
+			.in = {&t.x, &t.w},
+			.out = &t.y};
 		snprintf(subject, sizeof subject, "round %d: MatMul of integers", round);
 		saturated += cuda_check_integers(device, &t, subject);
 		test_layer_free(&t);
