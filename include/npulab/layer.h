@@ -10,7 +10,9 @@
  *          output position has kernels of its own: in[1] w (OH*OW*M,C/groups,KH,KW), row (oy*OW + ox)*M + m. The
  *          bias still has M elements
  *   Gemm   in[0] x (rows,K)   in[1] w (N,K), always so    in[2] bias (N) or NULL   out y (rows,N)
- *          (a MatMul by a constant, or a Gemm with other transposes or alpha/beta, is brought to this form)
+ *          (a MatMul by a constant, or a Gemm with other transposes or alpha/beta, is brought to this form. A device
+ *          in float32 also gets a Gemm whose x is transposed, whose w is computed or whose bias is no vector of N: with
+ *          the model's attributes. It honours or refuses them.)
  *   LRN    asked of devices with NPL_LRN_FACTOR, which multiply by weights only: in[0] the squares of x, out the factor
  *          f = (bias + alpha/size * sum of the squares of neighbouring channels)^-beta. The host makes y = x * f.
  *          attrs->lrn.least_factor is the least factor that calibration saw. macs: the squares that are summed, without

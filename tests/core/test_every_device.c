@@ -141,7 +141,7 @@ static double accuracy_of(const struct npl_device_info *info)
 {
 	if (info->kind == NPL_KIND_NULL || info->kind == NPL_KIND_REFERENCE)
 		return info->kind == NPL_KIND_NULL ? -1 : 0;
-	return info->element ? 4e-3 : 2e-5;
+	return !info->element ? 2e-5 : strcmp(info->element, "bfloat16") ? 4e-3 : 8e-3; /* bfloat16 has 8 bits */
 }
 
 static void check_values(const struct subject *s, int engine, uint64_t seed, const struct device_case *c)

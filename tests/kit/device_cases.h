@@ -6,6 +6,7 @@
 #ifndef NPULAB_TESTS_KIT_DEVICE_CASES_H
 #define NPULAB_TESTS_KIT_DEVICE_CASES_H
 
+#include "activated.h"
 #include "core/op_functions.h"
 #include "random_layer_group.h"
 
@@ -15,6 +16,7 @@ struct device_case {
 	struct npl_layer layer;
 	struct npl_tensor expected; /* integers, or float32 */
 	double tolerance;           /* of float32, beside that of the device's own elements; of integers 0 */
+	double largest;             /* of float32: the largest value, before an activation */
 	struct group integers;      /* of DEVICE_INTEGERS */
 	struct npl_attrs attrs;     /* of the others */
 	struct npl_tensor in[3];    /* likewise */
@@ -39,47 +41,96 @@ static inline void device_case_input(struct device_case *c, struct npl_shape sha
 	c->layer.in[c->layer.n_in++] = x;
 }
 
-static inline void device_case_window(struct device_case *c, struct npl_window *w, bool dilated)
+/* A window that is in no dimension greater than 5, with each member of npl_window now and then another than its
+ * default. */
+static inline void device_case_window(struct device_case *c, struct npl_window *w)
 {
-	w->rank = 2;
-	for (int d = 0; d < 2; d++) {
+	const enum npl_op op = c->layer.op;
+	const int64_t kind = test_range(&c->rng, 0, 9);
+	w->rank = kind > 1 ? 2 : kind ? 1 : 3;
+	for (int d = 0; d < NPL_VOLUME; d++) {
+		w->kernel[d] = w->stride[d] = w->dilation[d] = 1;
+		if (d == NPL_DEPTH ? w->rank < NPL_VOLUME : d < NPL_SPATIAL - w->rank)
+			continue;
 		w->kernel[d] = test_range(&c->rng, 1, 3);
 		w->stride[d] = test_range(&c->rng, 1, 3);
-		w->dilation[d] = dilated ? test_range(&c->rng, 1, 2) : 1;
+		w->dilation[d] = op == NPL_OP_CONV || test_range(&c->rng, 0, 3) == 0 ? test_range(&c->rng, 1, 2) : 1;
 		w->pad_begin[d] = test_range(&c->rng, 0, w->kernel[d] - 1);
 		w->pad_end[d] = test_range(&c->rng, 0, w->kernel[d] - 1);
 	}
+	w->ceil_mode = op != NPL_OP_CONV && test_range(&c->rng, 0, 2) == 0;
+	w->count_include_pad = op == NPL_OP_AVERAGEPOOL && test_range(&c->rng, 0, 1);
+	if (test_range(&c->rng, 0, 4))
+		return;
+	w->auto_pad = (enum npl_auto_pad)test_range(&c->rng, NPL_PAD_SAME_UPPER, NPL_PAD_VALID);
+	memset(w->pad_begin, 0, sizeof w->pad_begin);
+	memset(w->pad_end, 0, sizeof w->pad_end);
+}
+
+/* Images with as many dimensions as the window, which fits into them. */
+static inline struct npl_shape device_case_image(struct device_case *c, int rank, int64_t channels)
+{
+	struct npl_shape image = npl_shape_of(2 + rank, test_range(&c->rng, 1, 2), channels);
+	for (int d = 2; d < image.rank; d++)
+		image.dim[d] = test_range(&c->rng, 5, rank == NPL_VOLUME ? 6 : 9);
+	return image;
+}
+
+/* The number of positions of the output. */
+static inline int64_t device_case_positions(const struct npl_window *w, const struct npl_shape *x)
+{
+	const struct npl_image image = npl_image_of(x);
+	return npl_window_output(w, 0, image.size[0]) * npl_window_output(w, 1, image.size[1]);
 }
 
 static inline void device_case_conv(struct device_case *c)
 {
 	const int64_t groups = test_range(&c->rng, 1, 3), each = test_range(&c->rng, 1, 5);
 	const int64_t filters = groups * test_range(&c->rng, 1, 6);
-	device_case_window(c, &c->attrs.conv.window, true);
+	struct npl_window *w = &c->attrs.conv.window;
+	device_case_window(c, w);
+	const struct npl_shape image = device_case_image(c, w->rank, groups * each);
+	struct npl_shape kernels = npl_shape_of(2 + w->rank, filters, each);
+	for (int i = 0; i < w->rank; i++)
+		kernels.dim[2 + i] = w->kernel[npl_window_index(w->rank, i)];
 	c->attrs.conv.groups = groups;
-	device_case_input(c,
-			  npl_shape_of(4, test_range(&c->rng, 1, 2), groups * each, test_range(&c->rng, 5, 9),
-				       test_range(&c->rng, 5, 9)),
-			  1);
-	device_case_input(
-		c, npl_shape_of(4, filters, each, c->attrs.conv.window.kernel[0], c->attrs.conv.window.kernel[1]),
-		0.25f);
+	c->attrs.conv.private_kernels = w->rank <= NPL_SPATIAL && w->auto_pad == NPL_PAD_NOTSET &&
+					test_range(&c->rng, 0, 2) == 0;
+	if (c->attrs.conv.private_kernels)
+		kernels.dim[0] *= device_case_positions(w, &image);
+	device_case_input(c, image, 1);
+	device_case_input(c, kernels, 0.25f);
 	if (test_range(&c->rng, 0, 1))
 		device_case_input(c, npl_shape_of(1, filters), 1);
 }
 
-static inline void device_case_product(struct device_case *c)
+/* A Gemm in the canonical form of layer.h; `any`: with other attributes too, which devices in float32 alone see. */
+static inline void device_case_gemm(struct device_case *c, bool any)
 {
+	static const float factors[] = {1, 0.5f, -2};
 	const int64_t rows = test_range(&c->rng, 1, 9), k = test_range(&c->rng, 1, 40), n = test_range(&c->rng, 1, 20);
-	const bool gemm = c->layer.op == NPL_OP_GEMM;
-	device_case_input(c, npl_shape_of(2, rows, k), 1);
-	device_case_input(c, npl_shape_of(2, gemm ? n : k, gemm ? k : n), 0.25f);
-	if (gemm && test_range(&c->rng, 0, 1))
+	struct npl_gemm_attrs *gemm = &c->attrs.gemm;
+	*gemm = (struct npl_gemm_attrs){.alpha = 1, .beta = 1, .trans_b = true};
+	if (any && test_range(&c->rng, 0, 1))
+		*gemm = (struct npl_gemm_attrs){.alpha = factors[test_range(&c->rng, 0, 2)],
+						.beta = factors[test_range(&c->rng, 0, 2)],
+						.trans_a = test_range(&c->rng, 0, 1),
+						.trans_b = test_range(&c->rng, 0, 1)};
+	device_case_input(c, gemm->trans_a ? npl_shape_of(2, k, rows) : npl_shape_of(2, rows, k), 1);
+	device_case_input(c, gemm->trans_b ? npl_shape_of(2, n, k) : npl_shape_of(2, k, n), 0.25f);
+	if (test_range(&c->rng, 0, 1))
 		device_case_input(c, npl_shape_of(1, n), 1);
 }
 
+static inline void device_case_matmul(struct device_case *c)
+{
+	const int64_t rows = test_range(&c->rng, 1, 9), k = test_range(&c->rng, 1, 40), n = test_range(&c->rng, 1, 20);
+	device_case_input(c, npl_shape_of(2, rows, k), 1);
+	device_case_input(c, npl_shape_of(2, k, n), 0.25f);
+}
+
 /* An operator with its inputs. */
-static inline void device_case_begin(struct device_case *c)
+static inline void device_case_begin(struct device_case *c, bool q16)
 {
 	static const enum npl_op ops[] = {NPL_OP_CONV,    NPL_OP_CONV,    NPL_OP_GEMM,        NPL_OP_GEMM,
 					  NPL_OP_MATMUL,  NPL_OP_RELU,    NPL_OP_SIGMOID,     NPL_OP_TANH,
@@ -88,9 +139,7 @@ static inline void device_case_begin(struct device_case *c)
 					  NPL_OP_LRN,     NPL_OP_SOFTMAX, NPL_OP_FLATTEN};
 	c->layer.op = ops[test_range(&c->rng, 0, (int64_t)(sizeof ops / sizeof *ops) - 1)];
 	const enum npl_op op = c->layer.op;
-	c->attrs = (struct npl_attrs){.op = op, .opset = 13};
-	if (op == NPL_OP_GEMM)
-		c->attrs.gemm = (struct npl_gemm_attrs){.alpha = 1, .beta = 1, .trans_b = true};
+	c->attrs = (struct npl_attrs){.op = op, .opset = 22};
 	if (op == NPL_OP_LRN)
 		c->attrs.lrn = (struct npl_lrn_attrs){.size = 3, .alpha = 0.5f, .beta = 0.75f, .bias = 1};
 	if (npl_op_defs[op].family == NPL_FAMILY_ALONG)
@@ -100,11 +149,14 @@ static inline void device_case_begin(struct device_case *c)
 					      test_range(&c->rng, 4, 8), test_range(&c->rng, 4, 8));
 	if (op == NPL_OP_CONV) {
 		device_case_conv(c);
-	} else if (op == NPL_OP_GEMM || op == NPL_OP_MATMUL) {
-		device_case_product(c);
+	} else if (op == NPL_OP_GEMM) {
+		device_case_gemm(c, !q16);
+	} else if (op == NPL_OP_MATMUL) {
+		device_case_matmul(c);
+	} else if (op == NPL_OP_MAXPOOL || op == NPL_OP_AVERAGEPOOL) {
+		device_case_window(c, &c->attrs.pool.window);
+		device_case_input(c, device_case_image(c, c->attrs.pool.window.rank, test_range(&c->rng, 1, 8)), 2);
 	} else {
-		if (op == NPL_OP_MAXPOOL || op == NPL_OP_AVERAGEPOOL)
-			device_case_window(c, &c->attrs.pool.window, false);
 		for (int i = 0; i < inputs; i++)
 			device_case_input(c, image, 2);
 	}
@@ -176,7 +228,8 @@ static inline void device_case_expect(struct device_case *c, const struct npl_te
 		c->layer.macs = npl_op_macs(op, &c->attrs, in, c->layer.n_in, &c->expected);
 	for (int64_t i = 0; i < npl_tensor_count(&c->expected); i++) {
 		float *expected = (float *)c->expected.data + i;
-		*expected = c->layer.activation == NPL_ACT_RELU && *expected < 0 ? 0 : *expected;
+		c->largest = fmax(c->largest, fabs((double)*expected));
+		*expected = (float)activated(c->layer.activation, (double)*expected);
 		if (q16)
 			(void)device_case_q16(expected);
 	}
@@ -185,10 +238,10 @@ static inline void device_case_expect(struct device_case *c, const struct npl_te
 static inline void device_case_floats(struct device_case *c, bool q16)
 {
 	struct npl_tensor as[3] = {{0}};
-	device_case_begin(c);
+	device_case_begin(c, q16);
 	const bool product = c->layer.op == NPL_OP_CONV || c->layer.op == NPL_OP_GEMM;
-	if (product && test_range(&c->rng, 0, 2) == 0)
-		c->layer.activation = NPL_ACT_RELU;
+	if (product && test_range(&c->rng, 0, 1) == 0)
+		c->layer.activation = (enum npl_activation)test_range(&c->rng, NPL_ACT_RELU, NPL_ACTIVATIONS - 1);
 	for (int64_t i = 0; q16 && c->layer.op == NPL_OP_LRN && i < npl_tensor_count(&c->in[0]); i++)
 		((float *)c->in[0].data)[i] *= ((float *)c->in[0].data)[i];
 	if (q16)
@@ -210,7 +263,11 @@ static inline void device_case_integers(struct device_case *c, uint64_t seed)
 	struct npl_err err;
 	layer_group_start(g, seed);
 	g->only_8_bits = seed % 2;
-	if (seed % 3)
+	g->any_window = true;
+	if (seed % 6 == 1)
+		layer_group_given(g, npl_shape_of(3, layer_group_range(g, 1, 2), layer_group_range(g, 1, 12),
+						  layer_group_range(g, 1, 9)));
+	else if (seed % 3)
 		layer_group_given(g, npl_shape_of(4, layer_group_range(g, 1, 2), layer_group_range(g, 1, 12),
 						  layer_group_range(g, 1, 8), layer_group_range(g, 1, 8)));
 	else
@@ -251,9 +308,6 @@ static inline void device_case_free(struct device_case *c)
  * by that share of the largest value, 0: to the bit; its integers by so many steps. */
 static inline int64_t device_case_wrong(const struct device_case *c, double relative, int64_t steps)
 {
-	double maximum = 0;
-	for (int64_t i = 0; c->expected.dtype == NPL_F32 && i < npl_tensor_count(&c->expected); i++)
-		maximum = fmax(maximum, fabs((double)((const float *)c->expected.data)[i]));
 	for (int64_t i = 0; i < npl_tensor_count(&c->expected); i++) {
 		if (c->expected.dtype != NPL_F32) {
 			if (llabs(rule_get(&c->y, i) - rule_get(&c->expected, i)) > steps)
@@ -262,7 +316,8 @@ static inline int64_t device_case_wrong(const struct device_case *c, double rela
 		}
 		const double actual = c->y.dtype == NPL_I16 ? (double)((const int16_t *)c->y.data)[i] / 1024
 							    : (double)((const float *)c->y.data)[i];
-		if (!(fabs(actual - (double)((const float *)c->expected.data)[i]) <= c->tolerance + relative * maximum))
+		if (!(fabs(actual - (double)((const float *)c->expected.data)[i]) <=
+		      c->tolerance + relative * c->largest))
 			return i;
 	}
 	return -1;

@@ -154,10 +154,12 @@ static inline int64_t rule_pool_one(const struct npl_layer *l, int64_t n, int64_
 	int64_t maximum = INT64_MIN, sum = 0, count = 0;
 	for (int64_t ky = 0; ky < win->kernel[0]; ky++)
 		for (int64_t kx = 0; kx < win->kernel[1]; kx++) {
-			int64_t iy = oy * win->stride[0] + ky - win->pad_begin[0];
-			int64_t ix = ox * win->stride[1] + kx - win->pad_begin[1];
+			int64_t iy = oy * win->stride[0] + ky * win->dilation[0] - win->pad_begin[0];
+			int64_t ix = ox * win->stride[1] + kx * win->dilation[1] - win->pad_begin[1];
 			bool inside = iy >= 0 && iy < in.size[0] && ix >= 0 && ix < in.size[1];
-			count += inside || win->count_include_pad;
+			/* A last window of ceil_mode may reach beyond the padding. */
+			bool padded = iy < in.size[0] + win->pad_end[0] && ix < in.size[1] + win->pad_end[1];
+			count += inside || (win->count_include_pad && padded);
 			if (!inside)
 				continue;
 			int64_t v = rule_at(x, &in, n, c, iy, ix);

@@ -19,6 +19,7 @@ struct group {
 	float channel_scale[LAYER_GROUP_MAX][512];
 	uint64_t rng;
 	bool only_8_bits;
+	bool any_window; /* poolings dilate, and round their size up */
 };
 
 static inline int64_t layer_group_range(struct group *group, int64_t low, int64_t high)
@@ -153,18 +154,24 @@ static inline struct npl_tensor *layer_group_product(struct group *group, struct
 	return y;
 }
 
-static inline void layer_group_window(struct group *group, struct npl_window *w, const struct npl_image *in, bool pool)
+/* A window over images of `rank` spatial dimensions. */
+static inline void layer_group_window(struct group *group, struct npl_window *w, const struct npl_image *in, int rank,
+				      bool pool)
 {
-	w->rank = 2;
+	w->rank = rank;
 	for (int d = 0; d < 2; d++) {
 		w->kernel[d] = layer_group_range(group, 1, in->size[d] < 4 ? in->size[d] : 4);
 		w->stride[d] = layer_group_range(group, 1, 3);
-		w->dilation[d] = pool ? 1 : layer_group_range(group, 1, 2);
+		w->dilation[d] = pool && (!group->any_window || in->size[d] < 2) ? 1 : layer_group_range(group, 1, 2);
 		w->pad_begin[d] = layer_group_range(group, 0, pool ? w->kernel[d] - 1 : 2);
 		w->pad_end[d] = layer_group_range(group, 0, pool ? w->kernel[d] - 1 : 2);
 		int64_t extent = (w->kernel[d] - 1) * w->dilation[d] + 1;
 		if (in->size[d] + w->pad_begin[d] + w->pad_end[d] < extent)
 			w->pad_end[d] = extent - in->size[d] - w->pad_begin[d];
+	}
+	if (rank == 1) {
+		w->kernel[0] = w->stride[0] = w->dilation[0] = 1;
+		w->pad_begin[0] = w->pad_end[0] = 0;
 	}
 }
 
@@ -192,12 +199,7 @@ static inline void layer_group_conv(struct group *group, const struct npl_tensor
 			a->groups = g;
 			break;
 		}
-	layer_group_window(group, &a->window, &in, false);
-	if (x->shape.rank == 3) {
-		a->window.rank = 1;
-		a->window.kernel[0] = a->window.stride[0] = a->window.dilation[0] = 1;
-		a->window.pad_begin[0] = a->window.pad_end[0] = 0;
-	}
+	layer_group_window(group, &a->window, &in, x->shape.rank - 2, false);
 	int64_t filters = a->groups > 1 ? a->groups * per_group : layer_group_range(group, 1, most_filters);
 	struct npl_shape w = {.rank = x->shape.rank,
 			      .dim = {filters, channels / a->groups, a->window.kernel[0], a->window.kernel[1]}};
@@ -229,11 +231,14 @@ static inline void layer_group_pool(struct group *group, const struct npl_tensor
 						x);
 	struct npl_window *w = &group->attrs[group->n_layers - 1].pool.window;
 	struct npl_image in = npl_image_of(&x->shape);
-	layer_group_window(group, w, &in, true);
+	layer_group_window(group, w, &in, x->shape.rank - 2, true);
 	w->count_include_pad = kind == 1 && layer_group_range(group, 0, 1);
+	w->ceil_mode = group->any_window && layer_group_range(group, 0, 2) == 0;
 	if (kind == 2)
-		*w = (struct npl_window){
-			.rank = 2, .kernel = {in.size[0], in.size[1]}, .stride = {1, 1}, .dilation = {1, 1}};
+		*w = (struct npl_window){.rank = x->shape.rank - 2,
+					 .kernel = {in.size[0], in.size[1]},
+					 .stride = {1, 1},
+					 .dilation = {1, 1}};
 	for (int d = 0; d < 2; d++) /* every window meets the image */
 		while ((npl_window_output(w, d, in.size[d]) - 1) * w->stride[d] - w->pad_begin[d] >= in.size[d])
 			w->pad_end[d]--;
