@@ -34,11 +34,11 @@ flags_lint-gcc := $(flags_release)
 flags_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # Names of the library cannot be hidden in objects that are compiled when they are linked.
 all_flags := $(base_flags) $(flags_$(BUILD)) $(CFLAGS) -fno-lto
-# libyaml, libmd and zlib are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
-libs := -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl
+# libyaml, libmd, zlib and zstd are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
+libs := -l:libyaml.a -l:libmd.a -l:libz.a -l:libzstd.a -lm -ldl
 
 # Every source below these folders is the library's: a new folder is no edit here.
-lib_dirs := core frontend sim backends validate reports
+lib_dirs := core frontend sim backends validate reports traces
 lib_src := $(sort $(shell find $(lib_dirs) -name '*.c'))
 cli_src := $(sort $(wildcard cli/*.c))
 # A program of its own ends in _main; everything else in tests/kit is what several tests share.
@@ -220,7 +220,7 @@ $(bin)/libnpulab.a: $(lib_obj) $(out)/library.list $(out)/public.names
 $(shared): $(lib_obj) $(out)/library.list $(out)/public.names
 	$(say) '  link $@'
 	$(quiet)(echo '{ global:'; sed 's/$$/;/' $(out)/public.names; echo 'local: *; };') > $(out)/public.map
-	$(quiet)$(CC) $(all_flags) -shared -Wl,-soname,libnpulab.so.$(abi) -Wl,--version-script=$(out)/public.map -Wl,-z,defs -Wl,-z,nodelete -o $@ $(lib_obj) $(LDFLAGS) -lyaml -lmd -lz -lm -ldl
+	$(quiet)$(CC) $(all_flags) -shared -Wl,-soname,libnpulab.so.$(abi) -Wl,--version-script=$(out)/public.map -Wl,-z,defs -Wl,-z,nodelete -o $@ $(lib_obj) $(LDFLAGS) -lyaml -lmd -lz -lzstd -lm -ldl
 
 $(bin)/libnpulab.so.$(abi): $(shared)
 	$(quiet)ln -sf $(<F) $@

@@ -174,8 +174,8 @@ static bool is_option(const struct cli_option *options, const char *arg)
 	return !strncmp(arg, "--", 2) && (!strcmp(arg, "--help") || find(options, arg, &value));
 }
 
-int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
-	      const char **words, int max_words, int *n_words, bool *help_printed, struct npl_err *err)
+int cli_parse_only(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
+		   const char **words, int max_words, int *n_words, bool *help_printed, struct npl_err *err)
 {
 	const char *earlier_value[CLI_OPTIONS] = {NULL};
 	bool only_words = false;
@@ -224,6 +224,32 @@ int cli_parse(const struct cli_command *command, const struct cli_option *option
 		if (store_value(o, label, value, err))
 			return err->code;
 	}
+	return 0;
+}
+
+int cli_each_option(const struct cli_option *options, int argc, char **argv,
+		    int (*given)(void *context, const struct cli_option *option, const char *value,
+				 struct npl_err *err),
+		    void *context, struct npl_err *err)
+{
+	int rc = 0;
+	for (int i = 1; i < argc && strcmp(argv[i], "--") && !rc; i++) {
+		const char *value;
+		const struct cli_option *option = argv[i][0] == '-' ? find(options, argv[i], &value) : NULL;
+		if (!option)
+			continue;
+		if (option->type != CLI_FLAG && !value)
+			value = argv[++i];
+		rc = given(context, option, option->type == CLI_FLAG ? NULL : value, err);
+	}
+	return rc;
+}
+
+int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
+	      const char **words, int max_words, int *n_words, bool *help_printed, struct npl_err *err)
+{
+	if (cli_parse_only(command, options, argc, argv, words, max_words, n_words, help_printed, err) || *help_printed)
+		return *help_printed ? 0 : err->code;
 	if (declare_outputs(options, err))
 		return err->code;
 	limit_memory(options);

@@ -120,6 +120,16 @@ struct cli_command {
 #include "commands.def"
 #undef CLI_COMMAND
 
+/* Calls `given` for each option of argv[1..], which cli_parse_only has accepted; value NULL: a flag. Ends with the
+ * first result other than 0. */
+int cli_each_option(const struct cli_option *options, int argc, char **argv,
+		    int (*given)(void *context, const struct cli_option *option, const char *value,
+				 struct npl_err *err),
+		    void *context, struct npl_err *err);
+
+/* Does what cli_parse does, but declares no outputs, sets no limits and shows no progress. */
+int cli_parse_only(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,
+		   const char **words, int max_words, int *n_words, bool *help_printed, struct npl_err *err);
 /* Parses argv[1..]; other arguments go into words (at most max_words, else NPL_EUSAGE). With --help prints the
  * command's help and sets *help_printed. */
 int cli_parse(const struct cli_command *command, const struct cli_option *options, int argc, char **argv,

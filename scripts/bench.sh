@@ -8,6 +8,6 @@ mkdir -p build/bench
 printf '%s, %s processors, load %s\n' "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)" "$(nproc)" "$(cut -d' ' -f1-3 /proc/loadavg)"
 for source in bench/*.c; do
 	program=build/bench/$(basename "$source" .c)
-	gcc -std=c17 -D_GNU_SOURCE -O2 -Wall -Wextra -Iinclude -I. "$source" build/release/objects.a -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl -o "$program"
+	gcc -std=c17 -D_GNU_SOURCE -O2 -Wall -Wextra -Iinclude -I. "$source" build/release/objects.a -l:libyaml.a -l:libmd.a -l:libz.a -l:libzstd.a -lm -ldl -o "$program"
 	"$program"
 done

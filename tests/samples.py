@@ -44,6 +44,8 @@ NEEDED = {
     "params": ["struct tpu_config { int64_t rows; };"],
     "program": ["struct npl_execution_request request = {0}; struct npl_execution execution;"],
     "program_dump": ["int kept; int (*keep)(void *, struct npl_program_dump *, struct npl_err *) = NULL; struct npl_layer layer = {0}; struct npl_result result = {0};"],
+    "instruction_sink": ["int kept; int (*keep)(void *, const struct npl_executed_instruction *, struct npl_err *) = NULL; struct npl_layer layer = {0}; struct npl_result result = {0};"],
+    "run_trace": ["struct npl_trace_header header = {0}; struct npl_samples samples = {0}; struct npl_compare_options options = {0}; struct npl_comparison comparison;"],
     "roofline": ["struct npl_samples samples; struct npl_compare_options options = {0};"],
     "graph_run": ["struct npl_cost cost;"],
     "layer_choice": ["struct npl_comparison comparison;"],

@@ -6,6 +6,9 @@
 #include "tests/kit/cli_json.h"
 #include "tests/kit/shell.h"
 
+/* What a program that links npulab as an archive needs with it. */
+#define STATIC_LIBRARIES "-l:libyaml.a -l:libmd.a -l:libz.a -l:libzstd.a -lm -ldl"
+
 static const char *const examples[] = {"static_graph", "eager", "recording"};
 
 /* "hash of reference, hash of tpu_v1, cycles" as compare has them, calibrated on the inputs like the examples. */
@@ -77,7 +80,7 @@ Test(examples, examples_build_and_run_in_the_tree)
 		free(shell("gcc -std=c17 -Wall -Wextra -Wpedantic -Wshadow -Werror " SANITIZERS
 			   " -Iinclude -o %s/%s examples/%s.c -L%s -Wl,-rpath,%s %s 2>&1",
 			   folder, examples[i], examples[i], build, build,
-			   i % 2 ? "-lnpulab" : "-l:libnpulab.a -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl"));
+			   i % 2 ? "-lnpulab" : "-l:libnpulab.a " STATIC_LIBRARIES));
 		char *printed = shell("NPULAB_DATA=. %s %s/%s 2>&1", cli_runner(), folder, examples[i]);
 		check_output(examples[i], printed, expected);
 		free(printed);
@@ -116,7 +119,7 @@ Test(examples, a_cpp_program_calls_the_library)
 		       "	npl_eager_close(ctx);\n"
 		       "}\n");
 	free(shell("g++ -std=c++17 -Wall -Wextra -Werror " SANITIZERS
-		   " -Iinclude -o %s/program %s/program.cpp %s/libnpulab.a -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl "
+		   " -Iinclude -o %s/program %s/program.cpp %s/libnpulab.a " STATIC_LIBRARIES " "
 		   "2>&1",
 		   folder, folder, build));
 	char *printed = shell("NPULAB_DATA=. %s %s/program 2>&1", cli_runner(), folder);

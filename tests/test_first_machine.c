@@ -57,7 +57,7 @@ Test(first_machine, takes_three_places)
 		   folder));
 	free(shell("gcc " SANITIZERS
 		   " -o %s/every_device build/%s/tests/core/test_every_device.o %s/tree/build/%s/objects.a "
-		   "-lcriterion -ljansson -l:libyaml.a -l:libmd.a -l:libz.a -lm -ldl 2>&1",
+		   "-lcriterion -ljansson -l:libyaml.a -l:libmd.a -l:libz.a -l:libzstd.a -lm -ldl 2>&1",
 		   folder, flavour, folder, flavour));
 	char *tested = shell("env -u BXFI_MAP NPULAB_DATA=%s/only %s %s/every_device --verbose 2>&1", folder,
 			     cli_runner(), folder);

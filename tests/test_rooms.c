@@ -214,9 +214,9 @@ Test(rooms, moved_sources_leave_no_objects)
 	put(folder, "backends/cuda/load/nvrtc.h",
 	    "struct cu_text {\n\tconst char *name, *text;\n};\nextern const struct cu_text cu_texts[];\n");
 	put(folder, "backends/cuda/kernels/a.cu", "nothing\n");
-	static const char build[] =
-		"mkdir -p frontend sim validate reports tests/kit bench examples && env -u MAKEFLAGS -u MAKELEVEL "
-		"make -s BUILD=release CC=" TEST_CC " build/libnpulab.a && nm build/libnpulab.a";
+	static const char build[] = "mkdir -p frontend sim validate reports traces tests/kit bench examples && "
+				    "env -u MAKEFLAGS -u MAKELEVEL make -s BUILD=release CC=" TEST_CC
+				    " build/libnpulab.a && nm build/libnpulab.a";
 	cr_assert_eq(shell(folder, build, output), 0, "%s", output);
 	cr_assert(strstr(output, " T npl_old\n"), "%s", output);
 	cr_assert_eq(shell(folder,

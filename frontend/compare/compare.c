@@ -185,6 +185,7 @@ static int run_passes(const struct job *job, const struct entry *entry, struct n
 					  .timing_only = job->options->timing_only,
 					  .once = job->options->once,
 					  .noise = job->noise,
+					  .watcher = job->options->watcher,
 					  .device = entry->device,
 					  .n_devices = entry->n_devices};
 	const int rc = npl_passes_run(&passes, outputs, entry->report, err);
@@ -239,6 +240,8 @@ static int run_entry(const struct job *job, const struct entry *entry, struct np
 		npl_calibration_text(&job->options->calibration, c->calibration, sizeof c->calibration);
 		c->calibrated_on = job->calibrated_on;
 	}
+	if (!rc && job->options->watcher)
+		rc = npl_start_watching(job->options->watcher, entry->device, entry->n_devices, c, err);
 	if (!rc)
 		rc = run_passes(job, entry, session, outputs, err);
 	if (!rc && !timing_only)

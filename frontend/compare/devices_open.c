@@ -350,3 +350,13 @@ int npl_host_open(const struct npl_compare_options *options, struct npl_device *
 	npl_arena_free(&arena);
 	return rc;
 }
+
+int npl_start_watching(const struct npl_run_watcher *watcher, struct npl_device *const *device, int n,
+		       const struct npl_comparison *comparison, struct npl_err *err)
+{
+	for (int d = 0; d < n && watcher->instructions; d++)
+		if (device[d] && npl_device_driver(device[d])->tell_instructions &&
+		    npl_device_tell_instructions(device[d], watcher->instructions, err))
+			return err->code;
+	return watcher->on_start ? watcher->on_start(watcher->context, comparison, err) : 0;
+}

@@ -15,4 +15,8 @@ int npl_refuse_timing(const struct npl_device *device, struct npl_err *err);
  * nearest, or the form DEVICE.KEY=VALUE where no device stands before the key. */
 int npl_refuse_set(const char *set, const char *const *names, int n, const char *reason, struct npl_err *err);
 
+/* Lets the watcher see the n devices (NULL: one that cannot start), and starts it. */
+int npl_start_watching(const struct npl_run_watcher *watcher, struct npl_device *const *device, int n,
+		       const struct npl_comparison *comparison, struct npl_err *err);
+
 #endif

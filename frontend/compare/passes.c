@@ -57,11 +57,16 @@ static int run_batch(void *context, int64_t batch, const struct npl_tensor *in, 
 	const struct pass *pass = context;
 	const struct npl_passes *p = pass->passes;
 	struct npl_run run = {0};
-	npl_session_observe(p->session, batch ? NULL : pass->observer);
+	const struct npl_run_watcher *watcher = p->watcher;
+	const struct npl_value_observer watched = {watcher ? watcher->on_value : NULL,
+						   watcher ? watcher->context : NULL};
+	npl_session_observe(p->session, watched.on_value ? &watched : batch ? NULL : pass->observer);
 	int rc = npl_session_run(p->session, in, out, &run, err);
 	npl_session_observe(p->session, NULL);
 	for (int d = 0; d < p->n_devices && !batch; d++)
 		npl_device_dump_programs(p->device[d], NULL, NULL); /* later batches run the same programs */
+	if (!rc && watcher && watcher->on_batch)
+		rc = watcher->on_batch(watcher->context, batch, &run, err);
 	if (!rc)
 		rc = npl_run_add(pass->sum, &run, err);
 	npl_run_free(&run);
@@ -234,7 +239,7 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *outputs, struc
 		   struct npl_err *err)
 {
 	const char *name = p->n_devices == 1 ? npl_device_instance(p->device[0]) : NPL_PLACEMENT_NAME;
-	const bool measured = is_measured(p);
+	const bool measured = is_measured(p) && !p->watcher;
 	struct npl_energy_measurement measurement = {0};
 	struct record *record = calloc(1, sizeof *record);
 	report->energy = NPL_ENERGY_UNKNOWN;
@@ -243,7 +248,7 @@ int npl_passes_run(const struct npl_passes *p, struct npl_tensor *outputs, struc
 		npl_energy_measurement_open(&measurement, p->device, p->n_devices, &report->energy);
 	int rc = record ? one_pass(p, name, 1, outputs, &report->run, err) : npl_no_memory(err);
 	npl_session_hash(p->session, false);
-	if (!rc && !measured && report->run.wall_seconds > LONG_SIMULATION_SECONDS)
+	if (!rc && !measured && (p->watcher || report->run.wall_seconds > LONG_SIMULATION_SECONDS))
 		record->wall[record->n++] = report->run.wall_seconds;
 	else if (!rc)
 		rc = measured ? run_measured(p, name, &report->run, &measurement, record, &report->load, err)

@@ -13,6 +13,9 @@ struct npl_passes {
 	const struct npl_samples *samples;
 	bool timing_only, once;        /* once: one timed pass of a simulated machine is enough */
 	struct npl_layer_noise *noise; /* observes the first batch of the first pass; NULL: layers are not judged */
+	/* Watches the first pass, which is then the only one; NULL: nobody watches. Of its functions on_start is not
+	 * called here. */
+	const struct npl_run_watcher *watcher;
 	struct npl_device *const *device;
 	int n_devices;
 };

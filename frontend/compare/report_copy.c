@@ -7,6 +7,7 @@
 
 #include "core/base/refuse.h"
 #include "core/device_access.h"
+#include "npulab/driver.h"
 
 int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report,
 			struct npl_err *err)
@@ -26,6 +27,7 @@ int npl_report_describe(struct npl_comparison *c, const struct npl_device *devic
 	}
 	if (!ok)
 		return npl_no_memory(err);
+	report->driver = npl_device_driver(device)->name;
 	report->setting = settings;
 	report->n_settings = n;
 	if (npl_device_sha256(device))

@@ -175,7 +175,9 @@ static int run_timed(struct tested_layer *tested, struct npl_device_report *repo
 		npl_energy_measurement_open(&tested->measurement, &tested->device, 1, &report->energy);
 	tested->measurement.own_time = true;
 	int rc = times ? run_work(tested, result, err) : npl_no_memory(err);
-	npl_device_dump_programs(tested->device, NULL, NULL); /* the timed runs are of the same program */
+	/* The timed runs are of the same program. */
+	npl_device_dump_programs(tested->device, NULL, NULL);
+	npl_device_tell_instructions(tested->device, NULL, NULL);
 	if (!rc)
 		rc = run_repeats(tested, measured, report, times, err);
 	if (!rc) {
@@ -262,10 +264,19 @@ static int fill_row(const struct tested_layer *tested, const struct operands *o,
 					       : 0;
 }
 
+static int tell_watcher(const struct npl_run_watcher *watcher, const struct npl_layer *layer, const struct npl_run *run,
+			struct npl_err *err)
+{
+	if (!layer->timing_only && watcher->on_value && watcher->on_value(watcher->context, 0, layer->out, err))
+		return err->code;
+	return watcher->on_batch ? watcher->on_batch(watcher->context, 0, run, err) : 0;
+}
+
 static int run_device(const struct npl_layer_spec *spec, const struct npl_node *node, struct npl_shape w_shape,
-		      struct npl_shape y_shape, bool timing_only, struct npl_device *device,
+		      struct npl_shape y_shape, const struct npl_compare_options *options, struct npl_device *device,
 		      struct npl_device_report *report, struct npl_tensor *output, struct npl_err *err)
 {
+	const bool timing_only = options->timing_only;
 	struct operands o = {0};
 	struct tested_layer tested = {0};
 	char reason[200];
@@ -291,6 +302,8 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 		rc = judge(spec, &layer, report, err);
 	if (!rc)
 		rc = fill_row(&tested, &o, report, err);
+	if (!rc && options->watcher)
+		rc = tell_watcher(options->watcher, &layer, &report->run, err);
 	npl_energy_measurement_close(&tested.measurement);
 	npl_device_close_layer_group(tested.group);
 	if (!rc && output) {
@@ -409,12 +422,14 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 		rc = spec->check_devices(spec->check_data, c, err);
 	if (!rc && options->programs && device[0])
 		rc = npl_device_dump_programs(device[0], options->programs, err);
+	if (!rc && options->watcher)
+		rc = npl_start_watching(options->watcher, device, options->n_devices, c, err);
 	struct npl_device_report *report = c->device;
 	for (int d = 0; d < options->n_devices && !rc; d++) {
 		if (!device[d])
 			continue;
 		npl_progress_part(npl_device_instance(device[d]), "device", d + 1, options->n_devices);
-		rc = run_device(spec, c->graph->node, w, y.shape, options->timing_only, device[d], report, output, err);
+		rc = run_device(spec, c->graph->node, w, y.shape, options, device[d], report, output, err);
 		if (!rc)
 			rc = npl_report_keep_strings(c, &report->run, err);
 		report++;

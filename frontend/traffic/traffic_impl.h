@@ -2,8 +2,8 @@
  *
  * Inside npulab/traffic.h: the bytes of a trace, its requests, the patterns, and latencies.
  *
- *     trace_input.c       a file's bytes, plain or out of gzip
- *     trace_reader.c      lines of them as requests
+ *     request_trace_input.c       a file's bytes, plain or out of gzip
+ *     request_trace_reader.c      lines of them as requests
  *     traffic_pattern.c   requests out of nothing
  *     traffic_latency.c   how long they took
  *     traffic_run.c       all of them through a memory */
@@ -21,19 +21,22 @@ static inline uint64_t traffic_access_bytes(const struct npl_memory_info *memory
 	return memory->access_bytes ? memory->access_bytes : TRAFFIC_LINE_BYTES;
 }
 
-struct trace_input;
+struct request_trace_input;
 /* Opens a trace. Messages begin with `display_path`. */
-int trace_input_open(const char *path, const char *display_path, struct trace_input **input, struct npl_err *err);
-void trace_input_close(struct trace_input *input); /* accepts NULL */
+int request_trace_input_open(const char *path, const char *display_path, struct request_trace_input **input,
+			     struct npl_err *err);
+void request_trace_input_close(struct request_trace_input *input); /* accepts NULL */
 /* Reads the next `capacity` bytes, or fewer. An error is reported in *problem, together with the bytes before it. It
  * ends the input, as *n = 0 does. */
-void trace_input_read(struct trace_input *input, char *to, size_t capacity, size_t *n, const char **problem);
+void request_trace_input_read(struct request_trace_input *input, char *to, size_t capacity, size_t *n,
+			      const char **problem);
 
-struct trace;
-int trace_open(const char *path, const struct npl_memory_info *memory, struct trace **trace, struct npl_err *err);
-void trace_close(struct trace *trace); /* accepts NULL */
-int trace_next(struct trace *trace, bool any_order, struct npl_traffic_request *request, int capacity, int *n,
-	       struct npl_err *err);
+struct request_trace;
+int request_trace_open(const char *path, const struct npl_memory_info *memory, struct request_trace **trace,
+		       struct npl_err *err);
+void request_trace_close(struct request_trace *trace); /* accepts NULL */
+int request_trace_next(struct request_trace *trace, bool any_order, struct npl_traffic_request *request, int capacity,
+		       int *n, struct npl_err *err);
 
 struct pattern {
 	uint64_t (*line)(struct pattern *pattern, uint64_t i, bool *is_write);

@@ -12,7 +12,7 @@
 #include "traffic_impl.h"
 
 struct npl_traffic {
-	struct trace *trace; /* NULL: requests come from the pattern */
+	struct request_trace *trace; /* NULL: requests come from the pattern */
 	struct pattern pattern;
 };
 
@@ -22,7 +22,7 @@ int npl_traffic_open_trace(const char *path, const struct npl_memory_info *memor
 	*traffic = calloc(1, sizeof **traffic);
 	if (!*traffic)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", path);
-	if (trace_open(path, memory, &(*traffic)->trace, err)) {
+	if (request_trace_open(path, memory, &(*traffic)->trace, err)) {
 		free(*traffic);
 		*traffic = NULL;
 		return err->code;
@@ -48,7 +48,7 @@ void npl_traffic_close(struct npl_traffic *traffic)
 {
 	if (!traffic)
 		return;
-	trace_close(traffic->trace);
+	request_trace_close(traffic->trace);
 	free(traffic);
 }
 
@@ -61,7 +61,7 @@ int npl_traffic_next(struct npl_traffic *traffic, bool any_order, struct npl_tra
 		     int *n, struct npl_err *err)
 {
 	if (traffic->trace)
-		return trace_next(traffic->trace, any_order, request, capacity, n, err);
+		return request_trace_next(traffic->trace, any_order, request, capacity, n, err);
 	pattern_next(&traffic->pattern, request, capacity, n);
 	return 0;
 }

@@ -17,6 +17,7 @@
 
 #include "npulab/calibrate.h"
 #include "npulab/device.h"
+#include "npulab/instruction_sink.h"
 #include "npulab/model.h"
 #include "npulab/program_dump.h"
 #include "npulab/session.h"
@@ -69,6 +70,7 @@ struct npl_device_report {
 	const char *name; /* the machine's name */
 	/* `name`, or "NAME@KEY=VALUE..." as the user asked for it, which tells entries of one machine apart. */
 	const char *instance;
+	const char *driver; /* the name of its driver */
 	struct npl_device_info info;
 	const struct npl_param_value *setting; /* n_settings of them: the parameters in force */
 	int n_settings;
@@ -126,6 +128,20 @@ struct npl_comparison {
 	struct npl_arena arena;
 };
 
+/* Watches the only entry of a comparison, or the only device of a single layer. Its first pass is then the only one:
+ * nothing is measured. If a function does not return 0, the comparison ends with that code. Functions may be NULL. */
+struct npl_run_watcher {
+	/* Is called when all devices are open and described in the comparison, before any of them runs. */
+	int (*on_start)(void *context, const struct npl_comparison *comparison, struct npl_err *err);
+	/* Is called for each result that is seen (npl_session_observe), of node value `value` of the graph; of a single
+	 * layer 0. */
+	int (*on_value)(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err);
+	/* Is called after each batch. */
+	int (*on_batch)(void *context, int64_t batch, const struct npl_run *run, struct npl_err *err);
+	const struct npl_instruction_sink *instructions; /* is told those of every simulated device; NULL: none is */
+	void *context;
+};
+
 struct npl_compare_options {
 	/* ---- Devices and their settings. */
 
@@ -170,6 +186,7 @@ struct npl_compare_options {
 	/* Receives the programs of the first batch (program_dump.h), where only one device runs. NULL: they are not
 	 * kept. */
 	const struct npl_program_sink *programs;
+	const struct npl_run_watcher *watcher; /* NULL: nobody watches */
 };
 
 /* Opens options->device_names into device[], which is zeroed. Each device gets the settings of `set` for its name, then

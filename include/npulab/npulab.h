@@ -64,6 +64,7 @@
 #include "npulab/progress.h"
 #include "npulab/random.h"
 #include "npulab/ratio.h"
+#include "npulab/run_trace.h"
 #include "npulab/sha256.h"
 #include "npulab/system_load.h"
 #include "npulab/tdp.h"

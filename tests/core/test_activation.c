@@ -10,7 +10,7 @@
 
 Test(activation, each_is_its_function_and_its_operator)
 {
-	enum { VALUES = 161 };
+	enum { VALUES = 161, HALF = VALUES / 2 };
 	for (int i = NPL_ACT_NONE + 1; i < NPL_ACTIVATIONS; i++) {
 		const enum npl_activation fused = (enum npl_activation)i;
 		const enum npl_op op = npl_activation_op(fused);
@@ -19,11 +19,11 @@ Test(activation, each_is_its_function_and_its_operator)
 		struct npl_tensor y = {.dtype = NPL_F32, .shape = npl_shape_of(1, VALUES), .data = x};
 		struct npl_err err = {0};
 		for (int v = 0; v < VALUES; v++)
-			x[v] = (float)(v - VALUES / 2) / 8;
+			x[v] = (float)(v - HALF) / 8;
 		cr_assert_eq(npl_activate(fused, &y, &err), 0, "%s: %s", npl_activation_name(fused), err.msg);
 		for (int v = 0; v < VALUES; v++)
-			cr_assert_float_eq(x[v], activated(fused, (double)(v - VALUES / 2) / 8), 1e-6, "%s of %g",
-					   npl_activation_name(fused), (double)(v - VALUES / 2) / 8);
+			cr_assert_float_eq(x[v], activated(fused, (double)(v - HALF) / 8), 1e-6, "%s of %g",
+					   npl_activation_name(fused), (double)(v - HALF) / 8);
 		cr_assert_eq(npl_activation_of(op, attrs ? attrs : &none), fused, "%s", npl_activation_name(fused));
 		cr_assert(attrs || !strcmp(npl_activation_name(fused), npl_op_defs[op].name));
 	}

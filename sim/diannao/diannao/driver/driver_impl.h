@@ -32,6 +32,8 @@ struct dn_machine {
 };
 
 extern const struct npl_isa dn_isa;
+/* describe.c: fills name and unit; the instruction is a struct dn_instruction. */
+void dn_describe_instruction(const void *instruction, struct npl_instruction *described);
 
 /* Returns the bytes of the kernels and biases that the driver makes for the factor of LRN and that are not tensors of
  * the layer; 0 for every other layer. */

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/base/arith.h"
-#include "core/base/message.h"
 #include "driver_impl.h"
 #include "sim/common/isa.h"
 #include "sim/diannao/diannao/fast/run.h"
@@ -150,31 +149,11 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	return rc;
 }
 
-static void describe(const void *instruction, struct npl_instruction *described)
-{
-	const struct dn_instruction *at = instruction;
-	char *name = described->name;
-	const int operation[DN_SLOTS] = {DN_CP_OP, DN_SB_READ_OP, DN_NBIN_READ_OP, DN_NBOUT_WRITE_OP,
-					 at->nfu.nfu1 ? DN_NFU_NFU1_OP : DN_NFU_NFU2_OP};
-	for (int s = 0; s < DN_SLOTS; s++) {
-		const struct sim_field *field = &dn_slots[s].field[operation[s]];
-		const int64_t value = sim_field_get(at, field);
-		if (value)
-			npl_append(name, NPL_INSTRUCTION_NAME, "|", "%s %s", dn_slots[s].name, field->names[value]);
-	}
-	if (!*name)
-		npl_append(name, NPL_INSTRUCTION_NAME, "", "CP NOP");
-	described->unit = dn_uses_nfu(at)          ? "nfu"
-			  : at->sb.op == DN_LOAD   ? "sb"
-			  : at->nbin.op == DN_LOAD ? "nbin"
-						   : "cp";
-}
-
 const struct npl_isa dn_isa = {
 	.set = &dn_instruction_set,
 	.word = NPL_I16,
 	.check = check,
-	.describe = describe,
+	.describe = dn_describe_instruction,
 	.event_name = dn_event_names,
 	.n_events = DN_EVENTS,
 	.time_class = dn_time_classes,

@@ -8,7 +8,6 @@
 #include "core/base/checksum.h"
 #include "core/base/refuse.h"
 #include "driver_impl.h"
-#include "sim/common/isa.h"
 #include "times.h"
 
 /* Descriptions that are remembered: making one takes longer than everything else. An instruction is described by what
@@ -61,7 +60,7 @@ static const struct npl_instruction *describe(const struct dn_teller *teller, co
 		&teller->described[(unsigned)at->cp.op | (unsigned)at->sb.op << 3 | (unsigned)at->nbin.op << 6 |
 				   (unsigned)at->nbout.write << 9 | (nfu + 3u * (at->nfu.nfu2 == DN_MAXIMUM)) << 12];
 	if (!*described && (*described = calloc(1, sizeof **described)))
-		dn_isa.describe(at, *described);
+		dn_describe_instruction(at, *described);
 	return *described;
 }
 

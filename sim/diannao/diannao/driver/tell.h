@@ -19,7 +19,7 @@ struct dn_told {
 
 /* Makes a teller, and tells the sink the program. It replaces the stream and the observer of engine_input by its own.
  * Returns 0, NPL_ENOMEM or what the sink returns. */
-int dn_teller_open(const struct dn_told *told, struct dn_engine_input *engine_input, struct dn_teller **teller,
+int dn_teller_open(const struct dn_told *told, struct dn_engine_input *engine_input, struct dn_teller **opened,
 		   struct npl_err *err);
 /* Says where the results are that stores write: bytes[0] is at address `first` of the machine's memory. NULL: there are
  * no values. */

@@ -30,8 +30,8 @@ struct dn_timed {
 	uint64_t store_address, store_bytes;
 };
 /* For on_time: returns what is known of the instruction whose time is told. */
-const struct dn_timed *dn_times_timed(const void *times);
+const struct dn_timed *dn_times_timed(const void *state);
 /* Where the times were opened without a program: gives each instruction before its event `decoded`. */
-void dn_times_fetched(void *times, const struct dn_instruction *instruction);
+void dn_times_fetched(void *state, const struct dn_instruction *instruction);
 
 #endif

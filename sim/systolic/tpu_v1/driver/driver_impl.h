@@ -24,6 +24,8 @@ struct tpu_machine {
 };
 
 extern const struct npl_isa tpu_isa;
+/* describe.c: fills name and unit; the instruction is a struct tpu_instruction. */
+void tpu_describe_instruction(const void *instruction, struct npl_instruction *described);
 
 int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void **opened_group,
 			 struct npl_layer_group_info *info, struct npl_err *err);

@@ -128,21 +128,13 @@ static int execute(const void *state, const char *source, const struct sim_progr
 	return rc;
 }
 
-static void describe(const void *instruction, struct npl_instruction *described)
-{
-	const struct tpu_instruction *at = instruction;
-	const enum tpu_unit unit = tpu_unit_of(at->opcode);
-	snprintf(described->name, sizeof described->name, "%s", sim_slot_of(&tpu_instruction_set, at)->name);
-	described->unit = unit < TPU_UNITS ? tpu_units[unit].name : "issue";
-}
-
 const struct npl_isa tpu_isa = {
 	.set = &tpu_instruction_set,
 	.word = NPL_U8,
 	.planes = true,
 	.has_buffer = true,
 	.check = check,
-	.describe = describe,
+	.describe = tpu_describe_instruction,
 	.event_name = tpu_event_names,
 	.n_events = TPU_EVENTS,
 	.time_class = tpu_time_classes,

@@ -11,7 +11,6 @@
 #include "core/base/refuse.h"
 #include "count.h"
 #include "driver_impl.h"
-#include "sim/common/isa.h"
 #include "sim/systolic/tpu_v1/isa/check.h"
 #include "times.h"
 
@@ -32,6 +31,7 @@ struct tpu_teller {
 	int64_t *first_write; /* of each instruction, and the end */
 	uint64_t *checksum;
 	bool *has_checksum;
+	const char **layer;                /* the names of the layers */
 	struct npl_instruction *described; /* by opcode; a unit of NULL: not yet */
 	struct tpu_registers registers;    /* as the instruction that is told next finds them */
 	bool out_of_memory;
@@ -118,7 +118,7 @@ static const struct npl_instruction *describe(struct tpu_teller *teller, const s
 {
 	struct npl_instruction *described = &teller->described[instruction->opcode];
 	if (!described->unit)
-		tpu_isa.describe(instruction, described);
+		tpu_describe_instruction(instruction, described);
 	return described;
 }
 
@@ -132,6 +132,7 @@ static int tell(void *context, int64_t index, const struct npl_instruction_time 
 	struct tpu_counters counters = {0};
 	uint64_t counter[TPU_COUNTERS];
 	tpu_count_instruction(told->config, &teller->registers, in, &counters);
+	counters.instructions = 0; /* each moves it by one, which is not worth telling */
 	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &counters, counter);
 	if (in->opcode == TPU_SET_CONFIG)
 		teller->registers.value[in->operand] = in->length;
@@ -149,23 +150,22 @@ static int tell(void *context, int64_t index, const struct npl_instruction_time 
 	return told->sink->on_instruction ? told->sink->on_instruction(told->sink->context, &executed, err) : 0;
 }
 
-static int tell_program(const struct tpu_told *told, struct npl_err *err)
+static int tell_program(struct tpu_teller *teller, struct npl_err *err)
 {
+	const struct tpu_told *told = &teller->told;
 	const int n = told->group ? told->group->n : 0;
-	const char **layer = malloc(((size_t)n + 1) * sizeof *layer);
-	if (!layer)
+	teller->layer = malloc(((size_t)n + 1) * sizeof *teller->layer);
+	if (!teller->layer)
 		return npl_no_memory(err);
 	for (int i = 0; i < n; i++)
-		layer[i] = told->group->layer[i]->name;
+		teller->layer[i] = told->group->layer[i]->name;
 	const struct npl_executed_program program = {.cycle_class = tpu_time_classes,
 						     .n_cycle_classes = TPU_TIME_CLASSES,
 						     .counter_def = tpu_counter_defs,
 						     .n_counters = tpu_shown_counters(told->config),
-						     .layer = layer,
+						     .layer = teller->layer,
 						     .n_layers = n};
-	const int rc = told->sink->on_program ? told->sink->on_program(told->sink->context, &program, err) : 0;
-	free(layer);
-	return rc;
+	return told->sink->on_program ? told->sink->on_program(told->sink->context, &program, err) : 0;
 }
 
 int tpu_teller_open(const struct tpu_told *told, struct tpu_teller **opened, struct npl_err *err)
@@ -186,7 +186,7 @@ int tpu_teller_open(const struct tpu_told *told, struct tpu_teller **opened, str
 	if (!rc)
 		rc = tpu_times.open(&teller->times, told->config, told->program, &teller->time_sink, err);
 	if (!rc)
-		rc = tell_program(told, err);
+		rc = tell_program(teller, err);
 	if (rc)
 		tpu_teller_close(teller);
 	else
@@ -219,6 +219,7 @@ void tpu_teller_close(struct tpu_teller *teller)
 	free(teller->first_write);
 	free(teller->checksum);
 	free(teller->has_checksum);
+	free(teller->layer);
 	free(teller->described);
 	free(teller);
 }

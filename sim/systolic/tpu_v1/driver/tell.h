@@ -22,7 +22,7 @@ struct tpu_told {
 };
 
 /* Makes a teller, and tells the sink the program. Returns 0, NPL_ENOMEM or what the sink returns. */
-int tpu_teller_open(const struct tpu_told *told, struct tpu_teller **teller, struct npl_err *err);
+int tpu_teller_open(const struct tpu_told *told, struct tpu_teller **opened, struct npl_err *err);
 const struct sim_observer *tpu_teller_observer(struct tpu_teller *teller); /* for the engine */
 /* Tells the instructions and the end, after an execution. Returns 0, NPL_ENOMEM or what the sink returns. */
 int tpu_teller_end(struct tpu_teller *teller, const struct tpu_outcome *outcome, struct npl_err *err);

@@ -2,7 +2,8 @@
  *
  * The attribution of cycles to DianNao's instructions (driver/times.h). What the program promises, on random programs:
  * an instruction's classes sum to its cycles, and those of all instructions to the machine's counters, which are all
- * cycles; without the program as a whole the table is the same. That both engines give the same is a part of their agreement (tests/kit/sim/diannao/agree.c). */
+ * cycles; without the program as a whole the table is the same. That both engines give the same is a part of their
+ * agreement (tests/kit/sim/diannao/agree.c). */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

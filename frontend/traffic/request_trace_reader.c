@@ -10,9 +10,9 @@
 
 enum { BUFFER_BYTES = 1 << 16, SHOWN = 40 /* characters of a bad line in a message */ };
 
-struct trace {
+struct request_trace {
 	const char *path;
-	struct trace_input *input;
+	struct request_trace_input *input;
 	const char *problem; /* an error of reading, which comes after the bytes in the buffer */
 	bool ended;
 	uint64_t line, requests, last_cycle;
@@ -26,9 +26,10 @@ struct word {
 	size_t length;
 };
 
-int trace_open(const char *path, const struct npl_memory_info *memory, struct trace **trace, struct npl_err *err)
+int request_trace_open(const char *path, const struct npl_memory_info *memory, struct request_trace **trace,
+		       struct npl_err *err)
 {
-	struct trace *t = calloc(1, sizeof *t);
+	struct request_trace *t = calloc(1, sizeof *t);
 	const char *display_path = strcmp(path, "-") ? path : "standard input";
 	char *copy = strdup(display_path);
 	if (!t || !copy) {
@@ -39,24 +40,24 @@ int trace_open(const char *path, const struct npl_memory_info *memory, struct tr
 	t->path = copy;
 	t->access_bytes = traffic_access_bytes(memory);
 	t->capacity_bytes = memory->capacity_bytes;
-	if (trace_input_open(path, display_path, &t->input, err)) {
-		trace_close(t);
+	if (request_trace_input_open(path, display_path, &t->input, err)) {
+		request_trace_close(t);
 		return err->code;
 	}
 	*trace = t;
 	return 0;
 }
 
-void trace_close(struct trace *t)
+void request_trace_close(struct request_trace *t)
 {
 	if (!t)
 		return;
-	trace_input_close(t->input);
+	request_trace_input_close(t->input);
 	free((char *)t->path);
 	free(t);
 }
 
-static int no_request(const struct trace *t, const char *message, struct word word, struct npl_err *err)
+static int no_request(const struct request_trace *t, const char *message, struct word word, struct npl_err *err)
 {
 	int shown_length = word.length < SHOWN ? (int)word.length : SHOWN;
 	return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": %s '%.*s%s', expected '0xADDRESS READ|WRITE CYCLE'", t->path,
@@ -128,7 +129,7 @@ static bool read_direction(struct word word, bool *is_write)
 	return word.length == 4 && (!memcmp(word.text, "READ", 4) || !memcmp(word.text, "read", 4));
 }
 
-static int read_request(struct trace *t, const char *cursor, const char *end, bool any_order, bool *has_request,
+static int read_request(struct request_trace *t, const char *cursor, const char *end, bool any_order, bool *has_request,
 			struct npl_traffic_request *request, struct npl_err *err)
 {
 	if (memchr(cursor, 0, (size_t)(end - cursor)))
@@ -168,13 +169,13 @@ static int read_request(struct trace *t, const char *cursor, const char *end, bo
 	return 0;
 }
 
-static void fill(struct trace *t)
+static void fill(struct request_trace *t)
 {
 	size_t n;
 	memmove(t->buffer, t->buffer + t->begin, t->end - t->begin);
 	t->end -= t->begin;
 	t->begin = 0;
-	trace_input_read(t->input, t->buffer + t->end, BUFFER_BYTES - t->end, &n, &t->problem);
+	request_trace_input_read(t->input, t->buffer + t->end, BUFFER_BYTES - t->end, &n, &t->problem);
 	t->end += n;
 	t->ended = t->problem || t->end < BUFFER_BYTES;
 	if (!t->line)
@@ -182,7 +183,7 @@ static void fill(struct trace *t)
 }
 
 /* Finds the next line; *begin is NULL at the end. */
-static int next_line(struct trace *t, const char **begin, const char **end, struct npl_err *err)
+static int next_line(struct request_trace *t, const char **begin, const char **end, struct npl_err *err)
 {
 	*end = memchr(t->buffer + t->begin, '\n', t->end - t->begin);
 	if (!*end && !t->ended) {
@@ -206,8 +207,8 @@ static int next_line(struct trace *t, const char **begin, const char **end, stru
 	return 0;
 }
 
-int trace_next(struct trace *t, bool any_order, struct npl_traffic_request *request, int capacity, int *n,
-	       struct npl_err *err)
+int request_trace_next(struct request_trace *t, bool any_order, struct npl_traffic_request *request, int capacity,
+		       int *n, struct npl_err *err)
 {
 	for (*n = 0; *n < capacity;) {
 		const char *begin, *end;

@@ -14,7 +14,7 @@
 
 enum { RAW_BYTES = 1 << 16, GZIP_ONLY = 16 + MAX_WBITS };
 
-struct trace_input {
+struct request_trace_input {
 	int file;
 	bool is_gzip, in_member, ended;
 	int errnum; /* errno when reading failed */
@@ -24,7 +24,7 @@ struct trace_input {
 };
 
 /* Reads on after the bytes in the buffer, so that it holds at least two unless the file ends. */
-static void fill(struct trace_input *in)
+static void fill(struct request_trace_input *in)
 {
 	memmove(in->raw, in->raw + in->begin, in->end - in->begin);
 	in->end -= in->begin;
@@ -39,14 +39,15 @@ static void fill(struct trace_input *in)
 	}
 }
 
-static bool has_gzip_magic(const struct trace_input *in)
+static bool has_gzip_magic(const struct request_trace_input *in)
 {
 	return in->end - in->begin >= 2 && in->raw[in->begin] == 0x1f && in->raw[in->begin + 1] == 0x8b;
 }
 
-int trace_input_open(const char *path, const char *display_path, struct trace_input **input, struct npl_err *err)
+int request_trace_input_open(const char *path, const char *display_path, struct request_trace_input **input,
+			     struct npl_err *err)
 {
-	struct trace_input *in = calloc(1, sizeof *in);
+	struct request_trace_input *in = calloc(1, sizeof *in);
 	if (!in)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", display_path);
 	in->file = strcmp(path, "-") ? open(path, O_RDONLY | O_CLOEXEC) : dup(STDIN_FILENO);
@@ -56,7 +57,7 @@ int trace_input_open(const char *path, const char *display_path, struct trace_in
 		return err->code;
 	}
 	if (npl_file_reads(in->file, display_path, err)) {
-		trace_input_close(in);
+		request_trace_input_close(in);
 		return err->code;
 	}
 	fill(in);
@@ -71,11 +72,11 @@ int trace_input_open(const char *path, const char *display_path, struct trace_in
 		return 0;
 	}
 	in->is_gzip = false;
-	trace_input_close(in);
+	request_trace_input_close(in);
 	return err->code;
 }
 
-void trace_input_close(struct trace_input *in)
+void request_trace_input_close(struct request_trace_input *in)
 {
 	if (!in)
 		return;
@@ -86,7 +87,7 @@ void trace_input_close(struct trace_input *in)
 }
 
 /* Skips zeros, to another byte or the end of the file. */
-static void skip_zeros(struct trace_input *in)
+static void skip_zeros(struct request_trace_input *in)
 {
 	do {
 		while (in->begin < in->end && !in->raw[in->begin])
@@ -97,7 +98,7 @@ static void skip_zeros(struct trace_input *in)
 }
 
 /* Handles the end of a member: another one follows, or the file ends. */
-static bool next_member(struct trace_input *in, const char **problem)
+static bool next_member(struct request_trace_input *in, const char **problem)
 {
 	if (in->end - in->begin < 2)
 		fill(in);
@@ -116,7 +117,7 @@ static bool next_member(struct trace_input *in, const char **problem)
 }
 
 /* Inflates some bytes, or reaches the end of a member. */
-static size_t inflate_part(struct trace_input *in, char *to, size_t capacity, const char **problem)
+static size_t inflate_part(struct request_trace_input *in, char *to, size_t capacity, const char **problem)
 {
 	if (in->begin == in->end)
 		fill(in);
@@ -138,7 +139,8 @@ static size_t inflate_part(struct trace_input *in, char *to, size_t capacity, co
 	return capacity - in->zip.avail_out;
 }
 
-void trace_input_read(struct trace_input *in, char *to, size_t capacity, size_t *n, const char **problem)
+void request_trace_input_read(struct request_trace_input *in, char *to, size_t capacity, size_t *n,
+			      const char **problem)
 {
 	*n = 0;
 	*problem = NULL;

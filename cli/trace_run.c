@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Makes the runs that are recorded (trace_run.h). */
+#include "trace_run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/refuse.h"
+#include "core/device_access.h"
+#include "core/files/file.h"
+#include "frontend/import/memory_file.h"
+#include "npulab/driver.h"
+#include "npulab/placement.h"
+#include "npulab/program.h"
+#include "npulab/progress.h"
+#include "npulab/sha256.h"
+#include "npulab/single_layer.h"
+#include "npulab/version.h"
+#include "sim/common/isa.h"
+
+enum kind { NETWORK, LAYER, PROGRAM };
+
+static bool ends_in(const char *text, const char *end)
+{
+	const size_t n = strlen(text), m = strlen(end);
+	return n > m && !strcmp(text + n - m, end);
+}
+
+static enum kind kind_of(const struct cli_traced_run *run)
+{
+	return !strcmp(run->word[0], "layer")                                 ? LAYER
+	       : ends_in(run->word[0], ".s") || ends_in(run->word[0], ".bin") ? PROGRAM
+									      : NETWORK;
+}
+
+/* The options of all kinds of runs. Those that decide nothing of what a run does are not kept in the trace. */
+enum { OPTIONS = 48 };
+static const char *const not_kept[] = {"o", "detail", "reason", "engine", "threads", "max-memory", "quiet"};
+
+static void list_options(struct cli_traced_run *run, struct cli_option options[OPTIONS])
+{
+	struct cli_common *common = &run->common;
+	struct cli_layer_options *layer = &run->layer;
+	const struct cli_option list[] = {
+		{"o", CLI_OUTPUT, &run->output, 0, 0, "FILE", "the trace; compressed where its name ends in .zst"},
+		{"detail", CLI_TEXT, &run->detail, 0, 0, "WHAT",
+		 "layers, or instructions too where a machine has them (default instructions)"},
+		{"reason", CLI_TEXT, &run->reason, 0, 0, "TEXT", "why it is recorded, for those who read it later"},
+		{"device", CLI_TEXT, &run->device, 0, 0, "D", "the device or machine"},
+		{"place", CLI_TEXT, &run->rules, 0, 0, "RULES", "a network on several devices, as in `npulab run`"},
+		{"place-file", CLI_TEXT, &run->rules_file, 0, 0, "FILE", "such rules, one a line"},
+		CLI_INPUT_OPTION(&common->input),
+		CLI_BATCH_OPTION(&common->batch),
+		CLI_DIM_OPTION(&common->dim),
+		{"calibrate", CLI_TEXT, &common->calibrate, 0, 0, "METHOD",
+		 "of a network: ranges for 8 bits, as in `npulab run`"},
+		{"scale-q6.10", CLI_TEXT, &common->q16_scale, 0, 0, "on|off",
+		 "of a network: scales of Q6.10, as in `npulab run`"},
+		CLI_HOST_OPTION(&common->host),
+		CLI_SET_OPTION(&common->set),
+		CLI_SEED_OPTION(&common->seed),
+		{"timing-only", CLI_FLAG, &common->timing_only, 0, 0, NULL, "cycles and energy without values"},
+		{"m", CLI_INT, &layer->m, 1, 1 << 24, "M", "layer gemm: rows of the input"},
+		{"n", CLI_INT, &layer->n, 1, 1 << 24, "N", "layer gemm: columns of the weights"},
+		{"k", CLI_INT, &layer->k, 1, 1 << 24, "K", "layer gemm: depth"},
+		{"kernel", CLI_TEXT, &layer->kernel, 0, 0, "HxW", "layer conv, pool: window"},
+		{"filters", CLI_INT, &layer->filters, 1, 1 << 24, "F", "layer conv: output channels"},
+		{"stride", CLI_TEXT, &layer->stride, 0, 0, "HxW", "layer conv, pool: as in `npulab layer`"},
+		{"pad", CLI_TEXT, &layer->pad, 0, 0, "HxW", "layer conv, pool: on each side (default 0)"},
+		{"dilation", CLI_TEXT, &layer->dilation, 0, 0, "HxW", "layer conv (default 1)"},
+		{"groups", CLI_INT, &layer->groups, 1, 1 << 24, "G", "layer conv (default 1)"},
+		{"private", CLI_FLAG, &layer->private_kernels, 0, 0, NULL,
+		 "layer conv: filters of its own for every position"},
+		{"type", CLI_TEXT, &layer->pool, 0, 0, "T", "layer pool: max or average (default max)"},
+		{"unsigned", CLI_FLAG, &layer->is_unsigned, 0, 0, NULL, "layer in int8: the input is unsigned"},
+		{"requantise", CLI_FLAG, &layer->requantise, 0, 0, NULL, "layer gemm, conv in int8: 8-bit results"},
+		{"zeros", CLI_INT, &layer->zero_percent, 0, 100, "PERCENT",
+		 "layer: of the inputs that are 0 (default 0)"},
+		{"host-memory", CLI_TEXT, &run->host_memory, 0, 0, "IN",
+		 "of a program: host memory, as in `npulab exec`"},
+		{"weights", CLI_TEXT, &run->weights, 0, 0, "W", "of a program: weight memory, as in `npulab exec`"},
+		{"buffer", CLI_TEXT, &run->buffer, 0, 0, "B", "of a program: the unified buffer, as in `npulab exec`"},
+		CLI_ENGINE_OPTION(&common->engine),
+		CLI_THREADS_OPTION(&common->threads),
+		CLI_MEMORY_OPTION(&common->max_memory),
+		CLI_QUIET_OPTION(&common->quiet, ""),
+		{0}};
+	memcpy(options, list, sizeof list);
+}
+
+static int refuse_word(const struct cli_traced_run *run, struct npl_err *err)
+{
+	const bool layer = run->n_words && !strcmp(run->word[0], "layer");
+	if (!run->n_words)
+		return npl_fail(err, NPL_EUSAGE,
+				"trace record: expected a model, a program (.s, .bin) or `layer KIND`");
+	if (layer != (run->n_words == 2))
+		return npl_fail(err, NPL_EUSAGE, "trace record: %s",
+				layer ? "layer: which? expected gemm, conv or pool after it"
+				      : "expected one model or program");
+	return 0;
+}
+
+/* Refuses options that say where something runs and do not fit the kind of the run. */
+static int refuse_place(const struct cli_traced_run *run, struct npl_err *err)
+{
+	const int places = (run->device != NULL) + (run->rules != NULL) + (run->rules_file != NULL);
+	const enum kind kind = kind_of(run);
+	if (kind == NETWORK && places != 1)
+		return npl_fail(err, NPL_EUSAGE, "trace record: expected either --device or --place or --place-file");
+	if (kind == LAYER && (!run->device || places != 1))
+		return npl_fail(err, NPL_EUSAGE, "trace record: a layer runs on --device");
+	if (kind == PROGRAM && places != (run->device != NULL))
+		return npl_fail(err, NPL_EUSAGE,
+				"trace record: a program runs on the machine that it names, or --device");
+	if (run->device && strchr(run->device, ','))
+		return npl_fail(err, NPL_EUSAGE, "trace record: --device %s: expected one device", run->device);
+	return 0;
+}
+
+/* What cli_each_option needs to keep options in a head. */
+struct keeper {
+	const struct cli_traced_run *run;
+	struct npl_trace_header *header;
+};
+
+static int keep_option(void *context, const struct cli_option *option, const char *value, struct npl_err *err)
+{
+	const struct keeper *keeper = context;
+	for (size_t i = 0; i < sizeof not_kept / sizeof *not_kept; i++)
+		if (!strcmp(option->name, not_kept[i]))
+			return 0;
+	return npl_trace_add(keeper->header, &keeper->header->option, option->name, value ? value : "", err);
+}
+
+static int read_detail(const struct cli_traced_run *run, enum npl_trace_detail *detail, struct npl_err *err)
+{
+	*detail = NPL_TRACE_INSTRUCTIONS;
+	if (!run->detail)
+		return 0;
+	for (*detail = 0; *detail < NPL_TRACE_DETAILS; (*detail)++)
+		if (!strcmp(run->detail, npl_trace_detail_name(*detail)))
+			return 0;
+	return npl_fail(err, NPL_EUSAGE, "trace record: --detail %s: expected layers or instructions", run->detail);
+}
+
+int cli_trace_read(int argc, char **argv, bool again, struct cli_traced_run *run, struct npl_trace_header *header,
+		   bool *help_printed, struct npl_err *err)
+{
+	struct cli_option options[OPTIONS];
+	struct npl_arena *arena = &header->arena;
+	const struct keeper keeper = {run, header};
+	*run = (struct cli_traced_run){.common = {.seed = 1, .no_accuracy = true}};
+	list_options(run, options);
+	const int rc = (again ? cli_parse_only : cli_parse)(&cli_trace_record, options, argc, argv, run->word, 2,
+							    &run->n_words, help_printed, err);
+	if (rc || *help_printed)
+		return rc;
+	if (refuse_word(run, err) || refuse_place(run, err) || read_detail(run, &header->detail, err))
+		return err->code;
+	header->command = npl_arena_strdup(arena, kind_of(run) == LAYER     ? "layer"
+						  : kind_of(run) == PROGRAM ? "exec"
+									    : "run");
+	header->argument = npl_arena_strdup(arena, run->word[kind_of(run) == LAYER]);
+	if (!header->command || !header->argument)
+		return npl_no_memory(err);
+	return cli_each_option(options, argc, argv, keep_option, (void *)&keeper, err);
+}
+
+/* Adds a file that the run reads. path NULL: it reads none in this role. */
+static int add_file(struct npl_trace_header *header, const char *role, const char *path, struct npl_err *err)
+{
+	struct npl_file file;
+	char hex[NPL_SHA256_HEX];
+	if (!path)
+		return 0;
+	if (npl_file_map(path, SIZE_MAX, &file, err))
+		return err->code;
+	npl_sha256_hex(file.data, file.bytes, hex);
+	npl_file_unmap(&file);
+	return npl_trace_add(header, &header->file, role, hex, err);
+}
+
+static int add_model_files(struct npl_trace_header *header, const struct cli_traced_run *run,
+			   const struct npl_model_files *files, struct npl_err *err)
+{
+	int rc = add_file(header, "model", files->path, err);
+	if (!rc && !run->common.timing_only)
+		rc = add_file(header, "calibration", files->calibration, err);
+	for (int i = 0; i < run->common.input.n && !rc; i++) {
+		const char *equals = strchr(run->common.input.item[i], '=');
+		rc = add_file(header, "input", equals ? equals + 1 : run->common.input.item[i], err);
+	}
+	if (!rc && !run->common.input.n && !run->common.timing_only)
+		rc = add_file(header, "input", files->input, err);
+	return rc ? rc : add_file(header, "rules", run->rules_file, err);
+}
+
+/* The machines of the trace, as the run shall have them. */
+struct machines {
+	const struct npl_trace_header *header; /* NULL: those that there are now */
+	const char *trace;                     /* the name of its file, for messages */
+	bool quiet;
+};
+
+static const struct npl_trace_machine *machine_of(const struct npl_trace_header *header, const char *name)
+{
+	for (int i = 0; i < header->n_machines; i++)
+		if (!strcmp(header->machine[i].name, name))
+			return &header->machine[i];
+	return NULL;
+}
+
+static const char *value_of(const struct npl_trace_pairs *pairs, const char *name)
+{
+	for (int i = 0; i < pairs->n; i++)
+		if (!strcmp(pairs->pair[i].name, name))
+			return pairs->pair[i].value;
+	return NULL;
+}
+
+static const char *default_of(const struct npl_driver *driver, const char *key)
+{
+	for (const struct npl_param *p = driver->params; p && p->key; p++)
+		if (!strcmp(p->key, key))
+			return p->default_text;
+	return NULL;
+}
+
+/* The settings of a run, with those that make its machines the trace's. */
+struct settings {
+	struct npl_arena *arena;
+	const char **set;
+	int n, capacity;
+};
+
+static int add_setting(struct settings *settings, const char *text, struct npl_err *err)
+{
+	if (settings->n == settings->capacity) {
+		const int capacity = settings->capacity ? 2 * settings->capacity : 64;
+		const char **grown = npl_arena_array(settings->arena, (size_t)capacity, sizeof *grown);
+		if (!grown)
+			return npl_no_memory(err);
+		if (settings->n)
+			memcpy(grown, settings->set, (size_t)settings->n * sizeof *grown);
+		settings->set = grown;
+		settings->capacity = capacity;
+	}
+	settings->set[settings->n++] = text;
+	return text ? 0 : npl_no_memory(err);
+}
+
+/* Gives a device, called `name` in settings, the parameters that it has in the trace. */
+static int restore(const struct machines *machines, const struct npl_device *device, const char *in_trace,
+		   const char *name, struct settings *settings, struct npl_err *err)
+{
+	const struct npl_trace_machine *machine = machine_of(machines->header, in_trace);
+	int n;
+	const struct npl_param_value *now = npl_device_settings(device, &n);
+	if (!machine)
+		return npl_fail(err, NPL_EINPUT, "%s: the trace has no machine '%s', which its run uses",
+				machines->trace, in_trace);
+	for (int i = 0; i < n; i++) {
+		const char *then = value_of(&machine->parameter, now[i].key);
+		const char *wanted = then ? then : default_of(npl_device_driver(device), now[i].key);
+		char warning[300];
+		const char *const warnings[] = {warning};
+		if (!wanted || !strcmp(wanted, now[i].value))
+			continue;
+		snprintf(warning, sizeof warning,
+			 then ? "%s: %s is %s now; checked with %s, as in the trace"
+			      : "%s: %s is %s now; the trace lacks it: checked with its default %s",
+			 in_trace, now[i].key, now[i].value, wanted);
+		if (!machines->quiet)
+			cli_warn(machines->trace, warnings, 1);
+		if (add_setting(settings, npl_arena_printf(settings->arena, "%s.%s=%s", name, now[i].key, wanted), err))
+			return err->code;
+	}
+	return 0;
+}
+
+/* Gives the devices of the options, and the host where there is one, the parameters of the trace. */
+static int restore_all(const struct machines *machines, struct npl_compare_options *options, struct npl_arena *arena,
+		       struct npl_err *err)
+{
+	struct settings settings = {.arena = arena};
+	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device), *host = NULL;
+	struct npl_unavailables unavailable = {.arena = arena};
+	int rc = device ? npl_devices_open(options, device, &unavailable, err) : npl_no_memory(err);
+	if (!rc && unavailable.n)
+		rc = npl_fail(err, NPL_EDEVICE, "%s: %s", unavailable.device[0].instance, unavailable.device[0].reason);
+	if (!rc && !options->without_host)
+		rc = npl_host_open(options, &host, err);
+	for (int i = 0; i < options->n_sets && !rc; i++)
+		rc = add_setting(&settings, options->set[i], err);
+	for (int d = 0; d < options->n_devices && !rc; d++)
+		rc = restore(machines, device[d], npl_device_instance(device[d]), npl_device_name(device[d]), &settings,
+			     err);
+	if (!rc && host)
+		rc = restore(machines, host, NPL_HOST_NAME, NPL_HOST_NAME, &settings, err);
+	for (int d = 0; device && d < options->n_devices; d++)
+		npl_device_close(device[d]);
+	npl_device_close(host);
+	free(device);
+	options->set = settings.set;
+	options->n_sets = settings.n;
+	return rc;
+}
+
+static int record_network(struct cli_traced_run *run, const struct machines *machines, struct npl_trace_header *header,
+			  struct npl_trace_recorder *recorder, struct npl_err *err)
+{
+	struct cli_inputs inputs;
+	struct npl_placement placement = {0};
+	struct npl_compare_options options;
+	struct npl_comparison comparison = {0};
+	if (cli_inputs_load(run->word[0], &run->common, &inputs, err))
+		return err->code;
+	int rc = add_model_files(header, run, &inputs.files, err);
+	if (!rc)
+		rc = cli_compare_options(&run->common, &inputs.arena, &options, err);
+	if (!rc && run->rules)
+		rc = npl_placement_parse(inputs.graph, run->rules, &inputs.arena, &placement, err);
+	if (!rc && run->rules_file)
+		rc = npl_placement_load(inputs.graph, run->rules_file, &inputs.arena, &placement, err);
+	if (!rc) {
+		options.device_names = run->device ? &run->device : placement.names;
+		options.n_devices = run->device ? 1 : placement.n_names;
+		options.named_at = placement.named_at;
+		options.place = placement.device;
+		options.placed_by = placement.rule;
+		options.watcher = npl_trace_recorder_watcher(recorder);
+		if (machines->header)
+			rc = restore_all(machines, &options, &inputs.arena, err);
+	}
+	if (!rc)
+		rc = npl_compare(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL,
+				 &options, &comparison, err);
+	cli_waiting_end();
+	if (!rc && comparison.unavailable.n)
+		rc = cli_missing(&comparison.unavailable, err);
+	if (!rc)
+		rc = npl_trace_recorder_finish(recorder, err);
+	npl_comparison_free(&comparison);
+	cli_inputs_free(&inputs);
+	return rc;
+}
+
+static int record_layer(struct cli_traced_run *run, const struct machines *machines,
+			struct npl_trace_recorder *recorder, struct npl_err *err)
+{
+	struct npl_arena arena = {0};
+	struct npl_compare_options options;
+	struct npl_comparison comparison = {0};
+	struct npl_layer_spec spec;
+	if (run->common.input.n > 1)
+		return npl_fail(err, NPL_EUSAGE, "trace record: a layer has one --input");
+	run->layer.input = run->common.input.n ? run->common.input.item[0] : NULL;
+	int rc = cli_layer_read(run->word[1], &run->layer, &spec, err);
+	if (!rc)
+		rc = cli_compare_options(&run->common, &arena, &options, err);
+	if (!rc) {
+		spec.seed = (uint64_t)run->common.seed;
+		spec.no_accuracy = true;
+		options.device_names = &run->device;
+		options.n_devices = 1;
+		options.without_host = true;
+		options.watcher = npl_trace_recorder_watcher(recorder);
+		if (machines->header)
+			rc = restore_all(machines, &options, &arena, err);
+	}
+	if (!rc)
+		rc = npl_single_layer(&spec, &options, &comparison, NULL, err);
+	cli_waiting_end();
+	if (!rc && comparison.unavailable.n)
+		rc = cli_missing(&comparison.unavailable, err);
+	if (!rc)
+		rc = npl_trace_recorder_finish(recorder, err);
+	npl_comparison_free(&comparison);
+	npl_arena_free(&arena);
+	return rc;
+}
+
+/* Opens the machine of a program, with the parameters of the trace where there is one. */
+static int open_machine(const struct cli_traced_run *run, const struct machines *machines, const char *name,
+			struct npl_arena *arena, struct npl_device **device, struct npl_err *err)
+{
+	struct settings settings = {.arena = arena};
+	if (cli_open_machine(name, &run->common, device, err) || !machines->header)
+		return *device ? 0 : err->code;
+	const char *own = npl_device_name(*device);
+	int rc = 0;
+	for (int i = 0; i < run->common.set.n && !rc; i++)
+		rc = add_setting(&settings, run->common.set.item[i], err);
+	if (!rc)
+		rc = restore(machines, *device, npl_device_instance(*device), own, &settings, err);
+	const char **set = npl_arena_array(arena, (size_t)settings.n + 1, sizeof *set);
+	if (rc || !set)
+		return rc ? rc : npl_no_memory(err);
+	const struct npl_device_options options = {.set = set,
+						   .n_sets = npl_device_sets(own, settings.set, settings.n, set)};
+	npl_device_close(*device);
+	*device = NULL;
+	return npl_device_open(name, &options, device, err);
+}
+
+static int load_memory(struct npl_trace_header *header, const char *role, const char *path,
+		       const struct npl_device *device, struct npl_tensor *bytes, struct npl_err *err)
+{
+	if (!path)
+		return 0;
+	return add_file(header, role, path, err) ||
+			       npl_memory_load(path, npl_device_driver(device)->isa->word, bytes, err)
+		       ? err->code
+		       : 0;
+}
+
+static int execute(const struct cli_traced_run *run, const struct npl_program *program, const struct npl_device *device,
+		   const struct npl_tensor memory[3], struct npl_trace_recorder *recorder, struct npl_err *err)
+{
+	const struct npl_execution_request request = {.engine = run->common.engine,
+						      .timing_only = run->common.timing_only,
+						      .host = memory[0].data,
+						      .host_bytes = memory[0].data ? npl_tensor_bytes(&memory[0]) : 0,
+						      .weights = memory[1].data,
+						      .weight_bytes = memory[1].data ? npl_tensor_bytes(&memory[1]) : 0,
+						      .buffer = memory[2].data,
+						      .buffer_bytes = memory[2].data ? npl_tensor_bytes(&memory[2]) : 0,
+						      .sink = npl_trace_recorder_sink(recorder)};
+	struct npl_execution execution = {0};
+	int rc = npl_trace_recorder_machine(recorder, device, err);
+	npl_progress_part(run->word[0], NULL, 0, 0);
+	if (!rc)
+		rc = npl_program_run(program, device, &request, &execution, err);
+	if (!rc)
+		rc = npl_trace_recorder_execution(recorder, &execution, err);
+	npl_execution_free(&execution);
+	return rc;
+}
+
+static int record_program(struct cli_traced_run *run, const struct machines *machines, struct npl_trace_header *header,
+			  struct npl_trace_recorder *recorder, struct npl_err *err)
+{
+	struct npl_arena arena = {0};
+	struct npl_device *device = NULL;
+	struct npl_program *program = NULL;
+	struct npl_tensor memory[3] = {{0}};
+	header->has_values = !run->common.timing_only;
+	int rc = run->device ? open_machine(run, machines, run->device, &arena, &device, err) : 0;
+	if (!rc)
+		rc = npl_program_load(run->word[0], device, &program, err);
+	if (!rc && !device)
+		rc = open_machine(run, machines, npl_program_machine(program), &arena, &device, err);
+	if (!rc)
+		rc = add_file(header, "program", run->word[0], err);
+	if (!rc)
+		rc = load_memory(header, "host_memory", run->host_memory, device, &memory[0], err);
+	if (!rc)
+		rc = load_memory(header, "weights", run->weights, device, &memory[1], err);
+	if (!rc)
+		rc = load_memory(header, "buffer", run->buffer, device, &memory[2], err);
+	if (!rc)
+		rc = execute(run, program, device, memory, recorder, err);
+	cli_waiting_end();
+	if (!rc)
+		rc = npl_trace_recorder_finish(recorder, err);
+	for (int i = 0; i < 3; i++)
+		npl_tensor_free(&memory[i]);
+	npl_program_free(program);
+	npl_device_close(device);
+	npl_arena_free(&arena);
+	return rc;
+}
+
+static int record(struct cli_traced_run *run, const struct machines *machines, struct npl_trace_header *header,
+		  const char *path, struct npl_err *err)
+{
+	struct npl_trace_recorder *recorder;
+	if (npl_trace_recorder_open(header, path, &recorder, err))
+		return err->code;
+	const enum kind kind = kind_of(run);
+	const int rc = kind == LAYER     ? record_layer(run, machines, recorder, err)
+		       : kind == PROGRAM ? record_program(run, machines, header, recorder, err)
+					 : record_network(run, machines, header, recorder, err);
+	npl_trace_recorder_close(recorder);
+	return rc;
+}
+
+int cli_trace_record_run(struct cli_traced_run *run, struct npl_trace_header *header, const char *path,
+			 struct npl_err *err)
+{
+	return record(run, &(struct machines){.quiet = run->common.quiet}, header, path, err);
+}
+
+/* Makes the command line of a trace. It lives in the arena; NULL: out of memory. */
+static char **command_line(const struct npl_trace_header *header, struct npl_arena *arena, int *argc)
+{
+	char **argv = npl_arena_array(arena, 2 * (size_t)header->option.n + 8, sizeof *argv);
+	bool complete = argv != NULL;
+	int n = 0;
+	if (!argv)
+		return NULL;
+	argv[n++] = npl_arena_strdup(arena, "trace record");
+	for (int i = 0; i < header->option.n; i++) {
+		const struct npl_trace_pair *option = &header->option.pair[i];
+		const bool letter = !option->name[1];
+		argv[n++] = npl_arena_printf(arena,
+					     letter           ? "-%s"
+					     : *option->value ? "--%s=%s"
+							      : "--%s",
+					     option->name, option->value);
+		if (letter)
+			argv[n++] = npl_arena_strdup(arena, option->value);
+	}
+	argv[n++] = npl_arena_printf(arena, "--detail=%s", npl_trace_detail_name(header->detail));
+	argv[n++] = npl_arena_strdup(arena, "--");
+	if (!strcmp(header->command, "layer"))
+		argv[n++] = npl_arena_strdup(arena, "layer");
+	argv[n++] = npl_arena_strdup(arena, header->argument);
+	for (int i = 0; i < n; i++)
+		complete = complete && argv[i];
+	*argc = n;
+	return complete ? argv : NULL;
+}
+
+/* Refuses to compare runs of other files: their difference would say nothing. */
+static int same_files(const char *trace, const struct npl_trace_header *then, const struct npl_trace_header *now,
+		      struct npl_err *err)
+{
+	for (int i = 0; i < then->file.n || i < now->file.n; i++) {
+		const struct npl_trace_pair *a = i < then->file.n ? &then->file.pair[i] : NULL,
+					    *b = i < now->file.n ? &now->file.pair[i] : NULL;
+		if (a && b && !strcmp(a->name, b->name) && !strcmp(a->value, b->value))
+			continue;
+		return npl_fail(
+			err, NPL_EINPUT,
+			"%s: the %s of '%s' is another version than that of the trace (SHA-256 %.12s..., it was "
+			"%.12s...): record it anew with `npulab trace bless`",
+			trace, a ? a->name : b->name, then->argument, b ? b->value : "none", a ? a->value : "none");
+	}
+	return 0;
+}
+
+int cli_trace_run_again(const char *trace, const struct npl_trace_header *header, bool current, const char *path,
+			struct npl_trace_header *again, struct npl_err *err)
+{
+	struct cli_traced_run run;
+	bool help_printed;
+	int argc;
+	char **argv = command_line(header, &again->arena, &argc);
+	int rc = argv ? cli_trace_read(argc, argv, true, &run, again, &help_printed, err) : npl_no_memory(err);
+	if (rc == NPL_EUSAGE)
+		rc = err->code = NPL_EINPUT;
+	if (!rc && (strcmp(header->command, again->command) != 0 || help_printed))
+		rc = npl_fail(err, NPL_EINPUT, "the run '%s' of '%s' is none that `npulab trace record` makes",
+			      header->command, header->argument);
+	if (rc)
+		return npl_prefix(err, "%s", trace);
+	const struct machines machines = {.header = current ? NULL : header, .trace = trace};
+	rc = record(&run, &machines, again, path, err);
+	if (rc)
+		return npl_prefix(err, "%s", trace);
+	return current ? 0 : same_files(trace, header, again, err);
+}
+
+static int record_main(int argc, char **argv, struct npl_err *err)
+{
+	struct cli_traced_run run;
+	struct npl_trace_header header = {0};
+	bool help_printed;
+	int rc = cli_trace_read(argc, argv, false, &run, &header, &help_printed, err);
+	if (!rc && !help_printed && !run.output)
+		rc = npl_fail(err, NPL_EUSAGE, "trace record: expected -o FILE");
+	if (!rc && !help_printed)
+		rc = npl_trace_add(&header, &header.reason, npl_version(), run.reason ? run.reason : "recorded", err);
+	if (!rc && !help_printed)
+		rc = cli_trace_record_run(&run, &header, run.output, err);
+	npl_trace_header_free(&header);
+	return rc;
+}
+
+const struct cli_command cli_trace_record = {"trace record", "MODEL|PROGRAM|layer KIND --device D -o FILE",
+					     "runs a network, a layer or a program, and keeps what it did in a file",
+					     record_main};

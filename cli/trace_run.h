@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The runs that `npulab trace` records: a network, one layer or a program, as its options describe them. The head of a
+ * trace keeps these options, so that the run can be made again. */
+#ifndef NPULAB_CLI_TRACE_RUN_H
+#define NPULAB_CLI_TRACE_RUN_H
+
+#include "common.h"
+#include "layer_spec.h"
+#include "npulab/run_trace.h"
+
+/* A run. cli_trace_read fills it from the command line or from the head of a trace. */
+struct cli_traced_run {
+	const char *word[2]; /* the model, the program, or "layer" and the kind of layer */
+	int n_words;
+	struct cli_common common;
+	struct cli_layer_options layer;
+	const char *device, *rules, *rules_file;    /* where a network runs */
+	const char *host_memory, *weights, *buffer; /* of a program */
+	const char *detail, *reason, *output;
+};
+
+/* Reads a command line: argv[0] is the name of the command. Unless `again`, its options are also added to the header.
+ * Returns NPL_EUSAGE for options that do not go together. */
+int cli_trace_read(int argc, char **argv, bool again, struct cli_traced_run *run, struct npl_trace_header *header,
+		   bool *help_printed, struct npl_err *err);
+/* Makes the run and records it in the file `path`. The files that the run read are added to the header. */
+int cli_trace_record_run(struct cli_traced_run *run, struct npl_trace_header *header, const char *path,
+			 struct npl_err *err);
+
+/* Makes the run of a trace again and records it in the file `path`, with the machines of the trace or, with `current`,
+ * as they are now. `header` is that of the trace, `again` zeroed; it becomes that of the new one. */
+int cli_trace_run_again(const char *trace, const struct npl_trace_header *header, bool current, const char *path,
+			struct npl_trace_header *again, struct npl_err *err);
+
+extern const struct cli_command cli_trace_record, cli_trace_check, cli_trace_diff, cli_trace_show, cli_trace_bless;
+
+#endif

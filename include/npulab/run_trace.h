@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Run traces: what a run did, kept in a file, so that a later run can be compared with it to the event
+ * (docs/traces.md). A recorder writes one while a comparison, a layer or a program runs. npl_trace_diff compares two.
+ *
+ *     struct npl_trace_recorder *recorder;
+ *     if (npl_trace_recorder_open(&header, "a.trace", &recorder, &err)) ...
+ *     options.watcher = npl_trace_recorder_watcher(recorder);
+ *     if (!npl_compare(graph, &samples, NULL, &options, &comparison, &err) &&
+ *         !npl_trace_recorder_finish(recorder, &err)) ...
+ *     npl_trace_recorder_close(recorder);
+ */
+#ifndef NPULAB_RUN_TRACE_H
+#define NPULAB_RUN_TRACE_H
+
+#include <stdio.h>
+
+#include "npulab/compare.h"
+#include "npulab/instruction_sink.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define NPL_TRACE_FORMAT 1 /* the version of the format that is written, and the only one that is read */
+
+/* How much of a run is recorded. */
+enum npl_trace_detail { NPL_TRACE_LAYERS, NPL_TRACE_INSTRUCTIONS, NPL_TRACE_DETAILS };
+const char *npl_trace_detail_name(enum npl_trace_detail detail); /* "layers", "instructions" */
+
+/* A name and a value; a file and its SHA-256. */
+struct npl_trace_pair {
+	const char *name, *value;
+};
+struct npl_trace_pairs { /* zero-initialise before use; everything lives in the arena of the header */
+	struct npl_trace_pair *pair;
+	int n, capacity;
+};
+
+/* A machine as it was when the trace was recorded. */
+struct npl_trace_machine {
+	const char *name; /* the device's, or "host" for the modelled host */
+	const char *driver;
+	const char *sha256; /* of the machine (npl_device_report.machine_sha256); empty: it has no parameters */
+	const char *format; /* the number format */
+	struct npl_trace_pairs parameter; /* all of them, in the order of the schema */
+};
+
+/* The head of a trace: all that decides what a run does, and what is said of it. */
+struct npl_trace_header {
+	struct npl_arena arena;
+	const char *version;            /* npulab's */
+	const char *command, *argument; /* "run", "layer" or "exec", and the model, the kind of layer or the program */
+	enum npl_trace_detail detail;
+	bool has_values, has_times;         /* has_times false: the devices are real */
+	struct npl_trace_pairs reason;      /* why it was recorded, oldest first: the version and the text */
+	struct npl_trace_pairs option;      /* of the command, as they were given */
+	struct npl_trace_pairs file;        /* that the run read, and their SHA-256 */
+	struct npl_trace_pairs environment; /* what values of real devices depend on */
+	struct npl_trace_machine *machine;
+	int n_machines, machine_capacity;
+};
+/* Appends a pair, whose texts are copied. Returns 0 or NPL_ENOMEM. */
+int npl_trace_add(struct npl_trace_header *header, struct npl_trace_pairs *pairs, const char *name, const char *value,
+		  struct npl_err *err);
+void npl_trace_header_free(struct npl_trace_header *header); /* accepts a zeroed one */
+/* Reads the head of a trace. Returns NPL_EINPUT, with the line, for what is no trace or one of another format. */
+int npl_trace_header_read(const char *path, struct npl_trace_header *header, struct npl_err *err);
+
+/* What two traces differ in. */
+enum {
+	NPL_TRACE_MOVED_PROGRAM = 1 << 0, /* events that only one has, or instructions with other fields */
+	NPL_TRACE_MOVED_TIMES = 1 << 1,
+	NPL_TRACE_MOVED_VALUES = 1 << 2,
+	NPL_TRACE_MOVED_ENERGY = 1 << 3,
+	NPL_TRACE_MOVED_COUNTS = 1 << 4, /* bytes, rows, tiles */
+};
+/* Writes "program, times and values"; returns buf. */
+const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n);
+
+/* How far figures may be off before traces count as different, as shares: 0.01 is 1 %. 0: not at all. With `cycles`
+ * the times of layers and batches are judged, and those of single instructions are not. */
+struct npl_trace_tolerance {
+	double cycles, energy;
+};
+
+/* A layer of either trace, over all batches. */
+struct npl_trace_layer {
+	const char *name, *ran_on;
+	int order; /* of its row in the traces */
+	bool in[2];
+	unsigned moved; /* NPL_TRACE_MOVED_... of the layer's row and of its instructions */
+	uint64_t cycles[2];
+	double seconds[2], joules[2];
+};
+
+/* By how much the cycles of a class in a unit differ. Instructions of units run at the same time, so that these cycles
+ * are not those of the run. */
+struct npl_trace_cause {
+	const char *unit, *cycle_class;
+	int64_t cycles; /* of the second trace, less those of the first */
+};
+
+/* The first event that differs. */
+struct npl_trace_first {
+	bool is_known;
+	uint64_t line[2];      /* in the files; 0: the event is in the other one alone */
+	const char *layer;     /* that it belongs to; NULL: to none */
+	const char *text[2];   /* its lines; NULL likewise */
+	const char *what;      /* what differs, in words */
+	const char *before[3]; /* the lines before it in the first trace, oldest first; NULL: there are fewer */
+};
+
+struct npl_trace_diff {
+	struct npl_arena arena;
+	unsigned moved;  /* NPL_TRACE_MOVED_... */
+	bool is_beyond;  /* something differs by more than the tolerance */
+	uint64_t events; /* pairs of events that were compared */
+	uint64_t differing, only[2];
+	uint64_t cycles[2];
+	double seconds[2], joules[2];
+	struct npl_trace_first first, first_wait; /* first_wait: the first instruction whose cycles went elsewhere */
+	const char **head; /* what the heads differ in, in words: "tpu_v1: weight_fifo.tiles 4 -> 1" */
+	int n_heads, head_capacity;
+	struct npl_trace_layer *layer;
+	int n_layers, layer_capacity;
+	struct npl_trace_cause *cause;
+	int n_causes, cause_capacity;
+};
+/* Compares two traces. Their heads may differ. Returns NPL_EINPUT, with file and line, for what is no trace. */
+int npl_trace_diff(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
+		   struct npl_trace_diff *diff, struct npl_err *err);
+void npl_trace_diff_free(struct npl_trace_diff *diff); /* accepts a zeroed one */
+/* Prints the difference as text; a and b name the traces. Returns 0, or NPL_ENOMEM when cells are missing. */
+int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct npl_trace_diff *diff);
+/* Prints the head of a trace and its events as tables. Returns 0, NPL_ENOMEM, or NPL_EINPUT for what is no trace. */
+struct npl_trace_choice {
+	const char *layer; /* only events of layers whose name has this text; NULL: of all */
+	const char *unit;  /* only instructions of this unit; NULL: of all */
+	uint64_t from,
+		until; /* only instructions in the cycles from <= t < until of their program; until 0: to its end */
+};
+int npl_trace_show(FILE *out, const char *path, const struct npl_trace_choice *choice, struct npl_err *err);
+
+struct npl_trace_recorder;
+/* Makes a recorder. The header is borrowed until it is closed; the recorder adds the machines. `path` is written when
+ * it finishes, whole or not at all; one that ends in ".zst" is compressed. */
+int npl_trace_recorder_open(struct npl_trace_header *header, const char *path, struct npl_trace_recorder **opened,
+			    struct npl_err *err);
+/* For npl_compare_options.watcher, of npl_compare with one entry or npl_single_layer with one device. */
+const struct npl_run_watcher *npl_trace_recorder_watcher(struct npl_trace_recorder *recorder);
+/* Records a program of npl_program_run: the machine before it, the sink of its request, and what it did. */
+int npl_trace_recorder_machine(struct npl_trace_recorder *recorder, const struct npl_device *device,
+			       struct npl_err *err);
+const struct npl_instruction_sink *npl_trace_recorder_sink(struct npl_trace_recorder *recorder);
+int npl_trace_recorder_execution(struct npl_trace_recorder *recorder, const struct npl_execution *execution,
+				 struct npl_err *err);
+/* Writes the file. */
+int npl_trace_recorder_finish(struct npl_trace_recorder *recorder, struct npl_err *err);
+void npl_trace_recorder_close(struct npl_trace_recorder *recorder); /* accepts NULL */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Run traces, as `npulab trace` records and compares them. What the program promises: the same run gives the same
+ * bytes, whichever engine, number of threads or folder; a check finds what moved and names it; traces that are damaged
+ * are refused with their line; blessing keeps the reasons. */
+#include "tests/kit/cli_run.h"
+
+static void expect_status(const struct cli_run_options *options, int status, const char *const *args)
+{
+	struct cli_result r = cli_run_list(options, args);
+	cr_assert_eq(r.status, status, "%s %s %s: status %d\n%s%s", args[0], args[1], args[2], r.status, r.err, r.out);
+	cli_free(&r);
+}
+#define EXPECT(options, status, ...) expect_status(options, status, (const char *const[]){__VA_ARGS__, NULL})
+
+static void expect_same_files(const char *folder, const char *a, const char *b)
+{
+	size_t n, m;
+	char *x = cli_read(cli_path(folder, a), &n), *y = cli_read(cli_path(folder, b), &m);
+	cr_assert(n == m && !memcmp(x, y, n), "%s and %s differ", a, b);
+	free(x);
+	free(y);
+}
+
+Test(run_trace, the_same_run_gives_the_same_bytes)
+{
+	static const char *const runs[][20] = {
+		{"digits", "--device", "tpu_v1"},
+		{"lenet5", "--place", "Conv*=tpu_v1,*=diannao", "--batch", "1"},
+		{"layer", "conv", "--input", "1x20x9x9", "--kernel", "3x3", "--filters", "40", "--device", "diannao"},
+		{"layer", "gemm", "-m", "20", "-n", "20", "-k", "40", "--device", "systolic_16x16", "--requantise"},
+		{"layer", "pool", "--input", "1x20x8x8", "--kernel", "2x2", "--device", "diannao", "--timing-only"}};
+	static const char *const variants[][2] = {
+		{"--threads", "1"}, {"--threads", "2"}, {"--engine", "rtl"}, {"--engine", "fast"}};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+		for (int v = 0; v < 4; v++) {
+			const char *args[CLI_ARGUMENTS] = {
+				"trace", "record", "-o", v ? "@/b.trace" : "@/a.trace", variants[v][0], variants[v][1]};
+			memcpy(args + 6, runs[i], sizeof runs[i]);
+			expect_status(&options, 0, args);
+			if (v)
+				expect_same_files(folder, "a.trace", "b.trace");
+		}
+		EXPECT(&options, 0, "trace", "check", "@/a.trace");
+	}
+	cli_remove_folder(folder);
+}
+
+Test(run_trace, a_difference_is_found_and_named)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	EXPECT(&options, 0, "trace", "record", "digits", "--device", "tpu_v1", "-o", "@/a.trace");
+	EXPECT(&options, 0, "trace", "record", "digits", "--device", "tpu_v1", "--set", "tpu_v1.weight_fifo.tiles=1",
+	       "-o", "@/b.trace.zst");
+	struct cli_result r = cli_run(&options, "trace", "diff", "@/a.trace", "@/b.trace.zst");
+	cr_assert_eq(r.status, 1, "%s", r.err);
+	cr_expect(cli_says(r.out, "tpu_v1: weight_fifo.tiles 4 -> 1"), "%s", r.out);
+	cr_expect(cli_says(r.out, "conv2: fifo_full 0 -> "), "%s", r.out);
+	cr_expect(cli_says(r.out, "- i read_weights weights"), "%s", r.out);
+	cli_free(&r);
+	/* A tolerance of times covers them, and not the program that differs. */
+	EXPECT(&options, 1, "trace", "diff", "@/a.trace", "@/b.trace.zst", "--tolerance", "cycles=50%,energy=50%");
+	EXPECT(&options, 0, "trace", "record", "digits", "--device", "tpu_v1", "--set",
+	       "tpu_v1.activate.latency_cycles=551", "-o", "@/c.trace");
+	EXPECT(&options, 1, "trace", "diff", "@/a.trace", "@/c.trace");
+	EXPECT(&options, 1, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "energy=50%");
+	EXPECT(&options, 0, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "cycles=5%,energy=5%");
+	EXPECT(&options, 1, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "cycles=0.0001%,energy=5%");
+	EXPECT(&options, 2, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "values=5%");
+	EXPECT(&options, 2, "trace", "diff", "@/a.trace");
+	EXPECT(&options, 2, "trace", "dif", "@/a.trace");
+	cli_remove_folder(folder);
+}
+
+/* A machine file that has changed: the trace is checked with its own parameters, or with those of now. */
+Test(run_trace, a_machine_of_the_past_is_checked_as_it_was)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	struct cli_result yaml = cli_run(&options, "devices", "systolic_16x16", "--yaml");
+	char *text = yaml.out, *key = strstr(text, "tiles: ");
+	cr_assert(key, "%s", text);
+	cli_write(folder, "m.yaml", text, strlen(text));
+	EXPECT(&options, 0, "trace", "record", "layer", "gemm", "-m", "40", "-n", "50", "-k", "60", "--device",
+	       "m.yaml", "-o", "a.trace");
+	key[strlen("tiles: ")] = '1';
+	cli_write(folder, "m.yaml", text, strlen(text));
+	struct cli_result r = cli_run(&options, "trace", "check", "a.trace");
+	cr_assert_eq(r.status, 0, "%s%s", r.out, r.err);
+	cr_expect(strstr(r.err, "weight_fifo.tiles is 1 now; checked with 4, as in the trace"), "%s", r.err);
+	cli_free(&r);
+	r = cli_run(&options, "trace", "check", "a.trace", "--current");
+	cr_assert_eq(r.status, 1, "%s%s", r.out, r.err);
+	cli_free(&r);
+	EXPECT(&options, 2, "trace", "bless", "a.trace");
+	EXPECT(&options, 0, "trace", "bless", "a.trace", "--reason", "the FIFO has one tile");
+	EXPECT(&options, 0, "trace", "check", "a.trace", "--current");
+	r = cli_run(&options, "trace", "show", "a.trace");
+	cr_expect(cli_says(r.out, ": recorded\n") && cli_says(r.out, ": the FIFO has one tile\n"), "%s", r.out);
+	cli_free(&r);
+	unlink(cli_path(folder, "m.yaml"));
+	EXPECT(&options, 3, "trace", "check", "a.trace");
+	cli_free(&yaml);
+	cli_remove_folder(folder);
+}
+
+/* A weight that changes by one bit. */
+Test(run_trace, another_version_of_the_model_is_named)
+{
+	char folder[CLI_PATH];
+	size_t bytes;
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	char *model = cli_read("models/digits.onnx", &bytes);
+	cli_write(folder, "net.onnx", model, bytes);
+	EXPECT(&options, 0, "trace", "record", "net.onnx", "--device", "tpu_v1", "--batch", "2", "-o", "a.trace");
+	EXPECT(&options, 0, "trace", "check", "a.trace");
+	model[bytes / 2 + 3] = (char)(model[bytes / 2 + 3] ^ 0x40); /* within the weights of a layer */
+	cli_write(folder, "net.onnx", model, bytes);
+	struct cli_result r = cli_run(&options, "trace", "check", "a.trace");
+	cr_assert_eq(r.status, 3, "%s%s", r.out, r.err);
+	cr_expect(strstr(r.err, "a.trace: the model of 'net.onnx' is another version"), "%s", r.err);
+	cli_free(&r);
+	r = cli_run(&options, "trace", "check", "a.trace", "--current");
+	cr_assert_eq(r.status, 1, "%s%s", r.out, r.err);
+	cr_expect(cli_says(r.out, " and values"), "%s", r.out);
+	cli_free(&r);
+	free(model);
+	cli_remove_folder(folder);
+}
+
+/* Programs by hand, with their memories; real devices have values and no times. */
+Test(run_trace, programs_and_other_devices_are_recorded)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	EXPECT(&options, 0, "layer", "gemm", "-m", "5", "-n", "20", "-k", "30", "--devices", "systolic_16x16",
+	       "--dump-program", "p.s", "--quiet");
+	EXPECT(&options, 0, "trace", "record", "p.s", "--weights", "p.weights.npy", "--buffer", "p.buffer.npy", "-o",
+	       "p.trace");
+	EXPECT(&options, 0, "trace", "check", "p.trace");
+	EXPECT(&options, 0, "trace", "record", "digits", "--device", "reference", "--batch", "60", "-o", "r.trace");
+	EXPECT(&options, 0, "trace", "check", "r.trace");
+	struct cli_result r = cli_run(&options, "trace", "show", "r.trace", "--layer", "conv1");
+	cr_expect(cli_says(r.out, "without times") && cli_says(r.out, "sum="), "%s", r.out);
+	cli_free(&r);
+	r = cli_run(&options, "trace", "show", "p.trace", "--unit", "matrix");
+	cr_expect(cli_says(r.out, "matrix_multiply") && !cli_says(r.out, "read_weights"), "%s", r.out);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}
+
+/* Reads a damaged trace by each command that reads one. */
+static void expect_refused(const struct cli_run_options *options, const char *folder, const char *data, size_t bytes,
+			   const char *what)
+{
+	cli_write(folder, "bad.trace", data, bytes);
+	for (int command = 0; command < 2; command++) {
+		struct cli_result r = command ? cli_run(options, "trace", "check", "bad.trace")
+					      : cli_run(options, "trace", "diff", "bad.trace", "a.trace");
+		cr_expect(r.status == 3 || (r.status == 1 && !command), "%s: status %d: %s", what, r.status, r.err);
+		cr_expect(r.err_bytes < 1000 && strstr(r.err, r.status == 3 ? "bad.trace" : "differ"), "%s: %s", what,
+			  r.err);
+		cli_free(&r);
+	}
+}
+
+Test(run_trace, damaged_traces_are_refused)
+{
+	char folder[CLI_PATH];
+	size_t bytes;
+	uint64_t rng = 5;
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	EXPECT(&options, 0, "trace", "record", "layer", "gemm", "-m", "4", "-n", "20", "-k", "30", "--device",
+	       "systolic_16x16", "-o", "a.trace");
+	char *data = cli_read(cli_path(folder, "a.trace"), &bytes);
+	for (int i = 0; i < 12; i++) {
+		char what[60];
+		const size_t cut = (size_t)test_range(&rng, 0, (int64_t)bytes / 2);
+		snprintf(what, sizeof what, "cut after %zu bytes", cut);
+		expect_refused(&options, folder, data, cut, what);
+	}
+	static const char *const heads[] = {"npulab-trace 2\n",
+					    "npulab-trace x\n",
+					    "hello\n",
+					    "npulab-trace 1\nevents x\n",
+					    "npulab-trace 1\nnpulab 1 2\n",
+					    "\x28\xb5\x2f\xfd????????"};
+	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+		expect_refused(&options, folder, heads[i], strlen(heads[i]), heads[i]);
+	struct cli_result r = cli_run(&options, "trace", "check", "no.trace");
+	cr_expect(r.status == 3 && strstr(r.err, "no.trace"), "%s", r.err);
+	cli_free(&r);
+	/* A full disk leaves no trace, and the one that was there as it was. */
+	struct cli_run_options full = options;
+	full.largest_file = 1000;
+	r = cli_run(&full, "trace", "record", "digits", "--device", "tpu_v1", "-o", "a.trace");
+	cr_expect(r.status == 5 && strstr(r.err, "a.trace"), "status %d: %s", r.status, r.err);
+	cli_free(&r);
+	size_t now;
+	char *after = cli_read(cli_path(folder, "a.trace"), &now);
+	cr_expect(now == bytes && !memcmp(after, data, bytes));
+	free(after);
+	free(data);
+	cli_remove_folder(folder);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Brings the events of two traces together (diff.h). Each side has a window of events that have been read; the memory
+ * does not depend on the traces. */
+#include <stdlib.h>
+
+#include "core/base/refuse.h"
+#include "diff.h"
+
+/* So many events in a row must be the same where two traces come together again: one may be so by chance. */
+enum { RUN = 4, WINDOW = TRACE_LOOK_AHEAD + RUN };
+
+struct side {
+	struct trace_events *events;
+	struct trace_event event[WINDOW]; /* a ring */
+	int first, n;
+	bool ended; /* nothing follows the events in the window */
+};
+
+static struct trace_event *at(struct side *side, int i)
+{
+	return &side->event[(side->first + i) % WINDOW];
+}
+
+/* Reads events until the window has n, or the trace ends. */
+static int fill(struct side *side, int n, struct npl_err *err)
+{
+	while (side->n < n && !side->ended) {
+		bool more;
+		if (trace_events_next(side->events, at(side, side->n), &more, err))
+			return err->code;
+		side->ended = !more;
+		side->n += more;
+	}
+	return 0;
+}
+
+static void drop(struct side *side)
+{
+	side->first = (side->first + 1) % WINDOW;
+	side->n--;
+}
+
+struct alignment {
+	struct side a, b;
+	const struct trace_pairs *pairs;
+	struct npl_err *err;
+};
+
+/* Gives the first event of one side, or of both. */
+static int give(struct alignment *g, bool of_a, bool of_b)
+{
+	const int rc = g->pairs->on_pair(g->pairs->context, of_a ? at(&g->a, 0) : NULL, of_b ? at(&g->b, 0) : NULL,
+					 g->err);
+	if (of_a)
+		drop(&g->a);
+	if (of_b)
+		drop(&g->b);
+	return rc;
+}
+
+/* Says whether the same events follow from event i of a and j of b on: RUN of them, or all up to both ends. */
+static bool same_from(struct alignment *g, int i, int j)
+{
+	int k = 0;
+	while (k < RUN && i + k < g->a.n && j + k < g->b.n && trace_same_event(at(&g->a, i + k), at(&g->b, j + k)))
+		k++;
+	return k == RUN || (k > 0 && i + k == g->a.n && j + k == g->b.n && g->a.ended && g->b.ended);
+}
+
+/* Finds the nearest place at which the traces come together again: the least number of events that are left out. */
+static bool find_meeting(struct alignment *g, int *skip_a, int *skip_b)
+{
+	for (int sum = 1; sum < g->a.n + g->b.n; sum++)
+		for (int i = sum < g->a.n ? sum : g->a.n - 1; i >= 0 && sum - i < g->b.n; i--)
+			if (same_from(g, i, sum - i)) {
+				*skip_a = i;
+				*skip_b = sum - i;
+				return true;
+			}
+	return false;
+}
+
+/* Gives the events of one side up to the next end of a program, or of the trace. */
+static int skip_program(struct alignment *g, struct side *side)
+{
+	for (bool end = false; !end;) {
+		if (fill(side, 1, g->err))
+			return g->err->code;
+		if (!side->n)
+			return 0;
+		end = at(side, 0)->kind == TRACE_END;
+		if (give(g, side == &g->a, side == &g->b))
+			return g->err->code;
+	}
+	return 0;
+}
+
+/* The first events differ: leaves out events of either side until they are the same again. */
+static int meet_again(struct alignment *g)
+{
+	int skip_a, skip_b;
+	if (fill(&g->a, WINDOW, g->err) || fill(&g->b, WINDOW, g->err))
+		return g->err->code;
+	if (!find_meeting(g, &skip_a, &skip_b))
+		return skip_program(g, &g->a) || skip_program(g, &g->b) ? g->err->code : 0;
+	while (skip_a-- > 0)
+		if (give(g, true, false))
+			return g->err->code;
+	while (skip_b-- > 0)
+		if (give(g, false, true))
+			return g->err->code;
+	return 0;
+}
+
+static int align(struct alignment *g)
+{
+	for (;;) {
+		if (fill(&g->a, 1, g->err) || fill(&g->b, 1, g->err))
+			return g->err->code;
+		if (!g->a.n && !g->b.n)
+			return 0;
+		const bool both = g->a.n && g->b.n, same = both && trace_same_event(at(&g->a, 0), at(&g->b, 0));
+		if (both && !same ? meet_again(g) : give(g, g->a.n > 0, g->b.n > 0))
+			return g->err->code;
+	}
+}
+
+int trace_align(struct trace_events *a, struct trace_events *b, const struct trace_pairs *pairs, struct npl_err *err)
+{
+	struct alignment *g = calloc(1, sizeof *g);
+	if (!g)
+		return npl_no_memory(err);
+	g->a.events = a;
+	g->b.events = b;
+	g->pairs = pairs;
+	g->err = err;
+	const int rc = align(g);
+	for (int i = 0; i < WINDOW; i++) {
+		trace_event_free(&g->a.event[i]);
+		trace_event_free(&g->b.event[i]);
+	}
+	free(g);
+	return rc;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The inside of the comparison of two traces (npulab/run_trace.h): the alignment of their events (align.c), and what is
+ * found (diff.c). */
+#ifndef NPULAB_TRACES_DIFF_H
+#define NPULAB_TRACES_DIFF_H
+
+#include "events.h"
+#include "npulab/run_trace.h"
+
+/* What aligned events are given to. a or b NULL: the other trace has no such event. */
+struct trace_pairs {
+	int (*on_pair)(void *context, const struct trace_event *a, const struct trace_event *b, struct npl_err *err);
+	void *context;
+};
+
+/* Reads both traces to their ends and gives each event of either once, in order. Events that are the same but for their
+ * times and values come together. Where they do not, the traces are brought together again where the same few events
+ * follow in both within TRACE_LOOK_AHEAD events; and if there is no such place, at the next end of a program. */
+#define TRACE_LOOK_AHEAD 512
+int trace_align(struct trace_events *a, struct trace_events *b, const struct trace_pairs *pairs, struct npl_err *err);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The events of a trace (events.h). The checksums of a block are given to its instructions. */
+#include "events.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/refuse.h"
+
+/* What a line of each kind has: its first word, how many words follow (-1: one or more), how many of these identify it,
+ * and the state of the reader in which it can come. */
+static const struct form {
+	const char *word;
+	int words, identifying;
+	bool in_program;
+} forms[TRACE_KINDS] = {
+	[TRACE_PROGRAM] = {"program", -1, -1, false},
+	[TRACE_BLOCK] = {"block", 1, 0, true},
+	[TRACE_OF] = {"of", 1, 1, true},
+	[TRACE_INSTRUCTION] = {"i", 4, 2, true},
+	[TRACE_END] = {"end", 1, 0, true},
+	[TRACE_LAYER] = {"layer", 4, 4, false},
+	[TRACE_BATCH] = {"batch", 1, 1, false},
+	[TRACE_EXECUTION] = {"execution", 0, 0, false},
+};
+
+struct trace_events {
+	struct trace_in *in;
+	bool in_program;
+	uint64_t left;            /* instructions of the block that are still to come */
+	char sums[TRACE_LINE];    /* the checksums of the block, 8 digits each, without those that were given */
+	const char *next_sum;     /* within sums */
+	struct trace_words words; /* of the line that was read last */
+};
+
+int trace_events_open(struct trace_in *in, struct trace_events **opened, struct npl_err *err)
+{
+	struct trace_events *events = calloc(1, sizeof *events);
+	*opened = events;
+	if (!events)
+		return npl_no_memory(err);
+	events->in = in;
+	events->next_sum = events->sums;
+	return 0;
+}
+
+void trace_events_close(struct trace_events *events)
+{
+	free(events);
+}
+
+void trace_event_free(struct trace_event *event)
+{
+	free(event->line);
+	*event = (struct trace_event){0};
+}
+
+int trace_fixed_words(enum trace_kind kind)
+{
+	return forms[kind].words;
+}
+
+static int fail_event(const struct trace_events *events, const char *what, struct npl_err *err)
+{
+	return npl_fail(err, NPL_EINPUT, "%s:%llu: %s", trace_in_path(events->in),
+			(unsigned long long)trace_in_number(events->in), what);
+}
+
+static bool keep_line(struct trace_event *event, const char *line, size_t bytes)
+{
+	if (event->capacity <= bytes) {
+		char *grown = realloc(event->line, 2 * bytes + 64);
+		if (!grown)
+			return false;
+		event->line = grown;
+		event->capacity = 2 * bytes + 64;
+	}
+	memcpy(event->line, line, bytes + 1);
+	event->bytes = bytes;
+	return true;
+}
+
+static bool is_number(const char *word)
+{
+	const size_t n = strspn(word, "0123456789");
+	return n && n < 20 && !word[n];
+}
+
+static int check_words(struct trace_events *events, const struct form *form, struct npl_err *err)
+{
+	const struct trace_words *w = &events->words;
+	char text[120];
+	int words = 1;
+	while (words < w->n && !w->value[words])
+		words++;
+	if (form->words < 0 ? words < 2 : words - 1 < form->words) {
+		snprintf(text, sizeof text, "%s has too few words", form->word);
+		return fail_event(events, text, err);
+	}
+	return 0;
+}
+
+/* Begins a block: its instructions come next. */
+static int open_block(struct trace_events *events, struct npl_err *err)
+{
+	const char *sums = trace_value(&events->words, "sums"), *count = events->words.word[1];
+	if (events->left || *events->next_sum)
+		return fail_event(events, "a block before the instructions of the last one have come", err);
+	if (!is_number(count) || strlen(count) > 6 || !(events->left = strtoull(count, NULL, 10)))
+		return fail_event(events, "expected the number of instructions of the block", err);
+	if (!sums)
+		sums = "";
+	if (strlen(sums) % 8 || sums[strspn(sums, "0123456789abcdef")])
+		return fail_event(events, "expected checksums of 8 digits each", err);
+	memcpy(events->sums, sums, strlen(sums) + 1);
+	events->next_sum = events->sums;
+	return 0;
+}
+
+static int take_instruction(struct trace_events *events, struct trace_event *event, struct npl_err *err)
+{
+	static const char mark[] = " sum";
+	const size_t n = sizeof mark - 1;
+	if (!events->left)
+		return fail_event(events, "an instruction outside of a block", err);
+	events->left--;
+	event->has_sum = event->bytes > n && !memcmp(event->line + event->bytes - n, mark, n);
+	if (!event->has_sum)
+		return 0;
+	if (!*events->next_sum)
+		return fail_event(events, "the block has no checksum for the instruction", err);
+	memcpy(event->sum, events->next_sum, 8);
+	event->sum[8] = '\0';
+	events->next_sum += 8;
+	return 0;
+}
+
+static int take(struct trace_events *events, struct trace_event *event, struct npl_err *err)
+{
+	switch (event->kind) {
+	case TRACE_PROGRAM:
+		events->in_program = true;
+		return 0;
+	case TRACE_BLOCK:
+		return open_block(events, err);
+	case TRACE_INSTRUCTION:
+		return take_instruction(events, event, err);
+	case TRACE_END:
+		if (events->left || *events->next_sum)
+			return fail_event(events, "the program ends within a block", err);
+		events->in_program = false;
+		return 0;
+	default:
+		return 0;
+	}
+}
+
+/* Returns how many bytes of a line its first n words take; n less than 0: those before its key=value. */
+static size_t bytes_of_words(const char *line, int n)
+{
+	size_t end = 0;
+	for (const char *at = line; n; n--) {
+		const char *word = at;
+		if (*at == '"')
+			for (at++; *at && *at != '"'; at++)
+				at += *at == '\\' && at[1];
+		while (*at && *at != ' ' && *at != '=')
+			at++;
+		if (*at == '=' || at == word)
+			break;
+		end = (size_t)(at - line);
+		if (!*at)
+			break;
+		at++;
+	}
+	return end;
+}
+
+/* Finds the kind of a line whose words are known. */
+static int kind_of(const struct trace_words *words)
+{
+	int kind = 0;
+	while (kind < TRACE_KINDS && (!words->n || words->value[0] || strcmp(words->word[0], forms[kind].word) != 0))
+		kind++;
+	return kind;
+}
+
+/* Reads the words of a line. Instructions are nearly all of a trace: their words are read only where they differ. */
+static int read_words(struct trace_events *events, const char *line, size_t bytes, int *kind, struct npl_err *err)
+{
+	struct trace_words *words = &events->words;
+	const char *problem;
+	*kind = TRACE_INSTRUCTION;
+	if (line[0] == 'i' && line[1] == ' ')
+		return 0;
+	memcpy(words->text, line, bytes + 1);
+	words->n = trace_split(words->text, words->word, words->value, TRACE_WORDS, &problem);
+	if (words->n < 0)
+		return fail_event(events, problem, err);
+	*kind = kind_of(words);
+	return *kind == TRACE_KINDS ? fail_event(events, "is no event of a trace", err)
+				    : check_words(events, &forms[*kind], err);
+}
+
+int trace_events_next(struct trace_events *events, struct trace_event *event, bool *more, struct npl_err *err)
+{
+	char *line;
+	size_t bytes;
+	int kind;
+	*more = false;
+	if (trace_in_line(events->in, &line, &bytes, err))
+		return err->code;
+	if (!line)
+		return events->in_program ? npl_fail(err, NPL_EINPUT, "%s: the file ends within a program",
+						     trace_in_path(events->in))
+					  : 0;
+	if (!keep_line(event, line, bytes))
+		return npl_no_memory(err);
+	if (read_words(events, line, bytes, &kind, err))
+		return err->code;
+	if (forms[kind].in_program != events->in_program)
+		return fail_event(events, events->in_program ? "comes within a program" : "comes outside of a program",
+				  err);
+	event->kind = (enum trace_kind)kind;
+	event->number = trace_in_number(events->in);
+	event->has_sum = false;
+	event->identifying = bytes_of_words(line, forms[kind].identifying < 0 ? -1 : forms[kind].identifying + 1);
+	if (take(events, event, err))
+		return err->code;
+	*more = true;
+	return 0;
+}
+
+void trace_event_cut(const struct trace_event *event, struct trace_words *words)
+{
+	const char *problem;
+	memcpy(words->text, event->line, event->bytes + 1);
+	words->n = trace_split(words->text, words->word, words->value, TRACE_WORDS, &problem);
+}
+
+const char *trace_value(const struct trace_words *words, const char *key)
+{
+	for (int i = 0; i < words->n; i++)
+		if (words->value[i] && !strcmp(words->word[i], key))
+			return words->value[i];
+	return NULL;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The events of a trace, read one by one (docs/traces.md). */
+#ifndef NPULAB_TRACES_EVENTS_H
+#define NPULAB_TRACES_EVENTS_H
+
+#include <string.h>
+
+#include "text.h"
+
+enum trace_kind {
+	TRACE_PROGRAM,     /* a program begins: the device and its layers */
+	TRACE_BLOCK,       /* instructions follow: how many, with the checksum of their fields */
+	TRACE_OF,          /* instructions of another layer follow */
+	TRACE_INSTRUCTION, /* name, unit, begin, length */
+	TRACE_END,         /* of a program: its cycles */
+	TRACE_LAYER,       /* name, operator, device, role */
+	TRACE_BATCH,       /* its number */
+	TRACE_EXECUTION,   /* of a program that is run by itself */
+	TRACE_KINDS
+};
+
+struct trace_event {
+	enum trace_kind kind;
+	uint64_t number; /* its line in the file */
+	char *line;      /* the line as it is in the file, without its end; allocated */
+	size_t bytes, capacity;
+	size_t identifying; /* so many bytes of the line identify the event */
+	bool has_sum;       /* of an instruction: a checksum of what it wrote is known */
+	char sum[9];
+};
+/* Says whether two events are the same but for their times and values: their kind, and the words that identify them. */
+static inline bool trace_same_event(const struct trace_event *a, const struct trace_event *b)
+{
+	return a->identifying == b->identifying && !memcmp(a->line, b->line, a->identifying);
+}
+
+struct trace_events;
+/* Reads the events of an input whose head has been read. */
+int trace_events_open(struct trace_in *in, struct trace_events **opened, struct npl_err *err);
+void trace_events_close(struct trace_events *events); /* accepts NULL */
+/* Reads the next event. *more false: there is none. The event's memory is used again; trace_event_free frees it.
+ * Returns NPL_EINPUT, with the line, for what is no event, or comes where it cannot. */
+int trace_events_next(struct trace_events *events, struct trace_event *event, bool *more, struct npl_err *err);
+void trace_event_free(struct trace_event *event); /* accepts a zeroed one */
+
+/* The words of an event's line, cut in a copy. */
+#define TRACE_WORDS 4096
+struct trace_words {
+	char text[TRACE_LINE];
+	char *word[TRACE_WORDS], *value[TRACE_WORDS];
+	int n;
+};
+/* Returns how many words of an event of this kind come before its key=value; -1: any number. */
+int trace_fixed_words(enum trace_kind kind);
+void trace_event_cut(const struct trace_event *event, struct trace_words *words);
+/* Returns the value of a key; NULL: the event does not have it. */
+const char *trace_value(const struct trace_words *words, const char *key);
+
+#endif

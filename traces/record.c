@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records a run as a trace (npulab/run_trace.h): what a watcher and a sink are told becomes lines. docs/traces.md has
+ * their form. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/checksum.h"
+#include "core/base/refuse.h"
+#include "core/device_access.h"
+#include "header.h"
+#include "npulab/driver.h"
+#include "npulab/version.h"
+#include "text.h"
+
+/* A block is instructions in a row, with the checksums of their fields and of what they wrote in a line before them.
+ * Digits of many checksums in one line take half of the room that they take one by one among lines that repeat. */
+enum { BLOCK_INSTRUCTIONS = 1024, BLOCK_SUMS = 64, BLOCK_BYTES = 1 << 18 };
+
+/* What tells two instructions apart, their checksums aside: those that are alike have the same text. */
+struct shape {
+	const char *name, *unit;
+	int64_t begin; /* from the begin of the instruction before */
+	uint64_t cycles[NPL_MAX_CYCLE_CLASSES], counter[NPL_MAX_COUNTERS];
+};
+struct known_shape {
+	struct shape shape;
+	size_t bytes; /* 0: none is known here */
+	char text[2048];
+};
+enum { KNOWN_SHAPES = 1024 };
+
+struct npl_trace_recorder {
+	struct npl_trace_header *header;
+	struct trace_out *out;
+	struct trace_line line;
+	struct npl_run_watcher watcher;
+	struct npl_instruction_sink sink;
+	const struct npl_graph *graph; /* NULL: no network runs */
+	struct value_sum {
+		bool is_known;
+		uint64_t checksum;
+	} * value; /* of each value of the graph, in this batch */
+	int n_values;
+	double previous_start; /* of the row before */
+
+	/* Members of the program that is executed. */
+	struct npl_executed_program program;
+	bool is_class[NPL_MAX_COUNTERS]; /* counters whose name a class of cycles has */
+	uint64_t previous_begin;
+	int layer_now; /* the layer that the last line `of` names; -1: none */
+	struct block {
+		struct npl_checksum fields;
+		int n, n_sums;
+		uint64_t sum[BLOCK_SUMS];
+		size_t bytes;
+		char text[BLOCK_BYTES]; /* the lines of the instructions */
+	} block;
+	struct shape shape; /* of the instruction that is told */
+	struct known_shape *known;
+};
+
+static void end_line(struct npl_trace_recorder *r)
+{
+	trace_line_end(&r->line, r->out);
+}
+
+static void put_count(struct npl_trace_recorder *r, const char *key, uint64_t count)
+{
+	if (!count)
+		return;
+	trace_line_key(&r->line, key);
+	trace_line_put_number(&r->line, count);
+}
+
+/* Writes a counter under its name. Those of cycles or of time are told from others by their unit before it. */
+static void put_counter(struct npl_trace_recorder *r, const struct npl_counter_def *def, uint64_t count)
+{
+	char key[80];
+	const bool of_time = !strcmp(def->unit, "cycles") || !strcmp(def->unit, NPL_COUNTER_TIME);
+	snprintf(key, sizeof key, "%s%s%s", of_time ? def->unit : "", of_time ? ":" : "", def->name);
+	put_count(r, key, count);
+}
+
+static void put_real(struct npl_trace_recorder *r, const char *key, double real)
+{
+	if (real == 0)
+		return;
+	trace_line_key(&r->line, key);
+	trace_line_put_real(&r->line, real);
+}
+
+static void put_checksum(struct npl_trace_recorder *r, const char *key, uint64_t checksum)
+{
+	trace_line_key(&r->line, key);
+	trace_line_put_checksum(&r->line, checksum);
+}
+
+/* ---- Machines. */
+
+static int add_machine(struct npl_trace_recorder *r, const char *name, const struct npl_device_info *info,
+		       const char *driver, const char *sha256, const struct npl_param_value *setting, int n,
+		       struct npl_err *err)
+{
+	struct npl_trace_machine *machine = trace_header_machine(r->header, name, driver, sha256,
+								 npl_device_precision(info));
+	if (!machine)
+		return npl_no_memory(err);
+	for (int i = 0; i < n; i++)
+		if (npl_trace_add(r->header, &machine->parameter, setting[i].key, setting[i].value, err))
+			return err->code;
+	if (!npl_device_kind_is_modelled(info->kind))
+		r->header->has_times = false;
+	return 0;
+}
+
+static int add_report(struct npl_trace_recorder *r, const char *name, const struct npl_device_report *report,
+		      struct npl_err *err)
+{
+	return add_machine(r, name, &report->info, report->driver, report->machine_sha256, report->setting,
+			   report->n_settings, err);
+}
+
+static int on_start(void *context, const struct npl_comparison *c, struct npl_err *err)
+{
+	struct npl_trace_recorder *r = context;
+	const struct npl_device_report *entry = &c->device[0];
+	int rc = 0;
+	r->header->has_times = true;
+	r->header->has_values = !c->timing_only;
+	r->graph = c->graph;
+	r->n_values = c->graph->n_values > 0 ? c->graph->n_values : 1;
+	if (!(r->value = calloc((size_t)r->n_values, sizeof *r->value)))
+		return npl_no_memory(err);
+	for (int i = 0; i < entry->n_parts && !rc; i++)
+		rc = add_report(r, entry->part[i].instance, &entry->part[i], err);
+	if (!entry->n_parts)
+		rc = add_report(r, entry->instance, entry, err);
+	if (!rc && c->host.name)
+		rc = add_report(r, NPL_HOST_NAME, &c->host, err);
+	if (!rc)
+		trace_header_write(r->header, &r->line, r->out);
+	return rc;
+}
+
+int npl_trace_recorder_machine(struct npl_trace_recorder *recorder, const struct npl_device *device,
+			       struct npl_err *err)
+{
+	int n;
+	const struct npl_param_value *setting = npl_device_settings(device, &n);
+	recorder->header->has_times = true;
+	if (add_machine(recorder, npl_device_instance(device), npl_device_get_info(device),
+			npl_device_driver(device)->name, npl_device_sha256(device), setting, n, err))
+		return err->code;
+	trace_header_write(recorder->header, &recorder->line, recorder->out);
+	return 0;
+}
+
+/* ---- Instructions. */
+
+static void open_block(struct npl_trace_recorder *r)
+{
+	npl_checksum_init(&r->block.fields);
+	r->block.n = r->block.n_sums = 0;
+	r->block.bytes = 0;
+}
+
+static int on_program(void *context, const struct npl_executed_program *program, struct npl_err *err)
+{
+	struct npl_trace_recorder *r = context;
+	(void)err;
+	r->program = *program;
+	r->previous_begin = 0;
+	r->layer_now = -1;
+	open_block(r);
+	for (int i = 0; i < KNOWN_SHAPES; i++)
+		r->known[i].bytes = 0;
+	for (size_t i = 0; i < program->n_counters; i++) {
+		r->is_class[i] = false;
+		for (int k = 0; k < program->n_cycle_classes; k++)
+			r->is_class[i] |= !strcmp(program->counter_def[i].name, program->cycle_class[k].name);
+	}
+	trace_line_begin(&r->line, "program");
+	trace_line_word(&r->line, program->machine ? program->machine : r->header->machine[0].name);
+	for (int i = 0; i < program->n_layers; i++)
+		trace_line_word(&r->line, program->layer[i]);
+	end_line(r);
+	return 0;
+}
+
+/* Writes the block, and begins another. */
+static void put_block(struct npl_trace_recorder *r)
+{
+	const struct block *block = &r->block;
+	if (!block->n)
+		return;
+	trace_line_begin(&r->line, "block");
+	trace_line_number(&r->line, (uint64_t)block->n);
+	put_checksum(r, "fields", npl_checksum_of(&block->fields));
+	if (block->n_sums)
+		trace_line_key(&r->line, "sums");
+	for (int i = 0; i < block->n_sums; i++)
+		trace_line_put_short_checksum(&r->line, block->sum[i]);
+	end_line(r);
+	trace_out_put(r->out, block->text, block->bytes);
+	open_block(r);
+}
+
+/* Adds text to the block, which must have room for it. */
+static void add_text(struct npl_trace_recorder *r, const char *text, size_t bytes)
+{
+	memcpy(r->block.text + r->block.bytes, text, bytes);
+	r->block.bytes += bytes;
+}
+
+/* Makes the line of an instruction, without its checksum. */
+static void put_shape(struct npl_trace_recorder *r, const struct shape *shape)
+{
+	uint64_t cycles = 0;
+	char begin[24];
+	for (int k = 0; k < r->program.n_cycle_classes; k++)
+		cycles += shape->cycles[k];
+	snprintf(begin, sizeof begin, "%+lld", (long long)shape->begin);
+	trace_line_begin(&r->line, "i");
+	trace_line_word(&r->line, shape->name);
+	trace_line_word(&r->line, shape->unit);
+	trace_line_word(&r->line, begin);
+	trace_line_number(&r->line, cycles);
+	for (int k = 0; k < r->program.n_cycle_classes; k++)
+		put_count(r, r->program.cycle_class[k].name, shape->cycles[k]);
+	for (size_t k = 0; k < r->program.n_counters; k++)
+		if (!r->is_class[k])
+			put_count(r, r->program.counter_def[k].name, shape->counter[k]);
+}
+
+/* Writes the text of a shape, which is made where it is not known. */
+static void put_known_shape(struct npl_trace_recorder *r)
+{
+	struct known_shape *known = &r->known[XXH3_64bits(&r->shape, sizeof r->shape) % KNOWN_SHAPES];
+	if (!known->bytes || memcmp(&known->shape, &r->shape, sizeof r->shape) != 0) {
+		put_shape(r, &r->shape);
+		known->bytes = 0;
+		if (r->line.n > sizeof known->text) {
+			add_text(r, r->line.text, r->line.n);
+			return;
+		}
+		known->shape = r->shape;
+		known->bytes = r->line.n;
+		memcpy(known->text, r->line.text, r->line.n);
+	}
+	add_text(r, known->text, known->bytes);
+}
+
+static int on_instruction(void *context, const struct npl_executed_instruction *i, struct npl_err *err)
+{
+	struct npl_trace_recorder *r = context;
+	(void)err;
+	struct block *block = &r->block;
+	if (block->n == BLOCK_INSTRUCTIONS || block->n_sums == BLOCK_SUMS ||
+	    sizeof block->text - block->bytes < 2 * sizeof r->line.text)
+		put_block(r);
+	if (i->layer >= 0 && i->layer != r->layer_now) {
+		trace_line_begin(&r->line, "of");
+		trace_line_word(&r->line, r->program.layer[i->layer]);
+		r->line.text[r->line.n++] = '\n';
+		add_text(r, r->line.text, r->line.n);
+		r->layer_now = i->layer;
+	}
+	r->shape.name = i->name;
+	r->shape.unit = i->unit;
+	r->shape.begin = (int64_t)(i->time->begin - r->previous_begin);
+	memcpy(r->shape.cycles, i->time->cycles, (size_t)r->program.n_cycle_classes * sizeof *r->shape.cycles);
+	memcpy(r->shape.counter, i->counter, r->program.n_counters * sizeof *r->shape.counter);
+	r->previous_begin = i->time->begin;
+	put_known_shape(r);
+	if (i->has_checksum) {
+		add_text(r, " sum\n", 5);
+		block->sum[block->n_sums++] = i->checksum;
+	} else {
+		add_text(r, "\n", 1);
+	}
+	npl_checksum_add(&block->fields, &i->fields_checksum, sizeof i->fields_checksum);
+	block->n++;
+	return 0;
+}
+
+static int on_end(void *context, const struct npl_executed_end *end, struct npl_err *err)
+{
+	struct npl_trace_recorder *r = context;
+	(void)err;
+	put_block(r);
+	trace_line_begin(&r->line, "end");
+	trace_line_number(&r->line, end->cycles);
+	for (size_t k = 0; k < r->program.n_counters; k++)
+		put_counter(r, &r->program.counter_def[k], end->counter[k]);
+	end_line(r);
+	return 0;
+}
+
+/* ---- Layers. */
+
+static int on_value(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err)
+{
+	struct npl_trace_recorder *r = context;
+	(void)err;
+	if (value < r->n_values)
+		r->value[value] = (struct value_sum){true, npl_checksum(tensor->data, npl_tensor_bytes(tensor))};
+	return 0;
+}
+
+static void put_energies(struct npl_trace_recorder *r, const struct npl_energy *energy, int n)
+{
+	char key[200];
+	for (int i = 0; i < n; i++) {
+		if (isnan(energy[i].joules))
+			continue;
+		snprintf(key, sizeof key, "joules:%s:%s", energy[i].component, energy[i].origin);
+		put_real(r, key, energy[i].joules);
+	}
+}
+
+static void put_results(struct npl_trace_recorder *r, const struct npl_layer_run *row)
+{
+	const struct npl_node *node = &r->graph->node[row->node];
+	for (int k = 0; k < node->n_out; k++) {
+		const int value = r->graph->n_values > 0 ? node->out[k] : 0;
+		if (value < 0 || value >= r->n_values || !r->value[value].is_known)
+			continue;
+		put_checksum(r, "sum", r->value[value].checksum);
+	}
+}
+
+static void put_times(struct npl_trace_recorder *r, const struct npl_layer_run *row)
+{
+	put_real(r, "start", row->start_seconds - r->previous_start);
+	put_real(r, "seconds", row->result.seconds);
+	put_real(r, "host_seconds", row->host_seconds);
+	put_real(r, "link_seconds", row->link_seconds);
+	put_count(r, "cycles", row->result.cycles);
+	for (size_t k = 0; k < row->n_counters; k++)
+		put_counter(r, &row->counter_def[k], row->result.counter[k]);
+	put_energies(r, row->result.energy, row->result.n_energy);
+	r->previous_start = row->start_seconds;
+}
+
+static void put_row(struct npl_trace_recorder *r, const struct npl_layer_run *row)
+{
+	static const char *const levels[NPL_MEM_LEVELS] = {
+		[NPL_MEM_DRAM] = "dram_bytes", [NPL_MEM_BUFFER] = "buffer_bytes", [NPL_MEM_HOST] = "host_bytes"};
+	const struct npl_node *node = &r->graph->node[row->node];
+	trace_line_begin(&r->line, "layer");
+	trace_line_word(&r->line, node->name);
+	trace_line_word(&r->line, npl_op_defs[node->op].name);
+	trace_line_word(&r->line, row->ran_on ? row->ran_on : r->header->machine[0].name);
+	trace_line_word(&r->line, npl_role_name(row->role));
+	put_count(r, "macs", row->result.macs);
+	if (r->header->has_times)
+		put_times(r, row);
+	put_count(r, "link_bytes", row->link_bytes);
+	put_count(r, "transfers", (uint64_t)row->transfers);
+	for (int level = 0; level < NPL_MEM_LEVELS && r->header->has_times; level++)
+		put_count(r, levels[level], row->result.bytes[level]);
+	if (r->header->has_values) {
+		put_count(r, "overflows", row->result.overflows);
+		put_count(r, "saturations", row->result.saturations);
+		put_count(r, "clipped", row->clipped);
+		put_results(r, row);
+	}
+	end_line(r);
+}
+
+static int on_batch(void *context, int64_t batch, const struct npl_run *run, struct npl_err *err)
+{
+	struct npl_trace_recorder *r = context;
+	(void)err;
+	r->previous_start = 0;
+	for (int i = 0; i < run->n_layers; i++)
+		put_row(r, &run->layer[i]);
+	trace_line_begin(&r->line, "batch");
+	trace_line_number(&r->line, (uint64_t)batch);
+	if (r->header->has_times) {
+		put_count(r, "cycles", run->cycles);
+		put_real(r, "seconds", run->seconds);
+		put_real(r, "overlap_seconds", run->overlap_seconds);
+		put_energies(r, run->energy, run->n_energy);
+	}
+	for (int i = 0; i < r->graph->n_outputs && r->header->has_values; i++) {
+		const int value = r->graph->output[i];
+		if (value < r->n_values && r->value[value].is_known)
+			put_checksum(r, "sum", r->value[value].checksum);
+	}
+	end_line(r);
+	memset(r->value, 0, (size_t)r->n_values * sizeof *r->value);
+	return 0;
+}
+
+int npl_trace_recorder_execution(struct npl_trace_recorder *recorder, const struct npl_execution *execution,
+				 struct npl_err *err)
+{
+	(void)err;
+	trace_line_begin(&recorder->line, "execution");
+	put_count(recorder, "cycles", execution->cycles);
+	put_count(recorder, "overflows", execution->overflows);
+	put_count(recorder, "saturations", execution->saturations);
+	if (execution->output)
+		put_checksum(recorder, "sum", npl_checksum(execution->output, execution->output_bytes));
+	if (execution->buffer_output)
+		put_checksum(recorder, "sum", npl_checksum(execution->buffer_output, execution->buffer_output_bytes));
+	end_line(recorder);
+	return 0;
+}
+
+/* ---- The recorder. */
+
+int npl_trace_recorder_open(struct npl_trace_header *header, const char *path, struct npl_trace_recorder **opened,
+			    struct npl_err *err)
+{
+	struct npl_trace_recorder *r = calloc(1, sizeof *r);
+	*opened = NULL;
+	if (!r || !(r->known = calloc(KNOWN_SHAPES, sizeof *r->known))) {
+		free(r);
+		return npl_no_memory(err);
+	}
+	r->header = header;
+	r->sink = (struct npl_instruction_sink){on_program, on_instruction, on_end, r};
+	r->watcher = (struct npl_run_watcher){.on_start = on_start,
+					      .on_value = on_value,
+					      .on_batch = on_batch,
+					      .instructions = npl_trace_recorder_sink(r),
+					      .context = r};
+	if (!header->version && !(header->version = npl_arena_strdup(&header->arena, npl_version()))) {
+		npl_trace_recorder_close(r);
+		return npl_no_memory(err);
+	}
+	if (trace_out_open(path, &r->out, err)) {
+		npl_trace_recorder_close(r);
+		return err->code;
+	}
+	*opened = r;
+	return 0;
+}
+
+const struct npl_run_watcher *npl_trace_recorder_watcher(struct npl_trace_recorder *recorder)
+{
+	return &recorder->watcher;
+}
+
+const struct npl_instruction_sink *npl_trace_recorder_sink(struct npl_trace_recorder *recorder)
+{
+	return recorder->header->detail >= NPL_TRACE_INSTRUCTIONS ? &recorder->sink : NULL;
+}
+
+int npl_trace_recorder_finish(struct npl_trace_recorder *recorder, struct npl_err *err)
+{
+	return trace_out_finish(recorder->out, err);
+}
+
+void npl_trace_recorder_close(struct npl_trace_recorder *recorder)
+{
+	if (!recorder)
+		return;
+	trace_out_close(recorder->out);
+	free(recorder->known);
+	free(recorder->value);
+	free(recorder);
+}

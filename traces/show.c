@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Prints a trace for people (npulab/run_trace.h). Rows are printed as they are read, in columns of fixed widths: a
+ * trace may have millions. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/refuse.h"
+#include "events.h"
+#include "header.h"
+
+struct shown {
+	FILE *out;
+	const struct npl_trace_choice *choice;
+	struct trace_words words;
+	uint64_t begin;  /* of the instruction that was read last, in its program */
+	uint64_t number; /* of the next instruction in its program */
+	char *layer;     /* whose instructions come; NULL: none */
+	bool chosen_layer, heading;
+};
+
+static void put_head(FILE *out, const struct npl_trace_header *h)
+{
+	fprintf(out, "%s %s", h->command, h->argument);
+	for (int i = 0; i < h->option.n; i++)
+		fprintf(out, " %s%s%s%s", h->option.pair[i].name[1] ? "--" : "-", h->option.pair[i].name,
+			*h->option.pair[i].value ? " " : "", h->option.pair[i].value);
+	fprintf(out, "\nby npulab %s, detail %s, %s values, %s times\n", h->version, npl_trace_detail_name(h->detail),
+		h->has_values ? "with" : "without", h->has_times ? "with" : "without");
+	for (int i = 0; i < h->reason.n; i++)
+		fprintf(out, "%s: %s\n", h->reason.pair[i].name, h->reason.pair[i].value);
+	for (int i = 0; i < h->n_machines; i++)
+		fprintf(out, "%s: driver %s, %s, %d parameters\n", h->machine[i].name, h->machine[i].driver,
+			h->machine[i].format, h->machine[i].parameter.n);
+}
+
+/* Prints the key=value from word i on. */
+static void put_keys(const struct shown *s, int i)
+{
+	for (; i < s->words.n; i++)
+		if (s->words.value[i] && strncmp(s->words.word[i], "joules:", 7) != 0)
+			fprintf(s->out, " %s=%s", s->words.word[i], s->words.value[i]);
+	fprintf(s->out, "\n");
+}
+
+static bool is_chosen(const struct shown *s, const char *name)
+{
+	return !s->choice->layer || (name && strstr(name, s->choice->layer));
+}
+
+static void put_instruction(struct shown *s, const struct trace_event *event)
+{
+	const struct npl_trace_choice *choice = s->choice;
+	const uint64_t length = strtoull(s->words.word[4], NULL, 10), end = s->begin + length;
+	if (!s->chosen_layer || (choice->unit && strcmp(choice->unit, s->words.word[2]) != 0) || end <= choice->from ||
+	    (choice->until && s->begin >= choice->until))
+		return;
+	if (!s->heading)
+		fprintf(s->out, "%9s %10s %10s  %-10s %-22s %s\n", "NUMBER", "FROM", "UNTIL", "UNIT", "INSTRUCTION",
+			"CYCLES AND COUNTS");
+	s->heading = true;
+	fprintf(s->out, "%9" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %-10s %-22s", s->number, s->begin, end,
+		s->words.word[2], s->words.word[1]);
+	if (event->has_sum)
+		fprintf(s->out, " sum=%s", event->sum);
+	put_keys(s, 5);
+}
+
+static void put_program(struct shown *s)
+{
+	fprintf(s->out, "\nprogram on %s:", s->words.word[1]);
+	for (int i = 2; i < s->words.n; i++)
+		fprintf(s->out, " %s", s->words.word[i]);
+	fprintf(s->out, "\n");
+	s->begin = s->number = 0;
+	s->heading = false;
+	s->chosen_layer = is_chosen(s, s->words.n == 2 ? "" : NULL);
+}
+
+static int put_event(struct shown *s, const struct trace_event *event, struct npl_err *err)
+{
+	trace_event_cut(event, &s->words);
+	if (s->words.n < 0 || (event->kind == TRACE_INSTRUCTION && s->words.n < 5))
+		return npl_fail(err, NPL_EINPUT, "line %" PRIu64 ": an instruction lacks words", event->number);
+	switch (event->kind) {
+	case TRACE_PROGRAM:
+		put_program(s);
+		break;
+	case TRACE_OF:
+		s->chosen_layer = is_chosen(s, s->words.word[1]);
+		if (s->chosen_layer)
+			fprintf(s->out, "%s\n", s->words.word[1]);
+		break;
+	case TRACE_INSTRUCTION:
+		s->begin += (uint64_t)strtoll(s->words.word[3], NULL, 10);
+		put_instruction(s, event);
+		s->number++;
+		break;
+	case TRACE_LAYER:
+		if (!is_chosen(s, s->words.word[1]))
+			break;
+		fprintf(s->out, "%-20s %-12s %-12s %-6s", s->words.word[1], s->words.word[2], s->words.word[3],
+			s->words.word[4]);
+		put_keys(s, 5);
+		break;
+	case TRACE_END:
+	case TRACE_BATCH:
+	case TRACE_EXECUTION:
+		fprintf(s->out, "%s%s%s", s->words.word[0], s->words.n > 1 && !s->words.value[1] ? " " : "",
+			s->words.n > 1 && !s->words.value[1] ? s->words.word[1] : "");
+		put_keys(s, 1);
+		break;
+	case TRACE_BLOCK:
+	case TRACE_KINDS:
+		break;
+	}
+	return 0;
+}
+
+static int show(struct trace_in *in, struct shown *s, struct npl_err *err)
+{
+	struct trace_events *events;
+	struct trace_event event = {0};
+	bool more = true;
+	int rc = trace_events_open(in, &events, err);
+	while (!rc && more) {
+		rc = trace_events_next(events, &event, &more, err);
+		if (!rc && more)
+			rc = put_event(s, &event, err);
+	}
+	trace_event_free(&event);
+	trace_events_close(events);
+	return rc;
+}
+
+int npl_trace_show(FILE *out, const char *path, const struct npl_trace_choice *choice, struct npl_err *err)
+{
+	struct trace_in *in;
+	struct npl_trace_header header;
+	struct shown *s = calloc(1, sizeof *s);
+	if (!s)
+		return npl_no_memory(err);
+	s->out = out;
+	s->choice = choice;
+	int rc = trace_in_open(path, &in, err);
+	if (!rc) {
+		rc = trace_header_read(in, &header, err);
+		if (!rc) {
+			put_head(out, &header);
+			rc = show(in, s, err);
+			npl_trace_header_free(&header);
+		}
+		trace_in_close(in);
+	}
+	free(s);
+	return rc;
+}

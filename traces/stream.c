@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The bytes of a trace file (stream.h). */
+#include "stream.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "core/base/refuse.h"
+#include "core/files/file.h"
+
+/* A window of 1 MiB finds the repeats of loops; a reader refuses files that need more than 8 MiB. */
+enum { TEXT_BYTES = 1 << 18, LEVEL = 3, WINDOW_LOG = 20, MAX_WINDOW_LOG = 23 };
+
+static bool ends_in_zst(const char *path)
+{
+	const size_t n = strlen(path);
+	return n > 4 && !strcmp(path + n - 4, ".zst");
+}
+
+struct trace_out {
+	char *path;
+	int file;
+	int errnum;         /* of the first write that failed */
+	ZSTD_CCtx *context; /* NULL: the file is not compressed */
+	size_t n;           /* bytes of text that wait */
+	char text[TEXT_BYTES], packed[TEXT_BYTES];
+};
+
+/* Opens a file without a name, in the folder of temporary files. Returns -1 with errno. */
+static int open_nameless(void)
+{
+	const char *folder = getenv("TMPDIR");
+	char name[4096];
+	if (!folder || !*folder)
+		folder = "/tmp";
+	int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
+		return file;
+	if ((size_t)snprintf(name, sizeof name, "%s/npulab-trace-XXXXXX", folder) >= sizeof name) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	file = mkostemp(name, O_CLOEXEC);
+	if (file >= 0)
+		unlink(name);
+	return file;
+}
+
+int trace_out_open(const char *path, struct trace_out **opened, struct npl_err *err)
+{
+	struct trace_out *out = calloc(1, sizeof *out);
+	*opened = NULL;
+	if (!out || !(out->path = strdup(path))) {
+		free(out);
+		return npl_no_memory(err);
+	}
+	out->file = open_nameless();
+	if (out->file < 0) {
+		npl_fail(err, NPL_EOUTPUT, "%s: no temporary file could be made for it: %s", path, strerror(errno));
+		trace_out_close(out);
+		return err->code;
+	}
+	if (ends_in_zst(path)) {
+		out->context = ZSTD_createCCtx();
+		if (!out->context ||
+		    ZSTD_isError(ZSTD_CCtx_setParameter(out->context, ZSTD_c_compressionLevel, LEVEL)) ||
+		    ZSTD_isError(ZSTD_CCtx_setParameter(out->context, ZSTD_c_windowLog, WINDOW_LOG)) ||
+		    ZSTD_isError(ZSTD_CCtx_setParameter(out->context, ZSTD_c_checksumFlag, 1))) {
+			trace_out_close(out);
+			return npl_no_memory(err);
+		}
+	}
+	*opened = out;
+	return 0;
+}
+
+static void write_all(struct trace_out *out, const char *data, size_t bytes)
+{
+	while (bytes && !out->errnum) {
+		const ssize_t n = write(out->file, data, bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			out->errnum = n < 0 ? errno : ENOSPC;
+		else
+			data += n, bytes -= (size_t)n;
+	}
+}
+
+/* Writes the text that waits; `end`: no more follows. */
+static void flush(struct trace_out *out, bool end)
+{
+	ZSTD_inBuffer from = {out->text, out->n, 0};
+	size_t left = 1;
+	if (!out->context)
+		write_all(out, out->text, out->n);
+	while (out->context && !out->errnum && (from.pos < from.size || (end && left))) {
+		ZSTD_outBuffer to = {out->packed, sizeof out->packed, 0};
+		left = ZSTD_compressStream2(out->context, &to, &from, end ? ZSTD_e_end : ZSTD_e_continue);
+		if (ZSTD_isError(left))
+			out->errnum = ENOMEM;
+		else
+			write_all(out, out->packed, to.pos);
+	}
+	out->n = 0;
+}
+
+void trace_out_put(struct trace_out *out, const char *text, size_t bytes)
+{
+	while (bytes) {
+		const size_t room = sizeof out->text - out->n, n = bytes < room ? bytes : room;
+		memcpy(out->text + out->n, text, n);
+		out->n += n;
+		text += n;
+		bytes -= n;
+		if (out->n == sizeof out->text)
+			flush(out, false);
+	}
+}
+
+int trace_out_finish(struct trace_out *out, struct npl_err *err)
+{
+	struct stat status;
+	flush(out, true);
+	if (!out->errnum && fstat(out->file, &status))
+		out->errnum = errno;
+	if (out->errnum)
+		return npl_fail(err, NPL_EOUTPUT, "%s: its temporary file cannot be written: %s", out->path,
+				strerror(out->errnum));
+	const size_t bytes = (size_t)status.st_size;
+	void *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, out->file, 0);
+	if (data == MAP_FAILED)
+		return npl_fail(err, NPL_EOUTPUT, "%s: its temporary file cannot be read: %s", out->path,
+				strerror(errno));
+	const int rc = npl_file_write(out->path, &(struct npl_file_piece){data, bytes}, 1, err);
+	munmap(data, bytes);
+	return rc;
+}
+
+void trace_out_close(struct trace_out *out)
+{
+	if (!out)
+		return;
+	if (out->file >= 0)
+		close(out->file);
+	ZSTD_freeCCtx(out->context);
+	free(out->path);
+	free(out);
+}
+
+struct trace_in {
+	char *path;
+	int file;
+	bool ended; /* the file has no further bytes */
+	uint64_t number;
+	ZSTD_DCtx *context; /* NULL: the file is not compressed */
+	bool in_frame;      /* a frame of the compressed file has begun and not ended */
+	ZSTD_inBuffer packed;
+	size_t begin, end; /* of the text that has not been read */
+	char raw[TEXT_BYTES], text[TEXT_BYTES + 1];
+};
+
+static int fail_reading(const struct trace_in *in, const char *why, struct npl_err *err)
+{
+	return npl_fail(err, NPL_EINPUT, "%s: cannot be read: %s", in->path, why);
+}
+
+/* Reads bytes of the file into `to`. *n 0: it ends. */
+static int read_some(struct trace_in *in, char *to, size_t capacity, size_t *n, struct npl_err *err)
+{
+	ssize_t got;
+	do
+		got = read(in->file, to, capacity);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return fail_reading(in, strerror(errno), err);
+	in->ended = !got;
+	*n = (size_t)got;
+	return 0;
+}
+
+int trace_in_open(const char *path, struct trace_in **opened, struct npl_err *err)
+{
+	static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};
+	struct trace_in *in = calloc(1, sizeof *in);
+	size_t n = 1;
+	*opened = NULL;
+	if (!in || !(in->path = strdup(path))) {
+		free(in);
+		return npl_no_memory(err);
+	}
+	in->file = open(path, O_RDONLY | O_CLOEXEC);
+	int rc = in->file < 0 ? npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", path, strerror(errno))
+			      : npl_file_reads(in->file, path, err);
+	for (size_t have = 0; !rc && n && have < sizeof magic; have += n) {
+		rc = read_some(in, in->raw + have, sizeof in->raw - have, &n, err);
+		in->packed.size = have + n;
+	}
+	if (!rc && in->packed.size >= sizeof magic && !memcmp(in->raw, magic, sizeof magic)) {
+		in->context = ZSTD_createDCtx();
+		in->packed.src = in->raw;
+		if (!in->context ||
+		    ZSTD_isError(ZSTD_DCtx_setParameter(in->context, ZSTD_d_windowLogMax, MAX_WINDOW_LOG)))
+			rc = npl_no_memory(err);
+	} else if (!rc) {
+		memcpy(in->text, in->raw, in->packed.size);
+		in->end = in->packed.size;
+	}
+	if (rc)
+		trace_in_close(in);
+	else
+		*opened = in;
+	return rc;
+}
+
+void trace_in_close(struct trace_in *in)
+{
+	if (!in)
+		return;
+	if (in->file >= 0)
+		close(in->file);
+	ZSTD_freeDCtx(in->context);
+	free(in->path);
+	free(in);
+}
+
+/* Decompresses some text behind the text that has not been read. */
+static int unpack(struct trace_in *in, struct npl_err *err)
+{
+	ZSTD_outBuffer to = {in->text, TEXT_BYTES, in->end};
+	for (;;) {
+		/* Within a frame there may be text for which no further bytes are needed. */
+		if (in->in_frame || in->packed.pos < in->packed.size) {
+			const size_t left = ZSTD_decompressStream(in->context, &to, &in->packed);
+			if (ZSTD_isError(left))
+				return fail_reading(in, ZSTD_getErrorName(left), err);
+			in->in_frame = left != 0;
+		}
+		if (to.pos > in->end)
+			break;
+		if (in->packed.pos < in->packed.size)
+			continue;
+		in->packed.pos = 0;
+		if (read_some(in, in->raw, sizeof in->raw, &in->packed.size, err))
+			return err->code;
+		if (!in->packed.size)
+			return in->in_frame ? fail_reading(in, "the compressed data is cut off", err) : 0;
+	}
+	in->end = to.pos;
+	return 0;
+}
+
+/* Gets more text. It must not end within a line that fills all the room. */
+static int fill(struct trace_in *in, struct npl_err *err)
+{
+	size_t n = 0;
+	memmove(in->text, in->text + in->begin, in->end - in->begin);
+	in->end -= in->begin;
+	in->begin = 0;
+	if (in->context)
+		return unpack(in, err);
+	if (read_some(in, in->text + in->end, TEXT_BYTES - in->end, &n, err))
+		return err->code;
+	in->end += n;
+	return 0;
+}
+
+int trace_in_line(struct trace_in *in, char **line, size_t *bytes, struct npl_err *err)
+{
+	size_t searched = 0;
+	char *newline = NULL;
+	*line = NULL;
+	while (!(newline = memchr(in->text + in->begin + searched, '\n', in->end - in->begin - searched))) {
+		searched = in->end - in->begin;
+		if (searched >= TRACE_LINE)
+			break;
+		if (!in->ended && fill(in, err))
+			return err->code;
+		if (in->ended && searched == in->end - in->begin)
+			break;
+	}
+	if (!newline && in->begin == in->end)
+		return 0;
+	in->number++;
+	if (!newline)
+		return npl_fail(err, NPL_EINPUT, "%s:%llu: %s", in->path, (unsigned long long)in->number,
+				searched >= TRACE_LINE ? "the line is longer than any of a trace"
+						       : "the file ends within the line");
+	*line = in->text + in->begin;
+	*bytes = (size_t)(newline - *line);
+	*newline = '\0';
+	in->begin += *bytes + 1;
+	if (*bytes >= TRACE_LINE || memchr(*line, '\0', *bytes))
+		return npl_fail(err, NPL_EINPUT, "%s:%llu: %s", in->path, (unsigned long long)in->number,
+				*bytes >= TRACE_LINE ? "the line is longer than any of a trace"
+						     : "a zero byte, expected text");
+	return 0;
+}
+
+uint64_t trace_in_number(const struct trace_in *in)
+{
+	return in->number;
+}
+
+const char *trace_in_path(const struct trace_in *in)
+{
+	return in->path;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The bytes of a trace file: plain text, or text compressed by zstd. The memory needed does not depend on the file. */
+#ifndef NPULAB_TRACES_STREAM_H
+#define NPULAB_TRACES_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "npulab/error.h"
+
+/* An output that becomes a file when it is finished, whole or not at all. Until then its bytes are in a file without a
+ * name. */
+struct trace_out;
+int trace_out_open(const char *path, struct trace_out **opened, struct npl_err *err);
+/* Writes text. A failure is kept until trace_out_finish. */
+void trace_out_put(struct trace_out *out, const char *text, size_t bytes);
+int trace_out_finish(struct trace_out *out, struct npl_err *err);
+void trace_out_close(struct trace_out *out); /* accepts NULL */
+
+/* An input, compressed or not, as its first bytes show. */
+struct trace_in;
+int trace_in_open(const char *path, struct trace_in **opened, struct npl_err *err);
+void trace_in_close(struct trace_in *in); /* accepts NULL */
+/* Gets the next line without its end; it is valid until the next call, and ends in a NUL that is no part of it. *line
+ * NULL: the file ends. Returns NPL_EINPUT where the file cannot be read, is cut within a line, or has a line of
+ * TRACE_LINE bytes or more or with a NUL. */
+#define TRACE_LINE 65536
+int trace_in_line(struct trace_in *in, char **line, size_t *bytes, struct npl_err *err);
+uint64_t trace_in_number(const struct trace_in *in); /* of the line that was read last, from 1 on */
+const char *trace_in_path(const struct trace_in *in);
+
+#endif
