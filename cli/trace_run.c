@@ -308,6 +308,19 @@ static int restore_all(const struct machines *machines, struct npl_compare_optio
 	return rc;
 }
 
+/* Ends what a comparison recorded, after it returned rc. */
+static int end_comparison(struct npl_comparison *comparison, struct npl_trace_recorder *recorder, int rc,
+			  struct npl_err *err)
+{
+	cli_waiting_end();
+	if (!rc && comparison->unavailable.n)
+		rc = cli_missing(&comparison->unavailable, err);
+	if (!rc)
+		rc = npl_trace_recorder_finish(recorder, err);
+	npl_comparison_free(comparison);
+	return rc;
+}
+
 static int record_network(struct cli_traced_run *run, const struct machines *machines, struct npl_trace_header *header,
 			  struct npl_trace_recorder *recorder, struct npl_err *err)
 {
@@ -337,12 +350,9 @@ static int record_network(struct cli_traced_run *run, const struct machines *mac
 	if (!rc)
 		rc = npl_compare(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL,
 				 &options, &comparison, err);
-	cli_waiting_end();
-	if (!rc && comparison.unavailable.n)
-		rc = cli_missing(&comparison.unavailable, err);
-	if (!rc)
-		rc = npl_trace_recorder_finish(recorder, err);
-	npl_comparison_free(&comparison);
+	rc = end_comparison(&comparison, recorder, rc, err);
+	if (!rc && !run->common.quiet && !machines->header)
+		cli_warn(inputs.graph->name, inputs.graph->warning, inputs.graph->n_warnings);
 	cli_inputs_free(&inputs);
 	return rc;
 }
@@ -372,12 +382,7 @@ static int record_layer(struct cli_traced_run *run, const struct machines *machi
 	}
 	if (!rc)
 		rc = npl_single_layer(&spec, &options, &comparison, NULL, err);
-	cli_waiting_end();
-	if (!rc && comparison.unavailable.n)
-		rc = cli_missing(&comparison.unavailable, err);
-	if (!rc)
-		rc = npl_trace_recorder_finish(recorder, err);
-	npl_comparison_free(&comparison);
+	rc = end_comparison(&comparison, recorder, rc, err);
 	npl_arena_free(&arena);
 	return rc;
 }

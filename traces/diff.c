@@ -41,26 +41,14 @@ struct comparison {
 
 /* ---- Lists of the result. */
 
-static void *grown(struct npl_arena *arena, void *array, int n, int *capacity, size_t size)
-{
-	if (n < *capacity)
-		return array;
-	const int more = *capacity ? 2 * *capacity : 64;
-	void *copy = npl_arena_alloc(arena, (size_t)more * size);
-	if (copy && n)
-		memcpy(copy, array, (size_t)n * size);
-	if (copy)
-		*capacity = more;
-	return copy;
-}
-
 static struct npl_trace_layer *layer_of(struct comparison *c, const char *name, const char *ran_on)
 {
 	struct npl_trace_diff *d = c->diff;
 	for (int i = d->n_layers - 1; i >= 0; i--)
 		if (!strcmp(d->layer[i].name, name) && (!strcmp(d->layer[i].ran_on, ran_on)))
 			return &d->layer[i];
-	struct npl_trace_layer *layer = grown(&d->arena, d->layer, d->n_layers, &d->layer_capacity, sizeof *d->layer);
+	struct npl_trace_layer *layer = trace_grown(&d->arena, d->layer, d->n_layers, &d->layer_capacity,
+						    sizeof *d->layer);
 	if (!layer)
 		return NULL;
 	d->layer = layer;
@@ -81,7 +69,8 @@ static int add_cause(struct comparison *c, const char *unit, const char *cycle_c
 			d->cause[i].cycles += cycles;
 			return 0;
 		}
-	struct npl_trace_cause *cause = grown(&d->arena, d->cause, d->n_causes, &d->cause_capacity, sizeof *d->cause);
+	struct npl_trace_cause *cause = trace_grown(&d->arena, d->cause, d->n_causes, &d->cause_capacity,
+						    sizeof *d->cause);
 	if (!cause)
 		return npl_no_memory(c->err);
 	d->cause = cause;
@@ -416,7 +405,7 @@ static int on_pair(void *context, const struct trace_event *a, const struct trac
 static int add_head(struct comparison *c, const char *of, const char *name, const char *a, const char *b)
 {
 	struct npl_trace_diff *d = c->diff;
-	const char **head = grown(&d->arena, (void *)d->head, d->n_heads, &d->head_capacity, sizeof *d->head);
+	const char **head = trace_grown(&d->arena, (void *)d->head, d->n_heads, &d->head_capacity, sizeof *d->head);
 	if (!head)
 		return npl_no_memory(c->err);
 	d->head = head;

@@ -16,8 +16,7 @@ const char *npl_trace_detail_name(enum npl_trace_detail detail)
 	return names[detail];
 }
 
-/* Makes room for one more element of an array in the arena, which is copied as it grows. NULL: out of memory. */
-static void *grown(struct npl_arena *arena, void *array, int n, int *capacity, size_t size)
+void *trace_grown(struct npl_arena *arena, void *array, int n, int *capacity, size_t size)
 {
 	if (n < *capacity)
 		return array;
@@ -33,8 +32,8 @@ static void *grown(struct npl_arena *arena, void *array, int n, int *capacity, s
 int npl_trace_add(struct npl_trace_header *header, struct npl_trace_pairs *pairs, const char *name, const char *value,
 		  struct npl_err *err)
 {
-	struct npl_trace_pair *pair = grown(&header->arena, pairs->pair, pairs->n, &pairs->capacity,
-					    sizeof *pairs->pair);
+	struct npl_trace_pair *pair = trace_grown(&header->arena, pairs->pair, pairs->n, &pairs->capacity,
+						  sizeof *pairs->pair);
 	if (!pair)
 		return npl_no_memory(err);
 	pairs->pair = pair;
@@ -50,8 +49,8 @@ struct npl_trace_machine *trace_header_machine(struct npl_trace_header *header, 
 					       const char *sha256, const char *format)
 {
 	struct npl_arena *arena = &header->arena;
-	struct npl_trace_machine *machine = grown(arena, header->machine, header->n_machines, &header->machine_capacity,
-						  sizeof *machine);
+	struct npl_trace_machine *machine = trace_grown(arena, header->machine, header->n_machines,
+							&header->machine_capacity, sizeof *machine);
 	if (!machine)
 		return NULL;
 	header->machine = machine;

@@ -23,7 +23,8 @@ enum { BLOCK_INSTRUCTIONS = 1024, BLOCK_SUMS = 64, BLOCK_BYTES = 1 << 18 };
 struct shape {
 	const char *name, *unit;
 	int64_t begin; /* from the begin of the instruction before */
-	uint64_t cycles[NPL_MAX_CYCLE_CLASSES], counter[NPL_MAX_COUNTERS];
+	/* the cycles of each class, then the counters, of the machine */
+	uint64_t figure[NPL_MAX_CYCLE_CLASSES + NPL_MAX_COUNTERS];
 };
 struct known_shape {
 	struct shape shape;
@@ -59,6 +60,7 @@ struct npl_trace_recorder {
 		char text[BLOCK_BYTES]; /* the lines of the instructions */
 	} block;
 	struct shape shape; /* of the instruction that is told */
+	size_t shape_bytes; /* of a shape that the machine uses */
 	struct known_shape *known;
 };
 
@@ -174,6 +176,8 @@ static int on_program(void *context, const struct npl_executed_program *program,
 	r->program = *program;
 	r->previous_begin = 0;
 	r->layer_now = -1;
+	r->shape_bytes = offsetof(struct shape, figure) +
+			 ((size_t)program->n_cycle_classes + program->n_counters) * sizeof *r->shape.figure;
 	open_block(r);
 	for (int i = 0; i < KNOWN_SHAPES; i++)
 		r->known[i].bytes = 0;
@@ -221,7 +225,7 @@ static void put_shape(struct npl_trace_recorder *r, const struct shape *shape)
 	uint64_t cycles = 0;
 	char begin[24];
 	for (int k = 0; k < r->program.n_cycle_classes; k++)
-		cycles += shape->cycles[k];
+		cycles += shape->figure[k];
 	snprintf(begin, sizeof begin, "%+lld", (long long)shape->begin);
 	trace_line_begin(&r->line, "i");
 	trace_line_word(&r->line, shape->name);
@@ -229,17 +233,18 @@ static void put_shape(struct npl_trace_recorder *r, const struct shape *shape)
 	trace_line_word(&r->line, begin);
 	trace_line_number(&r->line, cycles);
 	for (int k = 0; k < r->program.n_cycle_classes; k++)
-		put_count(r, r->program.cycle_class[k].name, shape->cycles[k]);
+		put_count(r, r->program.cycle_class[k].name, shape->figure[k]);
 	for (size_t k = 0; k < r->program.n_counters; k++)
 		if (!r->is_class[k])
-			put_count(r, r->program.counter_def[k].name, shape->counter[k]);
+			put_count(r, r->program.counter_def[k].name,
+				  shape->figure[(size_t)r->program.n_cycle_classes + k]);
 }
 
 /* Writes the text of a shape, which is made where it is not known. */
 static void put_known_shape(struct npl_trace_recorder *r)
 {
-	struct known_shape *known = &r->known[XXH3_64bits(&r->shape, sizeof r->shape) % KNOWN_SHAPES];
-	if (!known->bytes || memcmp(&known->shape, &r->shape, sizeof r->shape) != 0) {
+	struct known_shape *known = &r->known[XXH3_64bits(&r->shape, r->shape_bytes) % KNOWN_SHAPES];
+	if (!known->bytes || memcmp(&known->shape, &r->shape, r->shape_bytes) != 0) {
 		put_shape(r, &r->shape);
 		known->bytes = 0;
 		if (r->line.n > sizeof known->text) {
@@ -271,8 +276,9 @@ static int on_instruction(void *context, const struct npl_executed_instruction *
 	r->shape.name = i->name;
 	r->shape.unit = i->unit;
 	r->shape.begin = (int64_t)(i->time->begin - r->previous_begin);
-	memcpy(r->shape.cycles, i->time->cycles, (size_t)r->program.n_cycle_classes * sizeof *r->shape.cycles);
-	memcpy(r->shape.counter, i->counter, r->program.n_counters * sizeof *r->shape.counter);
+	const size_t classes = (size_t)r->program.n_cycle_classes;
+	memcpy(r->shape.figure, i->time->cycles, classes * sizeof *r->shape.figure);
+	memcpy(r->shape.figure + classes, i->counter, r->program.n_counters * sizeof *r->shape.figure);
 	r->previous_begin = i->time->begin;
 	put_known_shape(r);
 	if (i->has_checksum) {

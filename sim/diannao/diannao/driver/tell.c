@@ -14,6 +14,15 @@
  * its five slots do, 3 bits each. */
 #define DESCRIPTIONS (1 << 15)
 
+/* The counters that an instruction moves. Which of its multiply-accumulates are of the layer, and which are padding, only
+ * the layer tells. */
+#define MOVED(X)                                                                                                       \
+	X(synapse_bytes) X(input_bytes) X(output_bytes) X(sb_rows) X(nbin_rows) X(nbout_rows) X(nfu3_operations)
+enum {
+#define MOVED_CONSTANT(member) MOVED_##member,
+	MOVED(MOVED_CONSTANT) MOVED_COUNTERS
+};
+
 struct dn_teller {
 	struct dn_told told;
 	const struct dn_config *config;
@@ -25,6 +34,8 @@ struct dn_teller {
 	const uint8_t *results; /* NULL: no values */
 	uint64_t first_result;  /* its address */
 	struct npl_instruction **described;
+	uint64_t counter[DN_COUNTERS];   /* of the instruction that is told */
+	uint64_t *moved[MOVED_COUNTERS]; /* those of these that instructions move */
 };
 
 static void next(void *state, struct dn_instruction *instruction)
@@ -77,35 +88,37 @@ static uint64_t fields_checksum(const struct dn_instruction *at)
 	return npl_checksum(fields, sizeof fields);
 }
 
-/* Counts what follows from the instruction and from its steps, except multiply-accumulates: which of them are of the
- * layer, and which are padding, only the layer tells. */
-static void count(const struct dn_teller *teller, const struct dn_instruction *at, uint64_t steps,
-		  struct dn_counters *counters)
+/* Finds the place of each of these counters in the table. */
+static void find_counters(struct dn_teller *teller)
 {
-	const uint64_t sum_rows = (uint64_t)dn_sum_rows(teller->config);
-	const bool uses_nfu = dn_uses_nfu(at);
-	if (at->sb.op == DN_LOAD)
-		counters->synapse_bytes = at->sb.size;
-	if (at->nbin.op == DN_LOAD)
-		counters->input_bytes = at->nbin.size;
-	if (!uses_nfu)
-		return;
-	counters->sb_rows = at->sb.op != DN_READ_NOP ? steps : 0;
-	counters->nbin_rows = at->nbin.op != DN_READ_NOP ? steps : 0;
-	counters->nbout_rows = sum_rows * ((at->nbout.read == DN_READ) + (at->nbout.write == DN_WRITE));
-	if (at->nbout.write == DN_STORE)
-		counters->output_bytes = at->nbout.size;
+	static const size_t offset[MOVED_COUNTERS] = {
+#define MOVED_OFFSET(member) [MOVED_##member] = offsetof(struct dn_counters, member),
+		MOVED(MOVED_OFFSET)};
+	for (int m = 0; m < MOVED_COUNTERS; m++)
+		for (size_t k = 0; k < DN_COUNTERS; k++)
+			if (dn_counter_defs[k].offset == offset[m])
+				teller->moved[m] = &teller->counter[k];
 }
 
-/* Counts the results that the instruction adds to the open store. */
-static void count_results(const struct dn_timed *timed, struct dn_counters *counters)
+static void count(const struct dn_teller *teller, const struct dn_timed *timed, uint64_t steps)
 {
 	const struct dn_instruction *at = &timed->instruction;
+	const uint64_t sum_rows = (uint64_t)dn_sum_rows(teller->config), result_rows = timed->result_width == 4 ? 2 : 1;
+	const bool uses_nfu = dn_uses_nfu(at);
+	uint64_t *const *moved = teller->moved;
+	*moved[MOVED_synapse_bytes] = at->sb.op == DN_LOAD ? at->sb.size : 0;
+	*moved[MOVED_input_bytes] = at->nbin.op == DN_LOAD ? at->nbin.size : 0;
+	*moved[MOVED_output_bytes] = uses_nfu && at->nbout.write == DN_STORE ? at->nbout.size : 0;
+	*moved[MOVED_sb_rows] = uses_nfu && at->sb.op != DN_READ_NOP ? steps : 0;
+	*moved[MOVED_nbin_rows] = uses_nfu && at->nbin.op != DN_READ_NOP ? steps : 0;
+	*moved[MOVED_nbout_rows] = uses_nfu ? sum_rows * ((at->nbout.read == DN_READ) + (at->nbout.write == DN_WRITE))
+					    : 0;
+	*moved[MOVED_nfu3_operations] = 0;
 	if (!timed->result_bytes)
 		return;
-	const bool sums = timed->result_width == 4;
-	counters->nbout_rows += sums ? 2 : 1;
-	counters->nfu3_operations = at->nfu.out == DN_TO_NFU3 ? timed->result_bytes / timed->result_width : 0;
+	*moved[MOVED_nbout_rows] += result_rows;
+	if (at->nfu.out == DN_TO_NFU3)
+		*moved[MOVED_nfu3_operations] = timed->result_bytes / timed->result_width;
 }
 
 static int tell(void *context, int64_t index, const struct npl_instruction_time *time, struct npl_err *err)
@@ -114,13 +127,9 @@ static int tell(void *context, int64_t index, const struct npl_instruction_time 
 	const struct npl_instruction_sink *sink = teller->told.sink;
 	const struct dn_timed *timed = dn_times_timed(teller->times);
 	const struct npl_instruction *described = describe(teller, &timed->instruction);
-	struct dn_counters counters = {0};
-	uint64_t counter[DN_COUNTERS];
 	if (!described)
 		return npl_no_memory(err);
-	count(teller, &timed->instruction, time->cycles[DN_TIME_NFU_ACTIVE], &counters);
-	count_results(timed, &counters);
-	npl_counters_read(dn_counter_defs, DN_COUNTERS, &counters, counter);
+	count(teller, timed, time->cycles[DN_TIME_NFU_ACTIVE]);
 	const bool has_checksum = timed->completes_store && teller->results;
 	const struct npl_executed_instruction executed = {
 		.index = index,
@@ -128,7 +137,7 @@ static int tell(void *context, int64_t index, const struct npl_instruction_time 
 		.unit = described->unit,
 		.layer = teller->told.layer ? 0 : -1,
 		.time = time,
-		.counter = counter,
+		.counter = teller->counter,
 		.fields_checksum = fields_checksum(&timed->instruction),
 		.has_checksum = has_checksum,
 		.checksum = has_checksum ? npl_checksum(teller->results + (timed->store_address - teller->first_result),
@@ -162,6 +171,7 @@ int dn_teller_open(const struct dn_told *told, struct dn_engine_input *engine_in
 	teller->told = *told;
 	teller->config = engine_input->config;
 	teller->n_counters = dn_shown_counters(engine_input->config);
+	find_counters(teller);
 	teller->stream = engine_input->stream;
 	teller->time_sink = (struct sim_time_sink){tell, teller};
 	teller->observer = (struct sim_observer){.context = teller, .on_event = on_event, .on_cycles = on_cycles};

@@ -6,6 +6,7 @@
 #include "times.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/arith.h"
 #include "core/base/refuse.h"
@@ -27,7 +28,8 @@ static const int time_class[DN_CYCLE_CLASSES] = {
 
 /* An instruction that cycles have been attributed to, or that has been decoded. */
 struct entry {
-	struct npl_instruction_time time; /* begin: the cycle in which it was decoded; end: that of the last event */
+	uint64_t begin, end; /* the cycle in which it was decoded, and that of the last event */
+	uint64_t cycles[DN_TIME_CLASSES];
 	struct dn_timed timed;
 	uint64_t end_cycle; /* at which it has left the NFU's queue */
 	int awaited;        /* events that are still to come; -1: it has not been decoded */
@@ -40,6 +42,7 @@ struct times {
 	struct dn_instruction fetched;
 	struct entry *entry;                                   /* a ring: instruction i is entry i & mask */
 	int64_t mask, first, next;                             /* those from `first` on and before `next` are held */
+	struct npl_instruction_time time;                      /* of the instruction that is told */
 	int64_t attributed;                                    /* the instruction that cycles were attributed to last */
 	uint64_t store_address, store_bytes, store_bytes_left; /* of the open store */
 	uint64_t previous_end;                                 /* at which the instruction before `first` has ended */
@@ -141,14 +144,17 @@ const struct dn_timed *dn_times_timed(const void *state)
 
 static void tell(struct times *times, uint64_t end_cycle)
 {
-	struct npl_instruction_time *time = &times->entry[times->first & times->mask].time;
+	struct entry *entry = &times->entry[times->first & times->mask];
+	struct npl_instruction_time *time = &times->time;
+	time->begin = entry->begin;
 	if (time->begin < times->previous_end)
-		time->cycles[DN_TIME_QUEUED] = times->previous_end - time->begin;
+		entry->cycles[DN_TIME_QUEUED] = times->previous_end - time->begin;
 	else
 		time->begin = times->previous_end;
 	times->previous_end = end_cycle;
-	time->end = time->end > end_cycle ? time->end : end_cycle;
-	time->cycles[DN_TIME_MEMORY] = time->end - end_cycle;
+	time->end = entry->end > end_cycle ? entry->end : end_cycle;
+	entry->cycles[DN_TIME_MEMORY] = time->end - end_cycle;
+	memcpy(time->cycles, entry->cycles, sizeof entry->cycles);
 	if (!times->rc)
 		times->rc = times->sink->on_time(times->sink->context, times->first, time, &times->err);
 	times->first++;
@@ -168,12 +174,12 @@ static void times_event(void *state, const struct sim_event *event)
 		return;
 	if (event->kind == DN_DECODED) {
 		decoded(times, entry, event->index);
-		entry->time.begin = event->cycle;
+		entry->begin = event->cycle;
 	}
 	if (event->kind == DN_ENDED)
 		entry->end_cycle = event->cycle;
 	entry->awaited -= event->kind != DN_DECODED && event->kind != DN_STARTED;
-	entry->time.end = event->cycle > entry->time.end ? event->cycle : entry->time.end;
+	entry->end = event->cycle > entry->end ? event->cycle : entry->end;
 	if (!entry->awaited)
 		tell_done(times);
 }
@@ -184,7 +190,7 @@ static void times_interval(void *state, const struct sim_cycles *interval)
 	struct entry *entry = entry_of(times, interval->instruction);
 	if (!entry)
 		return;
-	entry->time.cycles[time_class[interval->cycle_class]] += interval->end - interval->begin;
+	entry->cycles[time_class[interval->cycle_class]] += interval->end - interval->begin;
 	if (interval->instruction == times->attributed)
 		return;
 	times->attributed = interval->instruction;
