@@ -533,16 +533,17 @@ static char **command_line(const struct npl_trace_header *header, struct npl_are
 static int same_files(const char *trace, const struct npl_trace_header *then, const struct npl_trace_header *now,
 		      struct npl_err *err)
 {
+	static const struct npl_trace_pair none = {"file", "none"};
 	for (int i = 0; i < then->file.n || i < now->file.n; i++) {
-		const struct npl_trace_pair *a = i < then->file.n ? &then->file.pair[i] : NULL,
-					    *b = i < now->file.n ? &now->file.pair[i] : NULL;
-		if (a && b && !strcmp(a->name, b->name) && !strcmp(a->value, b->value))
+		const struct npl_trace_pair *a = i < then->file.n ? &then->file.pair[i] : &none,
+					    *b = i < now->file.n ? &now->file.pair[i] : &none;
+		if (!strcmp(a->name, b->name) && !strcmp(a->value, b->value))
 			continue;
 		return npl_fail(
 			err, NPL_EINPUT,
 			"%s: the %s of '%s' is another version than that of the trace (SHA-256 %.12s..., it was "
 			"%.12s...): record it anew with `npulab trace bless`",
-			trace, a ? a->name : b->name, then->argument, b ? b->value : "none", a ? a->value : "none");
+			trace, a == &none ? b->name : a->name, then->argument, b->value, a->value);
 	}
 	return 0;
 }

@@ -14,8 +14,8 @@
  * its five slots do, 3 bits each. */
 #define DESCRIPTIONS (1 << 15)
 
-/* The counters that an instruction moves. Which of its multiply-accumulates are of the layer, and which are padding, only
- * the layer tells. */
+/* The counters that an instruction moves. Which of its multiply-accumulates are of the layer, and which are padding,
+ * only the layer tells. */
 #define MOVED(X)                                                                                                       \
 	X(synapse_bytes) X(input_bytes) X(output_bytes) X(sb_rows) X(nbin_rows) X(nbout_rows) X(nfu3_operations)
 enum {
