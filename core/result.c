@@ -210,11 +210,10 @@ static void add_transfers(struct npl_transfers *sum, const struct npl_transfers 
 
 int npl_result_add(struct npl_result *sum, const struct npl_result *add, struct npl_err *err)
 {
-	sum->cycles += add->cycles;
+#define ADD_COUNT(name) sum->name += add->name;
+	NPL_RESULT_COUNTS(ADD_COUNT)
+#undef ADD_COUNT
 	sum->seconds += add->seconds;
-	sum->macs += add->macs;
-	sum->saturations += add->saturations;
-	sum->overflows += add->overflows;
 	add_transfers(&sum->to_device, &add->to_device);
 	add_transfers(&sum->to_host, &add->to_host);
 	for (int i = 0; i < NPL_MAX_COUNTERS; i++)

@@ -8,23 +8,24 @@
 #include "core/energy_merge.h"
 #include "session_impl.h"
 
+#define CLEAR_COUNT(name) run->name = 0;
+#define ADD_COUNT(name)   run->name += row->result.name;
+
 int npl_run_total(struct npl_run *run, struct npl_err *err)
 {
-	run->cycles = run->link_bytes = run->macs = run->device_macs = run->saturations = run->overflows = 0;
+	NPL_RESULT_COUNTS(CLEAR_COUNT)
+	run->link_bytes = run->device_macs = 0;
 	run->device_seconds = run->host_seconds = run->link_seconds = 0;
 	run->n_energy = 0;
 	memset(run->bytes, 0, sizeof run->bytes);
 	for (int i = 0; i < run->n_layers; i++) {
 		const struct npl_layer_run *row = &run->layer[i];
-		run->cycles += row->result.cycles;
+		NPL_RESULT_COUNTS(ADD_COUNT)
 		run->device_seconds += row->result.seconds;
 		run->host_seconds += row->host_seconds;
 		run->link_seconds += row->link_seconds;
 		run->link_bytes += row->link_bytes;
-		run->macs += row->result.macs;
 		run->device_macs += row->device == NPL_ON_HOST ? 0 : row->result.macs;
-		run->saturations += row->result.saturations;
-		run->overflows += row->result.overflows;
 		for (int level = 0; level < NPL_MEM_LEVELS; level++)
 			run->bytes[level] += row->result.bytes[level];
 		for (int e = 0; e < row->result.n_energy; e++)

@@ -64,22 +64,28 @@ struct npl_transfers {
 	double seconds;
 };
 
+/* The counts of a layer. Each is a member of struct npl_result, and its sum is a member of struct npl_run (session.h):
+ * sums over layers, layer groups and batches follow from this list.
+ *     cycles        ticks of the machine's own clock; 0 for a real device
+ *     macs          multiply-accumulates that were done for the layer
+ *     saturations   outputs that hit the end of their number format
+ *     overflows     sums that wrapped, because their accumulator could not hold them */
+#define NPL_RESULT_COUNTS(COUNT) COUNT(cycles) COUNT(macs) COUNT(saturations) COUNT(overflows)
+#define NPL_COUNT_MEMBER(name)   uint64_t name;
+
 /* The result of a layer. The caller zeroes it before npl_device_run. The device fills it, except what core adds. */
 struct npl_result {
-	uint64_t cycles; /* ticks of the machine's own clock; 0 for a real device */
+	NPL_RESULT_COUNTS(NPL_COUNT_MEMBER)
 	/* For a device with a clock, core computes this from the cycles. Otherwise the driver sets it, modelled or
 	 * measured. */
 	double seconds;
 	enum npl_time_origin seconds_origin;
-	uint64_t macs;                      /* multiply-accumulates that were done for the layer */
 	uint64_t counter[NPL_MAX_COUNTERS]; /* in the order of the device's counter definitions */
 	uint64_t bytes[NPL_MEM_LEVELS];     /* bytes that crossed each memory's port */
 	/* The bytes that must have crossed each port. Core counts those of the tensors (npl_device_info.crosses) and
 	 * puts them here after the run. A driver leaves 0, or puts in a greater number where it knows one: it can only
 	 * make its own check stricter. */
 	uint64_t bytes_at_least[NPL_MEM_LEVELS];
-	uint64_t saturations;                    /* outputs that hit the end of their number format */
-	uint64_t overflows;                      /* sums that wrapped, because their accumulator could not hold them */
 	struct npl_transfers to_device, to_host; /* transfers of the layer's tensors, not within seconds */
 	int n_energy;
 	struct npl_energy energy[NPL_MAX_ENERGY];

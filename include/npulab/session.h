@@ -127,15 +127,14 @@ struct npl_layer_run {
 struct npl_run {
 	int n_layers;
 	struct npl_layer_run *layer; /* one per node of the graph, in its order */
-	uint64_t cycles;             /* cycles of all simulated machines that ran */
+	/* Sums of the rows (result.h): cycles of all simulated machines that ran, macs of all layers. */
+	NPL_RESULT_COUNTS(NPL_COUNT_MEMBER)
 	/* Time of the run: device_seconds + host_seconds + link_seconds - overlap_seconds. Batches do not overlap. */
 	double seconds;
 	double device_seconds, host_seconds, link_seconds; /* sums of the rows */
 	double overlap_seconds;                            /* exactly 0 where nothing overlaps */
-	/* macs of all layers; device_macs without those of the host */
-	uint64_t link_bytes, macs, device_macs;
+	uint64_t link_bytes, device_macs;                  /* device_macs: macs without those of the host */
 	uint64_t bytes[NPL_MEM_LEVELS];
-	uint64_t saturations, overflows;
 	/* the most bytes of a device's on-chip memory that layer groups use at once; 0: not known */
 	uint64_t peak_buffer_bytes;
 	int n_energy;

@@ -180,19 +180,21 @@ static inline void check_totals(const struct npl_run *run, const char *label)
 	struct npl_run sum = {0};
 	for (int i = 0; i < run->n_layers; i++) {
 		const struct npl_layer_run *row = &run->layer[i];
-		sum.cycles += row->result.cycles;
+#define ADD_COUNT(name) sum.name += row->result.name;
+		NPL_RESULT_COUNTS(ADD_COUNT)
+#undef ADD_COUNT
 		sum.device_seconds += row->result.seconds;
 		sum.host_seconds += row->host_seconds;
 		sum.link_seconds += row->link_seconds;
 		sum.link_bytes += row->link_bytes;
-		sum.macs += row->result.macs;
 		sum.device_macs += row->device == NPL_ON_HOST ? 0 : row->result.macs;
-		sum.saturations += row->result.saturations;
 		for (int level = 0; level < NPL_MEM_LEVELS; level++)
 			sum.bytes[level] += row->result.bytes[level];
 	}
-	cr_assert(sum.cycles == run->cycles && sum.link_bytes == run->link_bytes && sum.macs == run->macs, "%s", label);
-	cr_assert(sum.device_macs == run->device_macs && sum.saturations == run->saturations, "%s", label);
+#define CHECK_COUNT(name) cr_assert_eq(sum.name, run->name, "%s: " #name, label);
+	NPL_RESULT_COUNTS(CHECK_COUNT)
+#undef CHECK_COUNT
+	cr_assert(sum.link_bytes == run->link_bytes && sum.device_macs == run->device_macs, "%s", label);
 	cr_assert(!memcmp(sum.bytes, run->bytes, sizeof sum.bytes), "%s", label);
 	cr_assert(near(sum.device_seconds, run->device_seconds) && near(sum.host_seconds, run->host_seconds), "%s",
 		  label);
