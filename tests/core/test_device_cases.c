@@ -6,6 +6,16 @@
 
 enum { SEEDS = 120 }; /* as in test_every_device.c */
 
+/* The defaults. The constants give every member in its order, without its name, so that a further member is a missing
+ * initialiser: give its default here, and name the attribute below. LRN has such a constant in device_cases.h. */
+#define DEFAULT_WINDOW                                                                                                 \
+	{                                                                                                              \
+		2, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}, {0, 0, 0}, NPL_PAD_NOTSET, false, false                 \
+	}
+static const struct npl_conv_attrs default_conv = {DEFAULT_WINDOW, 1, false, {0}, {0}};
+static const struct npl_pool_attrs default_pool = {DEFAULT_WINDOW, 2, false};
+static const struct npl_gemm_attrs default_gemm = {1, 1, false, false};
+
 /* Adds to seen[] the names of the attributes and activations that the case has with another value than the default. */
 static int attributes_of(const struct device_case *c, const char *const **list, bool *seen)
 {
@@ -29,24 +39,25 @@ static int attributes_of(const struct device_case *c, const char *const **list, 
 	const enum npl_op op = c->layer.op;
 	const struct npl_attrs *a = c->layer.attrs;
 	const struct npl_window *w = npl_op_window(op, a);
-	const bool conv = op == NPL_OP_CONV, gemm = op == NPL_OP_GEMM,
-		   dilated = w && (w->dilation[0] > 1 || w->dilation[1] > 1);
+	const bool conv = op == NPL_OP_CONV, gemm = op == NPL_OP_GEMM;
+	const struct npl_window *d = conv ? &default_conv.window : &default_pool.window;
+	const bool dilated = w && (w->dilation[0] > d->dilation[0] || w->dilation[1] > d->dilation[1]);
 	const bool has[] = {w && w->rank == 1,
 			    w && w->rank == 3,
-			    w && w->kernel[1] > 1,
-			    w && w->stride[1] > 1,
+			    w && w->kernel[1] > d->kernel[1],
+			    w && w->stride[1] > d->stride[1],
 			    conv && dilated,
 			    op == NPL_OP_MAXPOOL && dilated,
 			    op == NPL_OP_AVERAGEPOOL && dilated,
-			    w && w->pad_begin[1] > 0,
-			    w && w->pad_end[1] > 0,
-			    w && w->ceil_mode,
-			    w && w->count_include_pad,
-			    conv && a->conv.groups > 1,
-			    conv && a->conv.private_kernels,
-			    gemm && a->gemm.alpha != 1,
-			    gemm && a->gemm.beta != 1 && c->layer.n_in > 2,
-			    gemm && a->gemm.trans_a,
+			    w && w->pad_begin[1] > d->pad_begin[1],
+			    w && w->pad_end[1] > d->pad_end[1],
+			    w && w->ceil_mode != d->ceil_mode,
+			    w && w->count_include_pad != d->count_include_pad,
+			    conv && a->conv.groups > default_conv.groups,
+			    conv && a->conv.private_kernels != default_conv.private_kernels,
+			    gemm && a->gemm.alpha != default_gemm.alpha,
+			    gemm && a->gemm.beta != default_gemm.beta && c->layer.n_in > 2,
+			    gemm && a->gemm.trans_a != default_gemm.trans_a,
 			    gemm && !a->gemm.trans_b};
 	enum { NAMES = sizeof names / sizeof *names };
 	for (int i = 0; i < NAMES; i++)

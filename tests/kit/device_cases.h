@@ -140,8 +140,9 @@ static inline void device_case_begin(struct device_case *c, bool q16)
 	c->layer.op = ops[test_range(&c->rng, 0, (int64_t)(sizeof ops / sizeof *ops) - 1)];
 	const enum npl_op op = c->layer.op;
 	c->attrs = (struct npl_attrs){.op = op, .opset = 22};
+	/* Every member is given without its name, so that a further one is a missing initialiser. */
 	if (op == NPL_OP_LRN)
-		c->attrs.lrn = (struct npl_lrn_attrs){.size = 3, .alpha = 0.5f, .beta = 0.75f, .bias = 1};
+		c->attrs.lrn = (struct npl_lrn_attrs){3, 0.5f, 0.75f, 1, 0};
 	if (npl_op_defs[op].family == NPL_FAMILY_ALONG)
 		c->attrs.along.axis = 1;
 	const int inputs = op == NPL_OP_ADD || op == NPL_OP_MUL || op == NPL_OP_SUM || op == NPL_OP_CONCAT ? 2 : 1;
