@@ -83,14 +83,29 @@ static const char *range_figure(char text[CELL], double low, double high)
 /* The columns of the table of energies; those of the chip's estimates are there where some chip has them. */
 enum energy_column { CHIP, BOTTOM_UP, BY_DATA, MEMORY, WAITING, HOST, LINK, ENERGY_COLUMNS };
 
+/* Returns the column that has the energy of a part. */
+static enum energy_column column_of(enum npl_energy_part part)
+{
+	switch (part) {
+	case NPL_OF_MACHINE:
+		return CHIP;
+	case NPL_OF_MEMORY:
+		return MEMORY;
+	case NPL_OF_WAITING:
+		return WAITING;
+	case NPL_OF_HOST:
+		return HOST;
+	case NPL_OF_LINK:
+		return LINK;
+	case NPL_ENERGY_PARTS:
+		break;
+	}
+	return ENERGY_COLUMNS;
+}
+
 static const char *energy_cell(enum energy_column column, const struct npl_device_report *r,
 			       const struct npl_figures *f, char text[CELL])
 {
-	static const enum npl_energy_part parts[ENERGY_COLUMNS] = {[CHIP] = NPL_OF_MACHINE,
-								   [MEMORY] = NPL_OF_MEMORY,
-								   [WAITING] = NPL_OF_WAITING,
-								   [HOST] = NPL_OF_HOST,
-								   [LINK] = NPL_OF_LINK};
 	const struct chip_estimates chip = chip_estimates_of(r);
 	const double batches = (double)r->batches;
 	switch (column) {
@@ -101,7 +116,10 @@ static const char *energy_cell(enum energy_column column, const struct npl_devic
 	default:
 		break;
 	}
-	const double joules = f->part_joules[parts[column]];
+	double joules = 0;
+	for (int p = 0; p < NPL_ENERGY_PARTS; p++)
+		if (column_of((enum npl_energy_part)p) == column)
+			joules += f->part_joules[p];
 	/* A part that is not counted separately is within the chip's: the memory of a processor, a link without energy
 	 * of its own, the waiting of a machine without static power. A host that did nothing used nothing. */
 	const bool no_own = column != HOST && joules <= 0;
