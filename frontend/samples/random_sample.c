@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
 #include "core/base/half.h"
 #include "core/base/refuse.h"
 #include "frontend/graph/values.h"
@@ -71,20 +72,18 @@ static void fill_floats(struct npl_tensor *t, struct npl_random *random)
 			((float *)t->data)[i] = x;
 		else if (t->dtype == NPL_F64)
 			((double *)t->data)[i] = (double)x;
-		else
+		else if (npl_is_half(t->dtype))
 			((uint16_t *)t->data)[i] = t->dtype == NPL_F16 ? npl_f16_of_float(x) : npl_bf16_of_float(x);
 	}
 }
 
 void npl_random_sample(struct npl_tensor *t, int64_t below, struct npl_random *random)
 {
-	switch (t->dtype) {
-	case NPL_F32:
-	case NPL_F64:
-	case NPL_F16:
-	case NPL_BF16:
+	if (npl_is_float(t->dtype)) {
 		fill_floats(t, random);
 		return;
+	}
+	switch (t->dtype) {
 	case NPL_I8:
 		fill_integers(t, below ? 0 : -128, below && below < 128 ? below : below ? 128 : 256, random);
 		return;

@@ -4,6 +4,7 @@
  * of weights that are no numbers; and the random values of inputs that pick rows. */
 #include <math.h>
 
+#include "core/base/dtype.h"
 #include "frontend/graph/build.h"
 #include "frontend/graph/values.h"
 #include "npulab/model.h"
@@ -317,6 +318,32 @@ Test(onnx_dims, random_inputs_stay_within_their_use)
 			high = fmax(high, x);
 		}
 		cr_assert(low == cases[c].low && high == cases[c].high, "case %zu: %g to %g", c, low, high);
+		npl_tensor_free(&t);
+	}
+}
+
+/* Random inputs of every float type go from -1 to 1, and few of them are alike. */
+Test(onnx_dims, random_floats_fill_their_range)
+{
+	enum { N = 4000 };
+	for (enum npl_dtype dtype = 0; dtype < NPL_DTYPES; dtype++) {
+		struct npl_tensor t = {.dtype = dtype, .shape = npl_shape_of(1, N)};
+		struct npl_random random = {.state = 1};
+		struct npl_err err;
+		double low = INFINITY, high = -INFINITY;
+		int alike = 0;
+		if (!npl_is_float(dtype))
+			continue;
+		cr_assert_eq(npl_tensor_alloc(&t, &err), 0);
+		npl_random_sample(&t, 0, &random);
+		for (int i = 0; i < N; i++) {
+			const double x = npl_tensor_real(&t, i);
+			low = fmin(low, x);
+			high = fmax(high, x);
+			alike += i && x == npl_tensor_real(&t, i - 1);
+		}
+		cr_expect(low >= -1 && low < -0.99 && high <= 1 && high > 0.99 && alike < N / 10, "%s: %g to %g",
+			  npl_dtype_name(dtype), low, high);
 		npl_tensor_free(&t);
 	}
 }
