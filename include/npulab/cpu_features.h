@@ -36,6 +36,7 @@ enum {
 	NPL_CPU_AVX512VL = 1 << 8,
 	NPL_CPU_AVX512CD = 1 << 9,
 	NPL_CPU_AVX512VNNI = 1 << 10,
+	NPL_CPU_END, /* greater than each of the bits, which stand before it */
 	NPL_CPU_AVX512 = NPL_CPU_AVX512F | NPL_CPU_AVX512BW | NPL_CPU_AVX512DQ | NPL_CPU_AVX512VL | NPL_CPU_AVX512CD,
 };
 

@@ -9,7 +9,16 @@
 #include "tests/kit/cli_json.h"
 #include "tests/kit/page.h"
 
-static const char *const words[] = {"sse2", "avx", "avx2", "avx-vnni", "avx512", "avx512-vnni"};
+/* WORD(suffix of a test's name, word of the variable): each has a test of the suites under it. */
+#define ISA_WORDS(WORD)                                                                                                \
+	WORD(sse2, "sse2")                                                                                             \
+	WORD(avx, "avx")                                                                                               \
+	WORD(avx2, "avx2")                                                                                             \
+	WORD(avx_vnni, "avx-vnni")                                                                                     \
+	WORD(avx512, "avx512")                                                                                         \
+	WORD(avx512_vnni, "avx512-vnni")
+#define WORD_TEXT(suffix, word) word,
+static const char *const words[] = {ISA_WORDS(WORD_TEXT)};
 #define WORDS ((int)(sizeof words / sizeof *words))
 
 /* Reads the patterns of the suites whose code chooses its kernels at run time, as one filter. */
@@ -37,7 +46,7 @@ static bool takes_away(const char *word)
 	bool known;
 	const unsigned allowed = npl_cpu_cap_allows(word, &known);
 	cr_assert(known, "%s", word);
-	for (unsigned bit = 1; bit <= NPL_CPU_AVX512VNNI; bit <<= 1)
+	for (unsigned bit = 1; bit < NPL_CPU_END; bit <<= 1)
 		if (!(allowed & bit) && npl_cpu_has_uncapped(bit))
 			return true;
 	return false;
@@ -74,30 +83,12 @@ static void check_suites(const char *word)
 	free(out);
 }
 
-Test(isa, suites_under_sse2)
-{
-	check_suites("sse2");
-}
-
-Test(isa, suites_under_avx)
-{
-	check_suites("avx");
-}
-
-Test(isa, suites_under_avx2)
-{
-	check_suites("avx2");
-}
-
-Test(isa, suites_under_avx_vnni)
-{
-	check_suites("avx-vnni");
-}
-
-Test(isa, suites_under_avx512)
-{
-	check_suites("avx512");
-}
+#define TEST_SUITES(suffix, word)                                                                                      \
+	Test(isa, suites_under_##suffix)                                                                               \
+	{                                                                                                              \
+		check_suites(word);                                                                                    \
+	}
+ISA_WORDS(TEST_SUITES)
 
 Test(isa, caps_are_the_words_that_the_message_lists)
 {
