@@ -113,7 +113,7 @@ static void time_network(void *context)
 	struct npl_graph *graph;
 	struct npl_session *session;
 	struct npl_run run = {0};
-	const struct npl_session_options options = {.n_devices = 1, .device = &t->device, .timing_only = true};
+	const struct npl_session_options options = {.n_devices = 1, .device = &t->device, .plan.timing_only = true};
 	check(npl_graph_load(t->path, &(struct npl_load_options){.batch = 1}, &graph, &err), t->path);
 	check(npl_session_open(graph, &options, &session, &err), "session");
 	check(npl_session_run(session, NULL, NULL, &run, &err), "run");

@@ -26,8 +26,8 @@ static int read_formats(const struct cli_common *common, struct npl_compare_opti
 			struct npl_err *err)
 {
 	const char *scale = common->q16_scale ? common->q16_scale : "on";
-	compare_options->q16_plain = !strcmp(scale, "off");
-	if (!compare_options->q16_plain && strcmp(scale, "on"))
+	compare_options->plan.q16_plain = !strcmp(scale, "off");
+	if (!compare_options->plan.q16_plain && strcmp(scale, "on"))
 		return npl_fail(err, NPL_EUSAGE, "--scale-q6.10 %s: expected on or off", scale);
 	return npl_calibration_parse(common->calibrate ? common->calibrate : "minmax", &compare_options->calibration,
 				     err);
@@ -49,7 +49,7 @@ int cli_compare_options(const struct cli_common *common, struct npl_arena *arena
 							.host = common->host,
 							.layer_accuracy = common->layers || common->json || common->csv,
 							.no_accuracy = common->no_accuracy,
-							.timing_only = common->timing_only};
+							.plan.timing_only = common->timing_only};
 	return read_formats(common, compare_options, err);
 }
 

@@ -34,7 +34,7 @@ static void close_machines(struct machines *m)
 static int plan_on(struct npl_graph *graph, struct npl_device *device, struct npl_session **session,
 		   struct npl_run *run, struct npl_err *err)
 {
-	struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
+	struct npl_session_options options = {.n_devices = 1, .device = &device, .plan.timing_only = true};
 	if (npl_session_open(graph, &options, session, err))
 		return err->code;
 	return npl_device_kind_is_modelled(npl_device_get_info(device)->kind)

@@ -44,7 +44,7 @@ static int find_rate(const struct npl_tpu_application *app, struct npl_device *d
 	struct npl_session *session = NULL;
 	struct npl_run run = {0};
 	int rc = npl_tpu_graph(app, batch, &graph, err);
-	struct npl_session_options opening = {.n_devices = 1, .device = &device, .timing_only = true};
+	struct npl_session_options opening = {.n_devices = 1, .device = &device, .plan.timing_only = true};
 	if (!rc)
 		rc = npl_session_open(graph, &opening, &session, err);
 	if (!rc)

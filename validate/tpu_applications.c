@@ -226,8 +226,11 @@ int npl_tpu_count(const struct npl_tpu_application *app, int64_t batch, const st
 		state = find_states(graph);
 		rc = state ? 0 : npl_no_memory(err);
 	}
-	struct npl_session_options session_options = {
-		.n_devices = 1, .device = &device, .timing_only = true, .inputs_over_link = true, .resident = state};
+	struct npl_session_options session_options = {.n_devices = 1,
+						      .device = &device,
+						      .plan.timing_only = true,
+						      .inputs_over_link = true,
+						      .resident = state};
 	if (!rc)
 		rc = npl_session_open(graph, &session_options, &session, err);
 	if (!rc)

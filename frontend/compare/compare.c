@@ -103,7 +103,7 @@ static int prepare_reference(struct job *job, const struct npl_samples *calibrat
 	struct npl_graph *graph = job->graph;
 	bool want_outputs = !job->options->no_accuracy;
 	int rc = 0;
-	if (job->options->timing_only)
+	if (job->options->plan.timing_only)
 		return 0;
 	if (quantised) {
 		if (npl_calibration_open(graph, &job->options->calibration, &job->calibration, err))
@@ -166,11 +166,9 @@ static int open_session(const struct job *job, const struct entry *entry, struct
 						    .host = job->host,
 						    .ranges = ranges_for(job, NPL_FORMAT_F32),
 						    .ranges_int8 = ranges_for(job, NPL_FORMAT_INT8),
-						    .q16_plain = job->options->q16_plain,
-						    .timing_only = job->options->timing_only,
-						    .layer_by_layer = job->options->layer_by_layer};
+						    .plan = job->options->plan};
 	int rc = npl_session_open(job->graph, &options, session, err);
-	for (int d = 0; d < entry->n_devices && !rc && options.timing_only; d++)
+	for (int d = 0; d < entry->n_devices && !rc && options.plan.timing_only; d++)
 		if (npl_is_measured(entry->device[d]) && npl_session_uses(*session, d))
 			rc = npl_refuse_timing(entry->device[d], err);
 	return rc;
@@ -182,7 +180,7 @@ static int run_passes(const struct job *job, const struct entry *entry, struct n
 	const struct npl_passes passes = {.graph = job->graph,
 					  .session = session,
 					  .samples = job->samples,
-					  .timing_only = job->options->timing_only,
+					  .timing_only = job->options->plan.timing_only,
 					  .once = job->options->once,
 					  .noise = job->noise,
 					  .watcher = job->options->watcher,
@@ -222,7 +220,7 @@ static void note_rules(const struct npl_compare_options *options, struct npl_run
 static int run_entry(const struct job *job, const struct entry *entry, struct npl_comparison *c, struct npl_err *err)
 {
 	const struct npl_graph *graph = job->graph;
-	const bool timing_only = job->options->timing_only;
+	const bool timing_only = job->options->plan.timing_only;
 	struct npl_device_report *report = entry->report;
 	struct npl_session *session = NULL;
 	struct npl_tensor *outputs = calloc((size_t)graph->n_outputs + 1, sizeof *outputs);
@@ -302,7 +300,7 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 				     .samples = samples->count,
 				     .labelled = samples->labels.data != NULL,
 				     .random_inputs = samples->random,
-				     .timing_only = options->timing_only};
+				     .timing_only = options->plan.timing_only};
 	c->reference = NPL_ACCURACY_UNKNOWN;
 	c->unavailable.arena = &c->arena;
 	c->batches = job.batches = npl_samples_batches(graph, samples);
@@ -320,7 +318,7 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 		enum npl_format format = npl_device_get_info(device[d])->format;
 		quantised = quantised || format != NPL_FORMAT_F32;
 		if (format == NPL_FORMAT_Q16)
-			c->q16_scale = options->q16_plain ? "none" : "power of two";
+			c->q16_scale = options->plan.q16_plain ? "none" : "power of two";
 	}
 	if (!rc)
 		rc = npl_labels_check(graph, samples, err);

@@ -149,7 +149,7 @@ static int open_device(struct opening *o, int d, const struct instance *instance
 		rc = npl_device_open(name, &device_options, device, err);
 		o->unknown = rc && !npl_device_is_known(name);
 	}
-	if (!rc && options->timing_only && !options->place && npl_is_measured(*device))
+	if (!rc && options->plan.timing_only && !options->place && npl_is_measured(*device))
 		rc = npl_refuse_timing(*device, err);
 	return rc;
 }

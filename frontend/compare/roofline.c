@@ -200,12 +200,12 @@ static int run_network(struct npl_roofline *r, struct npl_graph *graph, const st
 {
 	struct npl_comparison network_run, layer_runs;
 	const bool simulated = device->roofs_origin == NPL_TIME_MODELLED;
-	options->timing_only = simulated;
-	options->layer_by_layer = false;
+	options->plan.timing_only = simulated;
+	options->plan.layer_by_layer = false;
 	int rc = npl_compare(graph, samples, calibration, options, &network_run, err);
 	if (rc)
 		return rc;
-	options->layer_by_layer = true;
+	options->plan.layer_by_layer = true;
 	if (simulated && !(rc = npl_compare(graph, samples, calibration, options, &layer_runs, err))) {
 		rc = take_points(r, device, &layer_runs.device[0], err);
 		npl_comparison_free(&layer_runs);

@@ -276,7 +276,7 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 		      struct npl_shape y_shape, const struct npl_compare_options *options, struct npl_device *device,
 		      struct npl_device_report *report, struct npl_tensor *output, struct npl_err *err)
 {
-	const bool timing_only = options->timing_only;
+	const bool timing_only = options->plan.timing_only;
 	struct operands o = {0};
 	struct tested_layer tested = {0};
 	char reason[200];
@@ -405,7 +405,7 @@ int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare
 	*c = (struct npl_comparison){.samples = 1,
 				     .batches = 1,
 				     .random_inputs = true,
-				     .timing_only = options->timing_only,
+				     .timing_only = options->plan.timing_only,
 				     .reference = NPL_ACCURACY_UNKNOWN};
 	c->unavailable.arena = &c->arena;
 	struct npl_compare_options open_options = *options;

@@ -98,7 +98,7 @@ static int run_on_device(struct npl_value_store *store, int i, struct npl_layer_
 	if (step->n_products > 1)
 		out->shape.dim[0] *= step->n_products;
 	int rc = 0;
-	for (int k = 0; k < npl_layer_outputs(&layer) && !s->timing_only && !rc; k++)
+	for (int k = 0; k < npl_layer_outputs(&layer) && !s->options.timing_only && !rc; k++)
 		rc = npl_tensor_alloc(&out[k], err);
 	double start = npl_clock_seconds();
 	if (!rc)
@@ -141,10 +141,10 @@ static int run_on_host(struct npl_value_store *store, int i, struct npl_layer_ru
 			continue;
 		const struct npl_value *value = &s->graph->value[node->out[k]];
 		out[k] = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
-		if (!s->timing_only)
+		if (!s->options.timing_only)
 			rc = npl_tensor_alloc(&out[k], err);
 	}
-	if (!rc && !s->timing_only && npl_op_run(node->op, &node->attrs, in, node->n_in, out, node->n_out, err))
+	if (!rc && !s->options.timing_only && npl_op_run(node->op, &node->attrs, in, node->n_in, out, node->n_out, err))
 		rc = npl_prefix(err, "node '%s'", node->name);
 	if (!rc) {
 		const struct npl_processor_counts counts = npl_processor_count(node->op, &node->attrs, in, node->n_in,
@@ -304,7 +304,7 @@ static int take_outputs(struct npl_value_store *store, struct npl_tensor *output
 		struct npl_layer_run input_row = {0}, *row = row_of_value(store->session, run, v, &input_row);
 		if (npl_value_store_get(store, v, NPL_FORMAT_F32, NPL_ON_HOST, row, &tensor, err))
 			return err->code;
-		if (store->session->timing_only)
+		if (store->session->options.timing_only)
 			continue;
 		outputs[i] = (struct npl_tensor){.name = tensor->name, .dtype = tensor->dtype, .shape = tensor->shape};
 		if (npl_tensor_alloc(&outputs[i], err))
@@ -332,7 +332,7 @@ int npl_session_run(struct npl_session *s, const struct npl_tensor *inputs, stru
 	struct npl_value_store store = {0};
 	double wall = 0;
 	int rc = npl_session_planned_rows(s, run, err);
-	if (!rc && !s->timing_only)
+	if (!rc && !s->options.timing_only)
 		rc = npl_check_inputs(graph, inputs, err);
 	if (!rc)
 		rc = npl_value_store_open(s, inputs, &store, err);

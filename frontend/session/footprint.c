@@ -120,7 +120,7 @@ uint64_t npl_footprint(const struct npl_graph *graph, const struct npl_samples *
 		       struct npl_device *const *device, const struct npl_compare_options *options, size_t judged_bytes)
 {
 	uint64_t all_bytes, greatest_bytes = 0;
-	if (options->timing_only)
+	if (options->plan.timing_only)
 		return 0;
 	const uint64_t store = peak_value_bytes(graph, &all_bytes);
 	if (store == UINT64_MAX)

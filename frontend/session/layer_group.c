@@ -511,9 +511,10 @@ int npl_layer_groups_open(struct npl_session *s, struct npl_err *err)
 		int last;
 		if (!begins(s, i))
 			continue;
-		int rc = find_longest(s, i, s->layer_by_layer ? i : last_of_layer_group(s, i), &last, err);
+		int rc = find_longest(s, i, s->options.layer_by_layer ? i : last_of_layer_group(s, i), &last, err);
 		if (!rc && last >= 0)
-			rc = open_layer_group(s, i, last, s->timing_only, &s->arena, &s->group[s->n_layer_groups], err);
+			rc = open_layer_group(s, i, last, s->options.timing_only, &s->arena,
+					      &s->group[s->n_layer_groups], err);
 		if (rc)
 			return rc;
 		s->n_layer_groups += last >= 0;

@@ -35,7 +35,7 @@ static struct npl_tensor *find_or_add_input(struct npl_layer_group_builder *b, i
 	}
 	*tensor = (struct npl_tensor){
 		.name = value->name, .dtype = npl_session_dtype(s, format, v), .shape = *shape, .quant = quant};
-	if (format == NPL_FORMAT_F32 && value->constant && !s->timing_only) {
+	if (format == NPL_FORMAT_F32 && value->constant && !s->options.timing_only) {
 		const void *data = npl_value_data(s->graph, value, err);
 		if (!data && npl_tensor_count(tensor) > 0)
 			return NULL;
@@ -98,7 +98,7 @@ static struct npl_tensor *reshape_as(struct npl_layer_group_builder *b, int i, i
 				    .n_in = 1,
 				    .in = {in},
 				    .out = result,
-				    .timing_only = b->s->timing_only};
+				    .timing_only = b->s->options.timing_only};
 	return result;
 }
 
@@ -122,7 +122,7 @@ static struct npl_tensor *convert(struct npl_layer_group_builder *b, int i, int 
 				    .n_in = 1,
 				    .in = {in},
 				    .out = result,
-				    .timing_only = s->timing_only};
+				    .timing_only = s->options.timing_only};
 	b->converted[npl_root_of(s->graph, v)] = result;
 	return result;
 }
@@ -312,5 +312,5 @@ bool npl_layer_group_has_views(const struct npl_session *s, int device)
 bool npl_layer_group_converts(const struct npl_session *s, int device)
 {
 	return device != NPL_ON_HOST && npl_device_get_info(s->device[device])->capabilities & NPL_CONVERTS_IN_GROUP &&
-	       !s->layer_by_layer;
+	       !s->options.layer_by_layer;
 }

@@ -55,7 +55,7 @@ static int gather_inputs(struct npl_value_store *store, const struct npl_layer_g
 			return err->code;
 		bool is_same = port->format == NPL_FORMAT_F32 /* the model's own integers carry no scale with them */ ||
 			       npl_quant_equal(&value->quant, &port->tensor->quant);
-		if (!s->timing_only && !is_same)
+		if (!s->options.timing_only && !is_same)
 			return npl_fail(err, NPL_EINTERNAL, "value '%s' is not quantised as planned", value->name);
 		port->tensor->data = value->data;
 		if (port->bytes_outside)
@@ -162,7 +162,7 @@ int npl_layer_group_run(struct npl_value_store *store, const struct npl_layer_gr
 		rc = note_views(store, group, run, err);
 	if (!rc)
 		rc = gather_inputs(store, group, run, err);
-	for (int p = 0; p < group->n_out && !rc && !s->timing_only; p++)
+	for (int p = 0; p < group->n_out && !rc && !s->options.timing_only; p++)
 		rc = npl_tensor_alloc(group->out[p].tensor, err);
 	double start = npl_clock_seconds();
 	if (!rc)

@@ -39,7 +39,7 @@ static struct npl_layer layer_of(const struct npl_session *s, int i, const struc
 				  .in = {squares},
 				  .out = factor,
 				  .macs = macs_of(&step->attrs.lrn, &step->y_shape),
-				  .timing_only = s->timing_only};
+				  .timing_only = s->options.timing_only};
 }
 
 static struct npl_tensor describe(const char *name, enum npl_format format, const struct npl_step *step,
@@ -80,7 +80,7 @@ static int multiply(struct npl_value_store *store, const struct npl_tensor *a, c
 	const struct npl_processor_counts counts = npl_processor_count(NPL_OP_MUL, &product_attrs, in, a == b ? 1 : 2,
 								       out, 1, 0);
 	store->inputs_task = npl_charge_host(store, NPL_TASK_LAYER, -1, &counts, row, store->inputs_task);
-	if (store->session->timing_only)
+	if (store->session->options.timing_only)
 		return 0;
 	if (npl_tensor_alloc(out, err))
 		return err->code;
@@ -116,11 +116,11 @@ static int make_factor(struct npl_value_store *store, int i, const struct npl_te
 			  out = describe(squares->name, format, step, step->y_quant);
 	struct npl_layer layer = layer_of(s, i, step, &in, &out);
 	int rc = 0;
-	if (!s->timing_only)
+	if (!s->options.timing_only)
 		rc = npl_quantise_counting(squares, format, step->x_quant, &in, &row->clipped, err);
 	if (rc)
 		npl_prefix(err, "layer '%s' on %s", s->graph->node[i].name, row->ran_on);
-	if (!rc && !s->timing_only)
+	if (!rc && !s->options.timing_only)
 		rc = npl_tensor_alloc(&out, err);
 	if (!rc) {
 		charge_conversion(store, squares, &in, row);
@@ -135,7 +135,7 @@ static int make_factor(struct npl_value_store *store, int i, const struct npl_te
 			(struct npl_layer_run *[]){row}, store->inputs_task);
 	}
 	*factor = (struct npl_tensor){.name = out.name, .dtype = NPL_F32, .shape = out.shape};
-	if (!rc && !s->timing_only)
+	if (!rc && !s->options.timing_only)
 		rc = npl_dequantise(&out, factor, err);
 	if (!rc) {
 		charge_move(store, i, NPL_TASK_TO_HOST, &out, row);

@@ -137,7 +137,7 @@ static bool set_weights(const struct product *p, struct npl_step *step)
 		return refuse(p, "its bias is computed, not a constant");
 	if (bias)
 		step->bias = (struct npl_tensor){.name = bias->name, .dtype = bias->dtype, .shape = bias->shape};
-	if (p->s->timing_only)
+	if (p->s->options.timing_only)
 		return true;
 	const void *data = npl_operand_constant(&p->operands, p->integer_inputs->b, "second operand");
 	if (!data)

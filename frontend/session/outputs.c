@@ -23,6 +23,6 @@ void npl_note_output(const struct npl_session *s, const struct npl_step *step, c
 		     struct npl_layer_run *row)
 {
 	row->output_dtype = out->dtype;
-	if (!s->timing_only || step->in_integers)
+	if (!s->options.timing_only || step->in_integers)
 		row->output_quant = out->quant;
 }

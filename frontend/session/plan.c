@@ -413,8 +413,9 @@ static int plan_node(struct npl_session *s, int i, const int *place, struct npl_
 	if (runs && step->in_integers)
 		note_model_scales(s, node, step);
 	if (runs)
-		return step->canonical && !step->in_integers && !s->timing_only ? npl_step_weights(s, node, step, err)
-										: 0;
+		return step->canonical && !step->in_integers && !s->options.timing_only
+			       ? npl_step_weights(s, node, step, err)
+			       : 0;
 	*step = plain_step(s, i, NPL_ON_HOST, false);
 	s->range_of[step->out] = step->out;
 	step->note = npl_arena_strdup(&s->arena, *reason ? reason : "the device does not run it");

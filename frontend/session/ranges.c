@@ -85,7 +85,7 @@ enum npl_dtype npl_session_dtype(const struct npl_session *s, enum npl_format fo
 
 struct npl_quant npl_session_quant_of_range(const struct npl_session *s, enum npl_format format, struct npl_range range)
 {
-	return s->q16_plain && format == NPL_FORMAT_Q16 ? NPL_Q16_PLAIN : npl_quant_of_range(format, range);
+	return s->options.q16_plain && format == NPL_FORMAT_Q16 ? NPL_Q16_PLAIN : npl_quant_of_range(format, range);
 }
 
 struct npl_quant npl_session_quant(const struct npl_session *s, enum npl_format format, int v)
@@ -168,7 +168,7 @@ int npl_ranges_open(struct npl_session *s, const struct npl_range *ranges, const
 		s->range_of[v] = v;
 		s->sharing[v] = -1;
 	}
-	for (int i = 0; i < graph->n_nodes && ranges && !s->timing_only; i++)
+	for (int i = 0; i < graph->n_nodes && ranges && !s->options.timing_only; i++)
 		for (int k = 0; k < graph->node[i].n_in && shares_range_of_constants(graph->node[i].op); k++) {
 			int v = graph->node[i].in[k];
 			if (v >= 0 && graph->value[v].constant && graph->value[v].dtype == NPL_F32 &&
@@ -182,7 +182,7 @@ static bool is_calibrated(const struct npl_session *s, enum npl_format format, i
 {
 	int from = s->range_of[v], producer = s->graph->value[from].producer;
 	struct npl_quant quant;
-	if (model_quant(s, format, v) || (s->q16_plain && format == NPL_FORMAT_Q16))
+	if (model_quant(s, format, v) || (s->options.q16_plain && format == NPL_FORMAT_Q16))
 		return false;
 	if (s->sharing[from] >= 0)
 		return true;

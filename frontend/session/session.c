@@ -38,7 +38,7 @@ static int check_options(const struct npl_graph *graph, const struct npl_session
 		return npl_fail(err, NPL_EUSAGE, "a session without a device");
 	for (int d = 0; d < options->n_devices; d++)
 		if (npl_device_get_info(options->device[d])->format != NPL_FORMAT_F32 && !options->ranges &&
-		    !options->timing_only)
+		    !options->plan.timing_only)
 			return npl_fail(err, NPL_EUSAGE, "%s needs the values' ranges to quantise with",
 					npl_device_instance(options->device[d]));
 	return 0;
@@ -65,9 +65,7 @@ int npl_session_open(struct npl_graph *graph, const struct npl_session_options *
 	int rc = 0;
 	s->graph = graph;
 	s->n_devices = options->n_devices;
-	s->q16_plain = options->q16_plain;
-	s->timing_only = options->timing_only;
-	s->layer_by_layer = options->layer_by_layer;
+	s->options = options->plan;
 	s->inputs_over_link = options->inputs_over_link;
 	s->outputs_over_link = options->outputs_over_link;
 	s->resident = options->resident;

@@ -69,7 +69,8 @@ struct npl_session {
 	/* the host that the session opened because the options name none; NULL otherwise */
 	struct npl_device *own_host;
 	const struct npl_processor_model *host; /* the figures of the modelled host */
-	bool q16_plain, timing_only, layer_by_layer, hash, inputs_over_link, outputs_over_link;
+	struct npl_plan_options options;
+	bool hash, inputs_over_link, outputs_over_link;
 	const struct npl_value_observer *observer; /* sees the values that are made; NULL: there is none */
 	const bool *resident; /* npl_session_options.resident, read only while the session is opened */
 	struct npl_arena arena;

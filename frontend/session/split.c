@@ -33,7 +33,7 @@ void npl_split_layer(const struct npl_session *s, int i, int k, struct npl_tenso
 				    .attrs = &step->split_slices[k],
 				    .n_in = 1,
 				    .out = out,
-				    .timing_only = s->timing_only};
+				    .timing_only = s->options.timing_only};
 }
 
 /* Fills step->split_slices with the attributes of one Slice per result, as the shape rule of Slice completes them. */
@@ -104,7 +104,7 @@ static int run_slice(struct npl_value_store *store, int i, int k, const struct n
 	struct npl_result result = {0};
 	npl_split_layer(s, i, k, out, &layer);
 	layer.in[0] = x;
-	if (!s->timing_only && npl_tensor_alloc(out, err))
+	if (!s->options.timing_only && npl_tensor_alloc(out, err))
 		return err->code;
 	double start = npl_clock_seconds();
 	int rc = npl_device_run(device, &layer, &result, err);

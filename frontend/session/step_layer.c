@@ -52,7 +52,7 @@ void npl_step_layer(const struct npl_session *s, int i, struct npl_step_tensors 
 				    .n_in = step->n_in,
 				    .out = &t->out,
 				    .macs = node->macs,
-				    .timing_only = s->timing_only};
+				    .timing_only = s->options.timing_only};
 	if (!step->canonical)
 		return;
 	layer->in[1] = &step->weight;

@@ -100,7 +100,7 @@ int npl_value_store_open(struct npl_session *s, const struct npl_tensor *inputs,
 		*copy = (struct npl_value_copy){.exists = true, .memories = NPL_IN_HOST_MEMORY};
 		set_ready(store, copy, NPL_AT_START);
 		copy->tensor = (struct npl_tensor){.name = value->name, .dtype = value->dtype, .shape = value->shape};
-		if (!s->timing_only)
+		if (!s->options.timing_only)
 			copy->tensor.data = inputs[i].data;
 	}
 	return 0;
@@ -242,7 +242,7 @@ static int convert(struct npl_value_store *store, int v, const struct npl_value_
 	if (!(numbers.quant.scale > 0))
 		numbers.quant = s->model.value[v].quant;
 	converted.dtype = npl_session_dtype(s, format, v);
-	if (!s->timing_only) {
+	if (!s->options.timing_only) {
 		int rc = format == NPL_FORMAT_F32
 				 ? npl_dequantise(&numbers, &converted, err)
 				 : npl_quantise_to(&numbers, converted.dtype, quant, &converted, &row->clipped, err);
@@ -290,7 +290,7 @@ static int get_constant(struct npl_value_store *store, int v, struct npl_err *er
 		return 0;
 	/* In timing_only too, a single number is needed that may decide how much work an operator is: the exponent of
 	 * Pow. */
-	const bool needs_data = !store->session->timing_only || npl_shape_count(&value->shape) == 1;
+	const bool needs_data = !store->session->options.timing_only || npl_shape_count(&value->shape) == 1;
 	if (needs_data && !(data = npl_value_data(store->session->graph, value, err)))
 		return err->code;
 	*copy = (struct npl_value_copy){.exists = true, .memories = ~0u};

@@ -155,7 +155,7 @@ static int quantise_weight(struct npl_session *s, const struct npl_node *node, s
 		step->weight = w;
 		return 0;
 	}
-	if (format == NPL_FORMAT_Q16 && s->q16_plain) {
+	if (format == NPL_FORMAT_Q16 && s->options.q16_plain) {
 		int plain_rc = npl_quantise_weight_plain(&w, &step->weight, &step->clipped, err);
 		npl_tensor_free(&w);
 		return plain_rc;

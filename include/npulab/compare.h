@@ -165,10 +165,8 @@ struct npl_compare_options {
 	/* ---- How the network runs. */
 
 	struct npl_calibration_options calibration;
-	bool q16_plain;      /* as in npl_session_options */
-	bool layer_by_layer; /* every layer by itself, as in npl_session_options */
-	bool timing_only;    /* cycles without values; real devices cannot */
-	bool once;           /* check simulated figures with one further pass, and do not measure npulab's own time */
+	struct npl_plan_options plan; /* of the session of each entry */
+	bool once; /* check simulated figures with one further pass, and do not measure npulab's own time */
 
 	/* ---- One mixed entry (`run --place`), whose nodes run on several devices. */
 

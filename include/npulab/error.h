@@ -4,7 +4,7 @@
  * below, or NULL where it returns a pointer, and fills the caller's struct npl_err with one clear sentence that says
  * where, what was wrong and what was expected. Builders and eager contexts (build.h, eager.h) keep their first error
  * instead. Nothing stays allocated, nothing is global, nothing is printed. A message names an option as the command
- * line does: `--timing-only` is the member timing_only of the call's options.
+ * line does: `--timing-only` is the member plan.timing_only of the call's options.
  *
  *     struct npl_err err;
  *     if (npl_graph_load("net.onnx", NULL, &graph, &err))

@@ -85,7 +85,7 @@ struct npl_roofline {
 
 /* Finds the rooflines of the devices of the options, which must be simulated machines, processors or GPUs (else
  * NPL_EUSAGE). graph NULL: roofs alone, and samples are not read. On a simulated machine every layer runs by itself
- * (npl_session_options.layer_by_layer), so that no layer gains by weights that were fetched during another; the network
+ * (npl_plan_options.layer_by_layer), so that no layer gains by weights that were fetched during another; the network
  * runs as usual. calibration as in npl_compare. */
 int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
 		 const struct npl_compare_options *options, enum npl_intensity intensity, struct npl_roofline *roofline,

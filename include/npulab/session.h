@@ -34,18 +34,24 @@ extern "C" {
 
 #define NPL_SESSION_DEVICES 30 /* the most devices of a session; more are refused with NPL_EUSAGE */
 
+/* What decides the plan of a network's layers beside devices and places: in the options of a session and of a
+ * comparison (compare.h), which copy it whole. */
+struct npl_plan_options {
+	/* Q6.10 has the scale 2^-10 for every tensor; otherwise each has the power of two that its values need */
+	bool q16_plain;
+	bool timing_only;    /* cycles and counters, no values: outputs stay unallocated; real devices cannot */
+	bool layer_by_layer; /* every layer is a program of its own, and shares no time with its neighbours */
+};
+
 struct npl_session_options {
 	int n_devices;
 	struct npl_device *const *device;
 	const int *place;        /* per node: index of a device or NPL_ON_HOST; NULL: everything on device[0] */
 	struct npl_device *host; /* the modelled host, of the driver `processor`; NULL: the shipped machine `host` */
-	const struct npl_range *ranges; /* per value; needed when a device is not float32, unless timing_only */
+	const struct npl_range *ranges; /* per value; needed when a device is not float32, unless plan.timing_only */
 	/* The ranges for the number format int8, where they differ (calibrate.h). NULL: they do not. */
 	const struct npl_range *ranges_int8;
-	/* Q6.10 has the scale 2^-10 for every tensor; otherwise each has the power of two that its values need */
-	bool q16_plain;
-	bool timing_only;    /* cycles and counters, no values: outputs stay unallocated */
-	bool layer_by_layer; /* every layer is a program of its own, and shares no time with its neighbours */
+	struct npl_plan_options plan;
 	/* On devices with layer groups: the network's inputs cross the link within a group's cycles; false: before
 	 * them. */
 	bool inputs_over_link;

@@ -38,7 +38,7 @@ struct npl_layer_spec {
 
 /* Runs the layer and fills a comparison of one-layer reports; its graph lives in the comparison's arena. output, if not
  * NULL, receives the last device's result in its own type. Of options it uses device_names, n_devices, set, n_sets,
- * threads, engine, timing_only and programs. */
+ * threads, engine, plan.timing_only and programs. */
 int npl_single_layer(const struct npl_layer_spec *spec, const struct npl_compare_options *options,
 		     struct npl_comparison *comparison, struct npl_tensor *output, struct npl_err *err);
 

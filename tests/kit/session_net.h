@@ -112,7 +112,7 @@ static inline struct outcome run_net(struct net *net, struct npl_device *const *
 {
 	return run_with(net,
 			(struct npl_session_options){
-				.n_devices = n, .device = device, .place = place, .timing_only = timing_only},
+				.n_devices = n, .device = device, .place = place, .plan.timing_only = timing_only},
 			"a run");
 }
 

@@ -52,7 +52,8 @@ Test(tpu_applications, all_macs_are_done_without_weights)
 						     &device, &err),
 				     0, "%s", err.msg);
 			cr_assert_eq(npl_device_get_info(device)->format, wide ? NPL_FORMAT_INT8X16 : NPL_FORMAT_INT8);
-			struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
+			struct npl_session_options options = {
+				.n_devices = 1, .device = &device, .plan.timing_only = true};
 			cr_assert_eq(npl_session_open(graph, &options, &session, &err), 0, "%s", err.msg);
 			cr_assert_eq(npl_session_run(session, NULL, NULL, &run, &err), 0, "%s", err.msg);
 			cr_assert_eq(run.macs, graph->macs, "%s", apps[a].name);

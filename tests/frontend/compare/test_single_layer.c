@@ -27,7 +27,7 @@ static struct npl_comparison run_gemm(int64_t m, int64_t n, int64_t k, bool timi
 		.seed = 1,
 	};
 	struct npl_compare_options options = {
-		.device_names = devices, .n_devices = 1, .timing_only = timing_only, .set = set};
+		.device_names = devices, .n_devices = 1, .plan.timing_only = timing_only, .set = set};
 	struct npl_comparison c;
 	struct npl_err err;
 	while (set && set[options.n_sets])
@@ -277,7 +277,7 @@ Test(single_layer, private_kernels_beyond_any_memory)
 	const struct npl_layer_spec spec = private_spec(16, 20, 20, 3, 16, 1);
 	for (int timing_only = 0; timing_only < 2; timing_only++) {
 		const struct npl_compare_options options = {
-			.device_names = devices, .n_devices = 1, .timing_only = timing_only};
+			.device_names = devices, .n_devices = 1, .plan.timing_only = timing_only};
 		struct npl_comparison c;
 		struct npl_err err;
 		cr_assert_eq(npl_single_layer(&spec, &options, &c, NULL, &err), 0, "%s", err.msg);

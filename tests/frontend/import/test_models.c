@@ -140,7 +140,7 @@ Test(models, every_model_runs_without_its_values)
 		cr_assert_eq(graph->n_outputs, net->outputs);
 		cr_assert(files.source && files.license && strlen(files.description) < 60);
 		cr_assert_eq(npl_device_open("tpu_v1", NULL, &device, &err), 0, "%s", err.msg);
-		struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
+		struct npl_session_options options = {.n_devices = 1, .device = &device, .plan.timing_only = true};
 		cr_assert_eq(npl_session_open(graph, &options, &session, &err), 0, "%s: %s", net->name, err.msg);
 		cr_assert_eq(npl_session_run(session, NULL, NULL, &run, &err), 0, "%s: %s", net->name, err.msg);
 		cr_assert_eq(run.macs, graph->macs, "%s", net->name);

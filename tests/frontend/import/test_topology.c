@@ -368,7 +368,7 @@ Test(topology, a_long_list_is_planned_in_proportion_to_its_layers)
 	struct npl_run run;
 	struct npl_err err = {0};
 	cr_assert_eq(npl_device_open("tpu_v1", NULL, &device, &err), 0, "%s", err.msg);
-	struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
+	struct npl_session_options options = {.n_devices = 1, .device = &device, .plan.timing_only = true};
 	cr_assert_eq(npl_session_open(graph, &options, &session, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_session_run(session, NULL, NULL, &run, &err), 0, "%s", err.msg);
 	cr_assert_eq(run.n_layers, LAYERS);

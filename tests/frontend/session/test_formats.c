@@ -476,7 +476,7 @@ Test(session_formats, q16_counts_values_outside_where_all_have_one_scale)
 				 count_outside(b, N, 0x1p-20, INT32_MAX);
 	struct npl_session_options options = {.n_devices = 1, .device = &device};
 	struct outcome scaled = run_with(&net, options, "scaled");
-	options.q16_plain = true;
+	options.plan.q16_plain = true;
 	struct outcome plain = run_with(&net, options, "plain");
 	for (int i = 0; i < 2; i++) {
 		cr_assert_str_eq(plain.run.layer[i].ran_on, "diannao");

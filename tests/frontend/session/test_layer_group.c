@@ -248,7 +248,8 @@ static void hold_against_itself(struct net *net, struct machines *m, const int *
 	snprintf(name, sizeof name, "%s, without values", subject);
 	struct outcome timed = run_with(
 		net,
-		(struct npl_session_options){.n_devices = 1, .device = m->device, .place = place, .timing_only = true},
+		(struct npl_session_options){
+			.n_devices = 1, .device = m->device, .place = place, .plan.timing_only = true},
 		name);
 	check_figures(&o->run, &timed.run, false, name);
 	cr_assert(!timed.out[0].data, "%s", name);

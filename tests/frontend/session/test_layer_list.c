@@ -36,7 +36,7 @@ static void run_on(struct npl_graph *graph, const char *name, struct npl_run *ru
 	struct npl_session *session;
 	struct npl_err err = {0};
 	cr_assert_eq(npl_device_open(name, NULL, &device, &err), 0, "%s", err.msg);
-	const struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
+	const struct npl_session_options options = {.n_devices = 1, .device = &device, .plan.timing_only = true};
 	cr_assert_eq(npl_session_open(graph, &options, &session, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_session_run(session, NULL, NULL, run, &err), 0, "%s", err.msg);
 	npl_session_close(session);

@@ -209,7 +209,7 @@ Test(session_lrn, both_normalisations_of_alexnet_run)
 	struct npl_run run = {0};
 	struct npl_err err;
 	struct npl_device *device = open_device("diannao");
-	struct npl_session_options options = {.n_devices = 1, .device = &device, .timing_only = true};
+	struct npl_session_options options = {.n_devices = 1, .device = &device, .plan.timing_only = true};
 	cr_assert_eq(npl_graph_load(path, NULL, &graph, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_session_open(graph, &options, &session, &err), 0, "%s", err.msg);
 	cr_assert_eq(npl_session_run(session, NULL, NULL, &run, &err), 0, "%s", err.msg);

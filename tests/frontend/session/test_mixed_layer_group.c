@@ -62,7 +62,8 @@ static struct net attention(uint64_t *rng)
 
 static struct outcome run_int8(struct net *net, struct npl_device **device, bool alone, const char *subject)
 {
-	return run_with(net, (struct npl_session_options){.n_devices = 1, .device = device, .layer_by_layer = alone},
+	return run_with(net,
+			(struct npl_session_options){.n_devices = 1, .device = device, .plan.layer_by_layer = alone},
 			subject);
 }
 

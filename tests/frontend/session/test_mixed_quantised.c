@@ -291,7 +291,7 @@ static struct counts check_net(struct net *net, struct npl_device **device, int 
 {
 	struct npl_session_options options = {.n_devices = n_devices, .device = device, .place = place};
 	struct outcome together = run_with(net, options, subject);
-	options.layer_by_layer = true;
+	options.plan.layer_by_layer = true;
 	struct outcome single = run_with(net, options, subject);
 	check_same_outputs(net, together.out, single.out, subject);
 	for (int i = 0; i < net->graph->n_nodes; i++) {

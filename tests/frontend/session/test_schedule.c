@@ -259,7 +259,7 @@ Test(schedule, schedules_of_random_networks_keep_the_laws)
 		if (maximum == 2) { /* simulated alone: the same every time */
 			for (int i = 0; i < net.graph->n_nodes; i++)
 				net.graph->node[i].name = i % 2 ? "zz" : "a";
-			options.timing_only = seed % 2;
+			options.plan.timing_only = seed % 2;
 			struct outcome repeated = run_with(&net, options, subject);
 			check_same_times(&o.run, &repeated.run, subject);
 			free_outcome(&net, &repeated);
