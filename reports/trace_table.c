@@ -17,7 +17,7 @@ static void put_line(FILE *out, const char *mark, const char *line)
 		return;
 	fprintf(out, "%s ", mark);
 	int n = 0;
-	for (; line[n] && n < LINE_SHOWN; n++)
+	for (; n < LINE_SHOWN && line[n]; n++)
 		fputc((unsigned char)line[n] < ' ' ? '?' : line[n], out);
 	fprintf(out, "%s\n", line[n] ? "..." : "");
 }

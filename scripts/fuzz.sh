@@ -83,10 +83,11 @@ fuzz()
 			} > "$corpus/seed-text"
 			printf '\001\002\001%10s\003%5s\017%1s\001%3s\001%11s' '' '' '' '' '' | tr ' ' '\000' > "$corpus/seed-binary"
 			;;
-		trace)
+		request_trace)
 			printf '# a trace\n0x0 READ 0\n0xBFFFFFC0\tWRITE 7 # its end\r\n\n0X40 write 1099511627776' > "$corpus/seed-text"
 			gzip -cn "$corpus/seed-text" > "$corpus/seed-gzip"
 			;;
+		run_trace) printf ' program tpu Gemm\nblock 1 fields=0 sums=7fa4129e\ni a b +1 2 c=2 d=3 sum\nend 2\n' > "$corpus/seed-events" ;;
 		*) seed "$corpus" '' "$name" ;;
 		esac
 	fi

@@ -27,6 +27,7 @@ const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n)
 struct comparison {
 	struct npl_trace_diff *diff;
 	struct npl_trace_tolerance tolerance;
+	const char *path[2];
 	/* Of either trace; NULL where there is none: */
 	char *layer[2];  /* the layer whose instructions come */
 	char *device[2]; /* the device whose program they are of */
@@ -357,10 +358,10 @@ static int on_both(struct comparison *c, const struct trace_event *a, const stru
 		return c->err->code;
 	if (same)
 		return 0;
-	if (c->words[0].n < 0 || c->words[1].n < 0 ||
-	    (a->kind == TRACE_INSTRUCTION && (c->words[0].n < 5 || c->words[1].n < 5)))
-		return npl_fail(c->err, NPL_EINPUT, "line %llu and %llu: an instruction lacks words",
-				(unsigned long long)a->number, (unsigned long long)b->number);
+	for (int side = 0; side < 2; side++)
+		if (c->words[side].n < 0 || (a->kind == TRACE_INSTRUCTION && c->words[side].n < 5))
+			return npl_fail(c->err, NPL_EINPUT, "%s:%llu: the instruction lacks words", c->path[side],
+					(unsigned long long)(side ? b : a)->number);
 	if (compare_pair(c, a, b, &change))
 		return c->err->code;
 	if (!change.moved)
@@ -396,8 +397,9 @@ static int on_pair(void *context, const struct trace_event *a, const struct trac
 	(void)err;
 	if ((a && note_place(c, 0, a)) || (b && note_place(c, 1, b)))
 		return c->err->code;
-	const int rc = a && b ? on_both(c, a, b) : on_one(c, a ? 0 : 1, a ? a : b);
-	return rc || !a ? rc : keep_before(c, a);
+	if (a && b ? on_both(c, a, b) : a ? on_one(c, 0, a) : b ? on_one(c, 1, b) : 0)
+		return c->err->code;
+	return a ? keep_before(c, a) : 0;
 }
 
 /* ---- Heads. */
@@ -480,6 +482,8 @@ int npl_trace_diff(const char *a, const char *b, const struct npl_trace_toleranc
 	if (!rc) {
 		c->diff = diff;
 		c->tolerance = tolerance ? *tolerance : (struct npl_trace_tolerance){0};
+		c->path[0] = a;
+		c->path[1] = b;
 		c->err = err;
 		rc = compare_heads(c, &header[0], &header[1]);
 		if (!rc)

@@ -12,6 +12,7 @@
 
 struct shown {
 	FILE *out;
+	const char *path;
 	const struct npl_trace_choice *choice;
 	struct trace_words words;
 	uint64_t begin;  /* of the instruction that was read last, in its program */
@@ -82,7 +83,7 @@ static int put_event(struct shown *s, const struct trace_event *event, struct np
 {
 	trace_event_cut(event, &s->words);
 	if (s->words.n < 0 || (event->kind == TRACE_INSTRUCTION && s->words.n < 5))
-		return npl_fail(err, NPL_EINPUT, "line %" PRIu64 ": an instruction lacks words", event->number);
+		return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": the instruction lacks words", s->path, event->number);
 	switch (event->kind) {
 	case TRACE_PROGRAM:
 		put_program(s);
@@ -142,6 +143,7 @@ int npl_trace_show(FILE *out, const char *path, const struct npl_trace_choice *c
 	if (!s)
 		return npl_no_memory(err);
 	s->out = out;
+	s->path = path;
 	s->choice = choice;
 	int rc = trace_in_open(path, &in, err);
 	if (!rc) {
