@@ -180,31 +180,17 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 {
 	struct layer_options o = {.common = {.seed = 1}};
 	const char *kind = NULL;
+	struct cli_layer_options *layer = &o.layer;
 	bool help_printed;
 	int n_words;
 	char names[100], precision_help[200];
 	snprintf(precision_help, sizeof precision_help, "refuse devices that compute in another: %s",
 		 formats_text(", ", names, sizeof names));
 	const struct cli_option options[] = {
-		{"m", CLI_INT, &o.layer.m, 1, 1 << 24, "M", "gemm: rows of the input"},
-		{"n", CLI_INT, &o.layer.n, 1, 1 << 24, "N", "gemm: columns of the weights"},
-		{"k", CLI_INT, &o.layer.k, 1, 1 << 24, "K", "gemm: depth"},
 		{"input", CLI_TEXT, &o.layer.input, 0, 0, "NxCxHxW", "conv, pool: shape of the input"},
-		{"kernel", CLI_TEXT, &o.layer.kernel, 0, 0, "HxW", "conv, pool: window"},
-		{"filters", CLI_INT, &o.layer.filters, 1, 1 << 24, "F", "conv: output channels"},
-		{"stride", CLI_TEXT, &o.layer.stride, 0, 0, "HxW", "default: conv 1, pool the window"},
-		{"pad", CLI_TEXT, &o.layer.pad, 0, 0, "HxW", "on each side (default 0)"},
-		{"dilation", CLI_TEXT, &o.layer.dilation, 0, 0, "HxW", "default 1"},
-		{"groups", CLI_INT, &o.layer.groups, 1, 1 << 24, "G", "conv: groups (default 1)"},
-		{"private", CLI_FLAG, &o.layer.private_kernels, 0, 0, NULL,
-		 "conv: private kernels, other filters for every position, on devices that have them"},
-		{"type", CLI_TEXT, &o.layer.pool, 0, 0, "T", "pool: max or average (default max)"},
+#include "layer_options.def"
 		CLI_DEVICES_OPTION(&o.common.devices, CLI_DEVICES),
 		{"precision", CLI_TEXT, &o.precision, 0, 0, "P", precision_help},
-		{"unsigned", CLI_FLAG, &o.layer.is_unsigned, 0, 0, NULL, "int8: the input is unsigned"},
-		{"requantise", CLI_FLAG, &o.layer.requantise, 0, 0, NULL,
-		 "gemm, conv in int8: 8-bit results instead of raw 32-bit accumulators"},
-		{"zeros", CLI_INT, &o.layer.zero_percent, 0, 100, "PERCENT", "of the inputs that are 0 (default 0)"},
 		CLI_DUMP_OPTION(&o.dump),
 		{"output", CLI_OUTPUT, &o.common.output, 0, 0, "Y.npy", "the last device's result"},
 		{"seed", CLI_INT, &o.common.seed, 0, INT64_MAX, "N", "of the operands (default 1)"},

@@ -8,7 +8,7 @@ import sys
 
 INCLUDE = re.compile(r'^(\s*#\s*include\s*)(?:"([^"]+)"|<(npulab/[^>]+)>)')
 CODE = (".c", ".h", ".def", ".cu", ".cuh", ".cpp")
-SEARCHED = ("core", "frontend", "sim", "backends", "reports", "traces", "cli", "tests", "include") # what the compiler looks into, beside the file
+SEARCHED = ("core", "frontend", "sim", "backends", "validate", "reports", "traces", "cli", "tests", "include") # what the compiler looks into, beside the file
 PUBLIC = "include/"
 
 

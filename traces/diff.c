@@ -445,6 +445,8 @@ static int compare_heads(struct comparison *c, const struct npl_trace_header *a,
 		rc = compare_pairs(c, "option", &a->option, &b->option);
 	if (!rc)
 		rc = compare_pairs(c, "file", &a->file, &b->file);
+	if (!rc)
+		rc = compare_pairs(c, "environment", &a->environment, &b->environment);
 	for (int i = 0; i < a->n_machines && !rc; i++)
 		for (int j = 0; j < b->n_machines && !rc; j++)
 			if (!strcmp(a->machine[i].name, b->machine[j].name))

@@ -113,9 +113,11 @@ static int add_machine(struct npl_trace_recorder *r, const char *name, const str
 	for (int i = 0; i < n; i++)
 		if (npl_trace_add(r->header, &machine->parameter, setting[i].key, setting[i].value, err))
 			return err->code;
-	if (!npl_device_kind_is_modelled(info->kind))
-		r->header->has_times = false;
-	return 0;
+	if (npl_device_kind_is_modelled(info->kind))
+		return 0;
+	/* What is found of a real device, such as the versions of libraries, decides the last bits of its values. */
+	r->header->has_times = false;
+	return *info->detail ? npl_trace_add(r->header, &r->header->environment, name, info->detail, err) : 0;
 }
 
 static int add_report(struct npl_trace_recorder *r, const char *name, const struct npl_device_report *report,

@@ -16,7 +16,7 @@ Test(environment, every_variable_is_on_the_page)
 	char *page = cli_read("docs/environment.md", &bytes), name[80], row[100];
 	FILE *names = popen(
 		"grep -rhoE '\"(NPULAB|OPENBLAS|ONEDNN|DNNL|CUDA|OMP)_[A-Z_]+\"' core backends cli frontend "
-		"sim reports validate include | tr -d '\"' | sort -u",
+		"sim reports traces validate include | tr -d '\"' | sort -u",
 		"r");
 	int n = 0;
 	cr_assert(names);

@@ -4,6 +4,7 @@
  * bytes, whichever engine, number of threads or folder; a check finds what moved and names it; traces that are damaged
  * are refused with their line; blessing keeps the reasons. */
 #include "tests/kit/cli_run.h"
+#include "tests/kit/page.h"
 
 static void expect_status(const struct cli_run_options *options, int status, const char *const *args)
 {
@@ -211,4 +212,60 @@ Test(run_trace, damaged_traces_are_refused)
 	free(after);
 	free(data);
 	cli_remove_folder(folder);
+}
+
+/* Each key of the head and each kind of event stands in the tables of docs/traces.md. */
+Test(run_trace, the_page_has_every_key_and_event)
+{
+	static const char *const runs[][8] = {
+		{"digits", "--device", "reference"},
+		{"layer", "pool", "--input", "1x4x4x4", "--kernel", "2x2", "--device", "tpu_v1"}};
+	char folder[CLI_PATH], *head = page_section("docs/traces.md", "### The head"),
+			       *events = page_section("docs/traces.md", "### Events");
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	for (int i = 0; i < 2; i++) {
+		const char *args[CLI_ARGUMENTS] = {"trace", "record", "-o", "@/a.trace"};
+		memcpy(args + 4, runs[i], sizeof runs[i]);
+		expect_status(&options, 0, args);
+		char *text = cli_read(cli_path(folder, "a.trace"), NULL), *tail = text, *section = head;
+		for (char *line; (line = strsep(&tail, "\n")) && *line;) {
+			line[strcspn(line, " ")] = '\0';
+			cr_expect(page_row(section, line), "docs/traces.md has no row of `%s`", line);
+			section = !strcmp(line, "events") ? events : section;
+		}
+		free(text);
+	}
+	free(head);
+	free(events);
+	cli_remove_folder(folder);
+}
+
+/* What decides a run is an option of `trace record` too; options of reports and limits are not. */
+Test(run_trace, options_of_runs_are_options_of_recording)
+{
+	static const char *const commands[] = {"run", "layer", "exec"};
+	static const char *const others[] = {
+		"labels",       "layers",    "match",    "sort",          "top",           "json",
+		"csv",          "output",    "timeline", "log-placement", "dump-program",  "no-accuracy",
+		"devices",      "precision", "machine",  "output-as",     "buffer-output", "buffer-output-as",
+		"instructions", "events",    NULL};
+	struct cli_result record = cli_run(&(struct cli_run_options){0}, "trace", "record", "--help");
+	for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
+		struct cli_result r = cli_run(&(struct cli_run_options){0}, commands[c], "--help");
+		int n = 0;
+		for (const char *at = strstr(r.out, "\n  -"); at; at = strstr(at + 1, "\n  -"), n++) {
+			char option[60];
+			const char *name = at + 3 + strspn(at + 3, "-"), *const *other = others;
+			snprintf(option, sizeof option, "\n  %.*s ", (int)strcspn(at + 3, " "), at + 3);
+			const size_t length = strcspn(name, " ");
+			while (*other && (strlen(*other) != length || strncmp(*other, name, length) != 0))
+				other++;
+			cr_expect(*other || strstr(record.out, option), "trace record has no%s of %s", option + 2,
+				  commands[c]);
+		}
+		cr_expect_gt(n, 10);
+		cli_free(&r);
+	}
+	cli_free(&record);
 }
