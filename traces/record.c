@@ -53,8 +53,8 @@ struct npl_trace_recorder {
 	uint64_t previous_begin;
 	int layer_now; /* the layer that the last line `of` names; -1: none */
 	struct block {
-		struct npl_checksum fields;
 		int n, n_sums;
+		uint64_t fields[BLOCK_INSTRUCTIONS]; /* checksums, of which the block has one */
 		uint64_t sum[BLOCK_SUMS];
 		size_t bytes;
 		char text[BLOCK_BYTES]; /* the lines of the instructions */
@@ -166,7 +166,6 @@ int npl_trace_recorder_machine(struct npl_trace_recorder *recorder, const struct
 
 static void open_block(struct npl_trace_recorder *r)
 {
-	npl_checksum_init(&r->block.fields);
 	r->block.n = r->block.n_sums = 0;
 	r->block.bytes = 0;
 }
@@ -204,7 +203,7 @@ static void put_block(struct npl_trace_recorder *r)
 		return;
 	trace_line_begin(&r->line, "block");
 	trace_line_number(&r->line, (uint64_t)block->n);
-	put_checksum(r, "fields", npl_checksum_of(&block->fields));
+	put_checksum(r, "fields", npl_checksum(block->fields, (size_t)block->n * sizeof *block->fields));
 	if (block->n_sums)
 		trace_line_key(&r->line, "sums");
 	for (int i = 0; i < block->n_sums; i++)
@@ -289,8 +288,7 @@ static int on_instruction(void *context, const struct npl_executed_instruction *
 	} else {
 		add_text(r, "\n", 1);
 	}
-	npl_checksum_add(&block->fields, &i->fields_checksum, sizeof i->fields_checksum);
-	block->n++;
+	block->fields[block->n++] = i->fields_checksum;
 	return 0;
 }
 
