@@ -353,8 +353,9 @@ static void put_times(struct npl_trace_recorder *r, const struct npl_layer_run *
 
 static void put_row(struct npl_trace_recorder *r, const struct npl_layer_run *row)
 {
-	static const char *const levels[NPL_MEM_LEVELS] = {
+	static const char *const levels[] = {
 		[NPL_MEM_DRAM] = "dram_bytes", [NPL_MEM_BUFFER] = "buffer_bytes", [NPL_MEM_HOST] = "host_bytes"};
+	_Static_assert(sizeof levels / sizeof *levels == NPL_MEM_LEVELS, "every level has a key");
 	const struct npl_node *node = &r->graph->node[row->node];
 	trace_line_begin(&r->line, "layer");
 	trace_line_word(&r->line, node->name);
