@@ -28,9 +28,8 @@ bool npl_model_product_is(const struct npl_session *s, int i, const struct npl_s
 bool npl_model_picks(const struct npl_session *s, int i, const struct npl_step *step)
 {
 	const struct npl_node *node = &s->graph->node[i];
-	const bool is_picking = node->op == NPL_OP_MAXPOOL || node->op == NPL_OP_CONCAT || node->op == NPL_OP_SLICE ||
-				node->op == NPL_OP_TRANSPOSE;
-	return is_picking && has_integers(s, step) && npl_step_format(s, step) != NPL_FORMAT_F32 && node->n_out <= 1 &&
+	const bool picks = npl_op_defs[node->op].flags & NPL_OP_PICKS;
+	return picks && has_integers(s, step) && npl_step_format(s, step) != NPL_FORMAT_F32 && node->n_out <= 1 &&
 	       npl_is_byte(s->graph->value[node->in[0]].dtype);
 }
 

@@ -184,10 +184,8 @@ static bool device_takes_step(const struct npl_session *s, int i, struct npl_ste
 static int find_fusable_activation(const struct npl_session *s, int i, const int *place)
 {
 	const struct npl_graph *graph = s->graph;
-	enum npl_op op = graph->node[i].op;
-	bool makes_sums = (npl_op_defs[op].flags & NPL_OP_IS_GEMM) || op == NPL_OP_ADD || op == NPL_OP_MUL ||
-			  op == NPL_OP_SUM;
-	int reader = makes_sums ? sole_reader(s, graph->node[i].out[0]) : -1;
+	const bool takes_activation = npl_op_defs[graph->node[i].op].flags & NPL_OP_TAKES_ACTIVATION;
+	int reader = takes_activation ? sole_reader(s, graph->node[i].out[0]) : -1;
 	if (reader < 0 || graph->node[reader].in[0] != graph->node[i].out[0] || (place && place[reader] != place[i]))
 		return -1;
 	const struct npl_node *next = &graph->node[reader];
@@ -215,14 +213,12 @@ static bool try_fusing(struct npl_session *s, int i, struct npl_step *step, cons
 	return s->step[reader].note != NULL;
 }
 
-/* Returns how many inputs of the node a device of integers sees: the lists and limits of these operators are in their
+/* Returns how many inputs of the node a device of integers sees, without the lists and limits that are in the
  * attributes. */
 static int data_inputs(const struct npl_node *node)
 {
-	return node->op == NPL_OP_SLICE || node->op == NPL_OP_SPLIT ||
-			       (node->op == NPL_OP_CLIP && node->attrs.clip.known)
-		       ? 1
-		       : node->n_in;
+	const bool known = node->op != NPL_OP_CLIP || node->attrs.clip.known;
+	return known && npl_op_defs[node->op].flags & NPL_OP_DATA_IN_FIRST ? 1 : node->n_in;
 }
 
 /* Says whether the node's results lie within the range of its input, zero included. */

@@ -121,7 +121,7 @@ float npl_session_least_factor(const struct npl_session *s, int v)
 /* Says whether a constant input counts for the range that the inputs share. */
 static bool shares_range_of_constants(enum npl_op op)
 {
-	return op == NPL_OP_ADD || op == NPL_OP_MUL || op == NPL_OP_SUM || op == NPL_OP_CONCAT;
+	return npl_op_defs[op].flags & NPL_OP_RANGE_OF_CONSTANTS;
 }
 
 static int find_constant(struct npl_session *s, int v, struct npl_err *err)

@@ -105,7 +105,16 @@ enum npl_op_flags {
 	/* Each element of the result follows from the elements of the inputs at its position, after broadcasting. */
 	NPL_OP_BY_ELEMENT = 1 << 9,
 	/* It reads only as many elements of input 0 as it makes (Gather, Slice). */
-	NPL_OP_READS_PART = 1 << 10
+	NPL_OP_READS_PART = 1 << 10,
+	/* A device may do the activation after it in the same pass (Conv, Add). */
+	NPL_OP_TAKES_ACTIVATION = 1 << 11,
+	/* On devices of integers, constant inputs count for the range that its inputs share (Add, Concat). */
+	NPL_OP_RANGE_OF_CONSTANTS = 1 << 12,
+	/* The inputs after the first are lists and limits, which devices of integers find in the attributes (Slice;
+	 * Clip where its limits are known). */
+	NPL_OP_DATA_IN_FIRST = 1 << 13,
+	/* Devices do it on a model's own integers too, since its results are elements of its inputs (MaxPool). */
+	NPL_OP_PICKS = 1 << 14
 };
 
 /* One operator, from its row of ops.def. */
