@@ -121,8 +121,9 @@ static int check_energy(const char *device, const struct npl_layer *layer, const
 static int check_bytes(const char *device, const struct npl_device_info *info, const struct npl_layer *layer,
 		       const struct npl_least_bytes *least, struct npl_result *result, struct npl_err *err)
 {
-	static const char *const level[NPL_MEM_LEVELS] = {
-		[NPL_MEM_DRAM] = "memory", [NPL_MEM_BUFFER] = "buffer", [NPL_MEM_HOST] = "host link"};
+	/* in the order of enum npl_memory_level */
+	static const char *const level[] = {"memory", "buffer", "host link"};
+	_Static_assert(sizeof level / sizeof *level == NPL_MEM_LEVELS, "each level of memory has a name");
 	for (int i = 0; i < NPL_MEM_LEVELS; i++) {
 		result->bytes_at_least[i] = npl_max_u64(result->bytes_at_least[i], least->bytes[i]);
 		if (result->bytes[i] && i != NPL_MEM_HOST && !info->crosses[i])
