@@ -6,6 +6,7 @@
 
 #include "npulab/tensor.h"
 
+/* Of NPL_DTYPES, which stands for no type, these are all false. */
 bool npl_is_integer(enum npl_dtype dtype); /* bool is none */
 bool npl_is_signed(enum npl_dtype dtype);  /* says whether it is an integer type with negative values */
 bool npl_is_float(enum npl_dtype dtype);

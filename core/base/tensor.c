@@ -14,10 +14,11 @@
 static const struct {
 	const char *name;
 	size_t size;
-	enum { FLOAT, SIGNED, UNSIGNED, TRUTH } kind;
+	enum { NONE, FLOAT, SIGNED, UNSIGNED, TRUTH } kind;
 } dtypes[] = {
 #define NPL_ELEMENT_TYPE(constant, name, bytes, kind, descr) {name, bytes, kind},
 #include "npulab/element_types.def"
+	{"no type", 0, NONE}, /* NPL_DTYPES */
 };
 
 /* The least and the greatest value of a kind of integers, by the bytes of a type; 0 beyond 16 bits. */
