@@ -2,7 +2,7 @@
  *
  * npulab trace check, diff, show and bless. */
 #include <errno.h>
-#include <math.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,10 +61,11 @@ static int diff_main(int argc, char **argv, struct npl_err *err)
 	return rc;
 }
 
-/* Makes the name of a temporary file for a trace. The caller removes the file. */
-static int temporary_trace(char path[64], struct npl_err *err)
+/* Makes a temporary file for a trace, which the caller removes. */
+static int temporary_trace(char path[PATH_MAX], struct npl_err *err)
 {
-	snprintf(path, 64, "/tmp/npulab-check-XXXXXX");
+	const char *folder = getenv("TMPDIR");
+	snprintf(path, PATH_MAX, "%s/npulab-check-XXXXXX", folder && *folder ? folder : "/tmp");
 	const int file = mkstemp(path);
 	if (file < 0)
 		return npl_fail(err, NPL_EOUTPUT, "%s: %s", path, strerror(errno));
@@ -82,7 +83,7 @@ static int check_one(const char *path, const struct check_options *o, bool *same
 {
 	struct npl_trace_header header, again = {0};
 	struct npl_trace_diff diff = {0};
-	char temporary[64], name[300];
+	char temporary[PATH_MAX];
 	if (npl_trace_header_read(path, &header, err))
 		return err->code;
 	int rc = temporary_trace(temporary, err);
@@ -93,7 +94,6 @@ static int check_one(const char *path, const struct check_options *o, bool *same
 	rc = cli_trace_run_again(path, &header, o->current, temporary, &again, err);
 	if (!rc)
 		rc = npl_trace_diff(path, temporary, &o->tolerance, &diff, err);
-	snprintf(name, sizeof name, "%s now", path);
 	if (!rc) {
 		*same = !diff.is_beyond;
 		if (!o->quiet && diff.moved)
