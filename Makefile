@@ -33,7 +33,8 @@ flags_coverage := -O1 --coverage
 flags_lint-gcc := $(flags_release)
 flags_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # Names of the library cannot be hidden in objects that are compiled when they are linked.
-all_flags := $(base_flags) $(flags_$(BUILD)) $(CFLAGS) -fno-lto
+# The flavours gcc-O0, clang-O3 and so on name a compiler and its optimisation.
+all_flags := $(base_flags) $(flags_$(BUILD)) $(filter -O%,$(subst -, -,$(BUILD))) $(CFLAGS) -fno-lto
 # libyaml, libmd, zlib and zstd are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
 libs := -l:libyaml.a -l:libmd.a -l:libz.a -l:libzstd.a -lm -ldl
 
@@ -112,6 +113,14 @@ tsan: ## eager contexts in several threads under the thread sanitizer
 	@scripts/install-deps.sh demo
 	@$(MAKE) --no-print-directory -j$$(nproc) BUILD=tsan build/tsan/threads
 	@TSAN_OPTIONS=halt_on_error=1 build/tsan/threads
+
+COMPILERS := gcc-O0 gcc-O3 clang-O0 clang-O3
+GOLDEN := traces/golden/*
+stability: ## the golden traces, checked by the program that other compilers make (COMPILERS=clang-O0 for one, GOLDEN for some traces)
+	@scripts/install-deps.sh lint
+	@for compiler in $(COMPILERS); do \
+	 $(MAKE) --no-print-directory -j$$(nproc) BUILD=$$compiler CC=$${compiler%-O*} build/$$compiler/npulab && \
+	 echo "made by $$compiler:" && build/$$compiler/npulab trace check $(GOLDEN) --quiet || exit 1; done
 
 lint: ## formatting, the ranks of folders, both compilers' warnings as errors, clang-tidy and its analyzer, cppcheck
 	@scripts/install-deps.sh lint
@@ -345,6 +354,6 @@ $(out)/version.h: FORCE
 
 FORCE:
 
-.PHONY: all help deps demo test test-cuda test-emulated bench-cuda cuda-bundle check docs-check docs-update asan lint format cosim mutants fuzz soak bench bench-host prove examples install install-files uninstall tsan clean warnings objects FORCE
+.PHONY: all help deps demo test test-cuda test-emulated bench-cuda cuda-bundle check docs-check docs-update asan stability lint format cosim mutants fuzz soak bench bench-host prove examples install install-files uninstall tsan clean warnings objects FORCE
 
 -include $(sources:%.c=$(out)/%.d)

@@ -99,7 +99,7 @@ static const char *const judged_times[] = {"cycles", "seconds", "host_seconds", 
 /* Returns NPL_TRACE_MOVED_... of a difference in a key that is no class of cycles. */
 static unsigned moved_by(const char *key)
 {
-	static const char *const values[] = {"sum", "overflows", "saturations", "clipped", NULL};
+	static const char *const values[] = {"sum", "overflows", "saturations", "clipped", "scale", "zero_point", NULL};
 	static const char *const times[] = {"start", "overlap_seconds", NULL};
 	if (is_one_of(key, values))
 		return NPL_TRACE_MOVED_VALUES;
@@ -234,6 +234,8 @@ static int compare_pair(struct comparison *c, const struct trace_event *a, const
 		first_b = end_of_classes(wb);
 		if (compare_classes(c, first_a, first_b, change))
 			return c->err->code;
+		if (!change->waits && strcmp(wa->word[4], wb->word[4]) != 0)
+			add_change(c, a->kind, change, NPL_TRACE_MOVED_TIMES, "lasts", wa->word[4], wb->word[4]);
 		if (a->has_sum != b->has_sum || (a->has_sum && strcmp(a->sum, b->sum) != 0))
 			add_change(c, a->kind, change, NPL_TRACE_MOVED_VALUES, "sum", a->sum, b->sum);
 	}

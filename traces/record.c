@@ -327,9 +327,14 @@ static void put_energies(struct npl_trace_recorder *r, const struct npl_energy *
 	}
 }
 
+/* What numbers the result's bytes stand for, and checksums of the bytes. */
 static void put_results(struct npl_trace_recorder *r, const struct npl_layer_run *row)
 {
 	const struct npl_node *node = &r->graph->node[row->node];
+	if (row->output_quant.scale > 0) {
+		put_real(r, "scale", (double)row->output_quant.scale);
+		put_real(r, "zero_point", row->output_quant.zero_point);
+	}
 	for (int k = 0; k < node->n_out; k++) {
 		const int value = r->graph->n_values > 0 ? node->out[k] : 0;
 		if (value < 0 || value >= r->n_values || !r->value[value].is_known)
