@@ -11,27 +11,10 @@
 #include "core/base/refuse.h"
 #include "core/device_access.h"
 #include "header.h"
+#include "instructions.h"
 #include "npulab/driver.h"
 #include "npulab/version.h"
 #include "text.h"
-
-/* A block is instructions in a row, with the checksums of their fields and of what they wrote in a line before them.
- * Digits of many checksums in one line take half of the room that they take one by one among lines that repeat. */
-enum { BLOCK_INSTRUCTIONS = 1024, BLOCK_SUMS = 64, BLOCK_BYTES = 1 << 18 };
-
-/* What tells two instructions apart, their checksums aside: those that are alike have the same text. */
-struct shape {
-	const char *name, *unit;
-	int64_t begin; /* from the begin of the instruction before */
-	/* the cycles of each class, then the counters, of the machine */
-	uint64_t figure[NPL_MAX_CYCLE_CLASSES + NPL_MAX_COUNTERS];
-};
-struct known_shape {
-	struct shape shape;
-	size_t bytes; /* 0: none is known here */
-	char text[2048];
-};
-enum { KNOWN_SHAPES = 1024 };
 
 struct npl_trace_recorder {
 	struct npl_trace_header *header;
@@ -47,21 +30,8 @@ struct npl_trace_recorder {
 	int n_values;
 	double previous_start; /* of the row before */
 
-	/* Members of the program that is executed. */
-	struct npl_executed_program program;
-	bool is_class[NPL_MAX_COUNTERS]; /* counters whose name a class of cycles has */
-	uint64_t previous_begin;
-	int layer_now; /* the layer that the last line `of` names; -1: none */
-	struct block {
-		int n, n_sums;
-		uint64_t fields[BLOCK_INSTRUCTIONS]; /* checksums, of which the block has one */
-		uint64_t sum[BLOCK_SUMS];
-		size_t bytes;
-		char text[BLOCK_BYTES]; /* the lines of the instructions */
-	} block;
-	struct shape shape; /* of the instruction that is told */
-	size_t shape_bytes; /* of a shape that the machine uses */
-	struct known_shape *known;
+	struct npl_executed_program program; /* that is executed */
+	struct trace_instructions *instructions;
 };
 
 static void end_line(struct npl_trace_recorder *r)
@@ -164,131 +134,24 @@ int npl_trace_recorder_machine(struct npl_trace_recorder *recorder, const struct
 
 /* ---- Instructions. */
 
-static void open_block(struct npl_trace_recorder *r)
-{
-	r->block.n = r->block.n_sums = 0;
-	r->block.bytes = 0;
-}
-
 static int on_program(void *context, const struct npl_executed_program *program, struct npl_err *err)
 {
 	struct npl_trace_recorder *r = context;
 	(void)err;
 	r->program = *program;
-	r->previous_begin = 0;
-	r->layer_now = -1;
-	r->shape_bytes = offsetof(struct shape, figure) +
-			 ((size_t)program->n_cycle_classes + program->n_counters) * sizeof *r->shape.figure;
-	open_block(r);
-	for (int i = 0; i < KNOWN_SHAPES; i++)
-		r->known[i].bytes = 0;
-	for (size_t i = 0; i < program->n_counters; i++) {
-		r->is_class[i] = false;
-		for (int k = 0; k < program->n_cycle_classes; k++)
-			r->is_class[i] |= !strcmp(program->counter_def[i].name, program->cycle_class[k].name);
-	}
 	trace_line_begin(&r->line, "program");
 	trace_line_word(&r->line, program->machine ? program->machine : r->header->machine[0].name);
 	for (int i = 0; i < program->n_layers; i++)
 		trace_line_word(&r->line, program->layer[i]);
 	end_line(r);
+	trace_instructions_program(r->instructions, program);
 	return 0;
 }
 
-/* Writes the block, and begins another. */
-static void put_block(struct npl_trace_recorder *r)
+static int on_instruction(void *context, const struct npl_executed_instruction *instruction, struct npl_err *err)
 {
-	const struct block *block = &r->block;
-	if (!block->n)
-		return;
-	trace_line_begin(&r->line, "block");
-	trace_line_number(&r->line, (uint64_t)block->n);
-	put_checksum(r, "fields", npl_checksum(block->fields, (size_t)block->n * sizeof *block->fields));
-	if (block->n_sums)
-		trace_line_key(&r->line, "sums");
-	for (int i = 0; i < block->n_sums; i++)
-		trace_line_put_short_checksum(&r->line, block->sum[i]);
-	end_line(r);
-	trace_out_put(r->out, block->text, block->bytes);
-	open_block(r);
-}
-
-/* Adds text to the block, which must have room for it. */
-static void add_text(struct npl_trace_recorder *r, const char *text, size_t bytes)
-{
-	memcpy(r->block.text + r->block.bytes, text, bytes);
-	r->block.bytes += bytes;
-}
-
-/* Makes the line of an instruction, without its checksum. */
-static void put_shape(struct npl_trace_recorder *r, const struct shape *shape)
-{
-	uint64_t cycles = 0;
-	char begin[24];
-	for (int k = 0; k < r->program.n_cycle_classes; k++)
-		cycles += shape->figure[k];
-	snprintf(begin, sizeof begin, "%+lld", (long long)shape->begin);
-	trace_line_begin(&r->line, "i");
-	trace_line_word(&r->line, shape->name);
-	trace_line_word(&r->line, shape->unit);
-	trace_line_word(&r->line, begin);
-	trace_line_number(&r->line, cycles);
-	for (int k = 0; k < r->program.n_cycle_classes; k++)
-		put_count(r, r->program.cycle_class[k].name, shape->figure[k]);
-	for (size_t k = 0; k < r->program.n_counters; k++)
-		if (!r->is_class[k])
-			put_count(r, r->program.counter_def[k].name,
-				  shape->figure[(size_t)r->program.n_cycle_classes + k]);
-}
-
-/* Writes the text of a shape, which is made where it is not known. */
-static void put_known_shape(struct npl_trace_recorder *r)
-{
-	struct known_shape *known = &r->known[XXH3_64bits(&r->shape, r->shape_bytes) % KNOWN_SHAPES];
-	if (!known->bytes || memcmp(&known->shape, &r->shape, r->shape_bytes) != 0) {
-		put_shape(r, &r->shape);
-		known->bytes = 0;
-		if (r->line.n > sizeof known->text) {
-			add_text(r, r->line.text, r->line.n);
-			return;
-		}
-		known->shape = r->shape;
-		known->bytes = r->line.n;
-		memcpy(known->text, r->line.text, r->line.n);
-	}
-	add_text(r, known->text, known->bytes);
-}
-
-static int on_instruction(void *context, const struct npl_executed_instruction *i, struct npl_err *err)
-{
-	struct npl_trace_recorder *r = context;
 	(void)err;
-	struct block *block = &r->block;
-	if (block->n == BLOCK_INSTRUCTIONS || block->n_sums == BLOCK_SUMS ||
-	    sizeof block->text - block->bytes < 2 * sizeof r->line.text)
-		put_block(r);
-	if (i->layer >= 0 && i->layer != r->layer_now) {
-		trace_line_begin(&r->line, "of");
-		trace_line_word(&r->line, r->program.layer[i->layer]);
-		r->line.text[r->line.n++] = '\n';
-		add_text(r, r->line.text, r->line.n);
-		r->layer_now = i->layer;
-	}
-	r->shape.name = i->name;
-	r->shape.unit = i->unit;
-	r->shape.begin = (int64_t)(i->time->begin - r->previous_begin);
-	const size_t classes = (size_t)r->program.n_cycle_classes;
-	memcpy(r->shape.figure, i->time->cycles, classes * sizeof *r->shape.figure);
-	memcpy(r->shape.figure + classes, i->counter, r->program.n_counters * sizeof *r->shape.figure);
-	r->previous_begin = i->time->begin;
-	put_known_shape(r);
-	if (i->has_checksum) {
-		add_text(r, " sum\n", 5);
-		block->sum[block->n_sums++] = i->checksum;
-	} else {
-		add_text(r, "\n", 1);
-	}
-	block->fields[block->n++] = i->fields_checksum;
+	trace_instructions_add(((struct npl_trace_recorder *)context)->instructions, instruction);
 	return 0;
 }
 
@@ -296,7 +159,9 @@ static int on_end(void *context, const struct npl_executed_end *end, struct npl_
 {
 	struct npl_trace_recorder *r = context;
 	(void)err;
-	put_block(r);
+	trace_instructions_end(r->instructions);
+	if (!end)
+		return 0;
 	trace_line_begin(&r->line, "end");
 	trace_line_number(&r->line, end->cycles);
 	for (size_t k = 0; k < r->program.n_counters; k++)
@@ -431,10 +296,8 @@ int npl_trace_recorder_open(struct npl_trace_header *header, const char *path, s
 {
 	struct npl_trace_recorder *r = calloc(1, sizeof *r);
 	*opened = NULL;
-	if (!r || !(r->known = calloc(KNOWN_SHAPES, sizeof *r->known))) {
-		free(r);
+	if (!r)
 		return npl_no_memory(err);
-	}
 	r->header = header;
 	r->sink = (struct npl_instruction_sink){on_program, on_instruction, on_end, r};
 	r->watcher = (struct npl_run_watcher){.on_start = on_start,
@@ -446,7 +309,7 @@ int npl_trace_recorder_open(struct npl_trace_header *header, const char *path, s
 		npl_trace_recorder_close(r);
 		return npl_no_memory(err);
 	}
-	if (trace_out_open(path, &r->out, err)) {
+	if (trace_out_open(path, &r->out, err) || trace_instructions_open(r->out, &r->instructions, err)) {
 		npl_trace_recorder_close(r);
 		return err->code;
 	}
@@ -473,8 +336,8 @@ void npl_trace_recorder_close(struct npl_trace_recorder *recorder)
 {
 	if (!recorder)
 		return;
+	trace_instructions_close(recorder->instructions);
 	trace_out_close(recorder->out);
-	free(recorder->known);
 	free(recorder->value);
 	free(recorder);
 }

@@ -53,7 +53,8 @@ struct npl_executed_end {
 	const uint64_t *counter; /* of the whole program, in the order of npl_executed_program.counter_def */
 };
 
-/* If a function does not return 0, the run ends with that code. Functions may be NULL. */
+/* If a function does not return 0, the run ends with that code. Functions may be NULL. Each on_program that returned 0
+ * is followed by one on_end, whose end is NULL where the run failed; the code that it then returns is not used. */
 struct npl_instruction_sink {
 	int (*on_program)(void *context, const struct npl_executed_program *program, struct npl_err *err);
 	int (*on_instruction)(void *context, const struct npl_executed_instruction *instruction, struct npl_err *err);

@@ -25,6 +25,7 @@ enum {
 
 struct dn_teller {
 	struct dn_told told;
+	bool has_begun; /* the sink has been told of the program, and not of its end */
 	const struct dn_config *config;
 	size_t n_counters;
 	struct dn_stream stream;
@@ -178,6 +179,7 @@ int dn_teller_open(const struct dn_told *told, struct dn_engine_input *engine_in
 	int rc = dn_times.open(&teller->times, engine_input->config, NULL, &teller->time_sink, err);
 	if (!rc)
 		rc = tell_program(teller, err);
+	teller->has_begun = !rc;
 	if (rc) {
 		dn_teller_close(teller);
 		return rc;
@@ -201,6 +203,7 @@ int dn_teller_end(struct dn_teller *teller, const struct dn_outcome *outcome, st
 	npl_counters_read(dn_counter_defs, DN_COUNTERS, &outcome->counters, counter);
 	if (dn_times.finish(teller->times, outcome->cycles, err))
 		return err->code;
+	teller->has_begun = false;
 	return sink->on_end ? sink->on_end(sink->context, &(struct npl_executed_end){outcome->cycles, counter}, err)
 			    : 0;
 }
@@ -209,6 +212,9 @@ void dn_teller_close(struct dn_teller *teller)
 {
 	if (!teller)
 		return;
+	const struct npl_instruction_sink *sink = teller->told.sink;
+	if (teller->has_begun && sink->on_end)
+		sink->on_end(sink->context, NULL, &(struct npl_err){0});
 	dn_times.close(teller->times);
 	for (int i = 0; teller->described && i < DESCRIPTIONS; i++)
 		free(teller->described[i]);

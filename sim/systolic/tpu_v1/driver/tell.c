@@ -23,6 +23,7 @@ struct write {
 
 struct tpu_teller {
 	struct tpu_told told;
+	bool has_begun; /* the sink has been told of the program, and not of its end */
 	struct sim_observer observer;
 	struct sim_time_sink time_sink;
 	void *times;
@@ -187,6 +188,7 @@ int tpu_teller_open(const struct tpu_told *told, struct tpu_teller **opened, str
 		rc = tpu_times.open(&teller->times, told->config, told->program, &teller->time_sink, err);
 	if (!rc)
 		rc = tell_program(teller, err);
+	teller->has_begun = !rc;
 	if (rc)
 		tpu_teller_close(teller);
 	else
@@ -206,6 +208,7 @@ int tpu_teller_end(struct tpu_teller *teller, const struct tpu_outcome *outcome,
 	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &outcome->counters, counter);
 	if (tpu_times.finish(teller->times, outcome->cycles, err))
 		return err->code;
+	teller->has_begun = false;
 	return sink->on_end ? sink->on_end(sink->context, &(struct npl_executed_end){outcome->cycles, counter}, err)
 			    : 0;
 }
@@ -214,6 +217,9 @@ void tpu_teller_close(struct tpu_teller *teller)
 {
 	if (!teller)
 		return;
+	const struct npl_instruction_sink *sink = teller->told.sink;
+	if (teller->has_begun && sink->on_end)
+		sink->on_end(sink->context, NULL, &(struct npl_err){0});
 	tpu_times.close(teller->times);
 	free(teller->write);
 	free(teller->first_write);
