@@ -244,8 +244,7 @@ static int restore(const struct machines *machines, const struct npl_device *dev
 	int n;
 	const struct npl_param_value *now = npl_device_settings(device, &n);
 	if (!machine)
-		return npl_fail(err, NPL_EINPUT, "%s: the trace has no machine '%s', which its run uses",
-				machines->trace, in_trace);
+		return npl_fail(err, NPL_EINPUT, "the trace has no machine '%s', which its run uses", in_trace);
 	for (int i = 0; i < n; i++) {
 		const char *then = value_of(&machine->parameter, now[i].key);
 		const char *wanted = then ? then : default_of(npl_device_driver(device), now[i].key);
@@ -464,23 +463,23 @@ static int record_program(struct cli_traced_run *run, const struct machines *mac
 }
 
 static int record(struct cli_traced_run *run, const struct machines *machines, struct npl_trace_header *header,
-		  const char *path, struct npl_err *err)
+		  struct npl_trace_recorder *recorder, struct npl_err *err)
 {
-	struct npl_trace_recorder *recorder;
-	if (npl_trace_recorder_open(header, path, &recorder, err))
-		return err->code;
 	const enum kind kind = kind_of(run);
-	const int rc = kind == LAYER     ? record_layer(run, machines, recorder, err)
-		       : kind == PROGRAM ? record_program(run, machines, header, recorder, err)
-					 : record_network(run, machines, header, recorder, err);
-	npl_trace_recorder_close(recorder);
-	return rc;
+	return kind == LAYER     ? record_layer(run, machines, recorder, err)
+	       : kind == PROGRAM ? record_program(run, machines, header, recorder, err)
+				 : record_network(run, machines, header, recorder, err);
 }
 
 int cli_trace_record_run(struct cli_traced_run *run, struct npl_trace_header *header, const char *path,
 			 struct npl_err *err)
 {
-	return record(run, &(struct machines){.quiet = run->common.quiet}, header, path, err);
+	struct npl_trace_recorder *recorder;
+	if (npl_trace_recorder_open(header, path, &recorder, err))
+		return err->code;
+	const int rc = record(run, &(struct machines){.quiet = run->common.quiet}, header, recorder, err);
+	npl_trace_recorder_close(recorder);
+	return rc;
 }
 
 /* Makes the command line of a trace. It lives in the arena; NULL: out of memory. */
@@ -533,23 +532,34 @@ static int same_files(const char *trace, const struct npl_trace_header *then, co
 	return 0;
 }
 
-int cli_trace_run_again(const char *trace, const struct npl_trace_header *header, bool current, const char *path,
-			struct npl_trace_header *again, struct npl_err *err)
+/* Refuses options of a trace that would print something instead of a run. */
+static int refuse_help(const struct npl_trace_header *header, struct npl_err *err)
+{
+	for (int i = 0; i < header->option.n; i++)
+		if (!strcmp(header->option.pair[i].name, "help") || !strcmp(header->option.pair[i].name, "h"))
+			return npl_fail(err, NPL_EINPUT, "its option '%s' is none of a run",
+					header->option.pair[i].name);
+	return 0;
+}
+
+int cli_trace_run_again(const char *trace, const struct npl_trace_header *header, bool current,
+			struct npl_trace_recorder *recorder, struct npl_trace_header *again, struct npl_err *err)
 {
 	struct cli_traced_run run;
 	bool help_printed;
-	int argc;
+	int argc = 0;
 	char **argv = command_line(header, &again->arena, &argc);
-	int rc = argv ? cli_trace_read(argc, argv, true, &run, again, &help_printed, err) : npl_no_memory(err);
-	if (rc == NPL_EUSAGE)
-		rc = err->code = NPL_EINPUT;
-	if (!rc && (strcmp(header->command, again->command) != 0 || help_printed))
+	const struct machines machines = {.header = current ? NULL : header, .trace = trace};
+	int rc = argv ? refuse_help(header, err) : npl_no_memory(err);
+	if (!rc)
+		rc = cli_trace_read(argc, argv, true, &run, again, &help_printed, err);
+	if (!rc && strcmp(header->command, again->command) != 0)
 		rc = npl_fail(err, NPL_EINPUT, "the run '%s' of '%s' is none that `npulab trace record` makes",
 			      header->command, header->argument);
-	if (rc)
-		return npl_prefix(err, "%s", trace);
-	const struct machines machines = {.header = current ? NULL : header, .trace = trace};
-	rc = record(&run, &machines, again, path, err);
+	if (!rc)
+		rc = record(&run, &machines, again, recorder, err);
+	if (rc == NPL_EUSAGE) /* the trace is an input, and nobody typed its options now */
+		rc = err->code = NPL_EINPUT;
 	if (rc)
 		return npl_prefix(err, "%s", trace);
 	return current ? 0 : same_files(trace, header, again, err);

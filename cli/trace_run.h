@@ -28,10 +28,11 @@ int cli_trace_read(int argc, char **argv, bool again, struct cli_traced_run *run
 int cli_trace_record_run(struct cli_traced_run *run, struct npl_trace_header *header, const char *path,
 			 struct npl_err *err);
 
-/* Makes the run of a trace again and records it in the file `path`, with the machines of the trace or, with `current`,
- * as they are now. `header` is that of the trace, `again` zeroed; it becomes that of the new one. */
-int cli_trace_run_again(const char *trace, const struct npl_trace_header *header, bool current, const char *path,
-			struct npl_trace_header *again, struct npl_err *err);
+/* Makes the run of a trace again, with the machines of the trace or, with `current`, as they are now. `header` is that
+ * of the trace. The recorder was opened on `again`, which has the detail of `header` and becomes the head of the new
+ * trace; it is finished. */
+int cli_trace_run_again(const char *trace, const struct npl_trace_header *header, bool current,
+			struct npl_trace_recorder *recorder, struct npl_trace_header *again, struct npl_err *err);
 
 extern const struct cli_command cli_trace_record, cli_trace_check, cli_trace_diff, cli_trace_show, cli_trace_bless;
 

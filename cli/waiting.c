@@ -75,7 +75,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t end_requested;
 	pthread_t thread;
-	bool enabled, running, stopping;
+	bool enabled, running, stopping, paused;
 	double started;
 	struct cli_waiting waiting;
 } line = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -153,10 +153,8 @@ void cli_waiting_resume(void)
 		cli_waiting_start();
 }
 
-void cli_waiting_end(void)
+static void stop_thread(void)
 {
-	if (!line.running)
-		return;
 	pthread_mutex_lock(&line.lock);
 	line.stopping = true;
 	pthread_cond_signal(&line.end_requested);
@@ -164,7 +162,37 @@ void cli_waiting_end(void)
 	pthread_join(line.thread, NULL);
 	pthread_cond_destroy(&line.end_requested);
 	line.running = false;
-	npl_progress_observe(false);
+}
+
+static void clear_line(void)
+{
 	if (line.waiting.line_shown)
 		write_stderr(CLEAR_LINE, strlen(CLEAR_LINE));
+	line.waiting.line_shown = false;
+}
+
+void cli_waiting_pause(void)
+{
+	line.paused = line.running;
+	if (!line.running)
+		return;
+	stop_thread();
+	clear_line();
+}
+
+void cli_waiting_continue(void)
+{
+	line.stopping = false;
+	if (line.paused)
+		line.running = start_thread();
+	line.paused = false;
+}
+
+void cli_waiting_end(void)
+{
+	if (!line.running)
+		return;
+	stop_thread();
+	npl_progress_observe(false);
+	clear_line();
 }

@@ -18,6 +18,10 @@ void cli_waiting_resume(void);
 /* Ends the line, to be called before anything is printed; the line is gone when it returns. Without a start it does
  * nothing. */
 void cli_waiting_end(void);
+/* Takes the line and its thread away for a moment, and starts them again: the time goes on. Between the two something
+ * may be printed, and a process be forked. */
+void cli_waiting_pause(void);
+void cli_waiting_continue(void);
 
 /* The state of the thread, separate for the tests. */
 struct cli_waiting {

@@ -4,22 +4,32 @@
  * moved, and the classes of cycles that grew or shrank most. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/base/printable.h"
 #include "npulab/report.h"
 #include "npulab/run_trace.h"
 #include "reports/format/table.h"
+#include "trace_verdict.h"
 
 enum { SHOWN_CAUSES = 12, LINE_SHOWN = 160 };
 
+/* Writes a text of a trace, which may hold anything, as printable text. */
+static void put_text(FILE *out, const char *text)
+{
+	char *copy = text ? strdup(text) : NULL;
+	if (text)
+		fputs(copy ? npl_make_printable(copy) : "?", out);
+	free(copy);
+}
+
 static void put_line(FILE *out, const char *mark, const char *line)
 {
+	char shown[LINE_SHOWN + 1];
 	if (!line)
 		return;
-	fprintf(out, "%s ", mark);
-	int n = 0;
-	for (; n < LINE_SHOWN && line[n]; n++)
-		fputc((unsigned char)line[n] < ' ' ? '?' : line[n], out);
-	fprintf(out, "%s\n", line[n] ? "..." : "");
+	const int n = snprintf(shown, sizeof shown, "%s", line);
+	fprintf(out, "%s %s%s\n", mark, npl_make_printable(shown), n > LINE_SHOWN ? "..." : "");
 }
 
 static void put_first(FILE *out, const char *heading, const struct npl_trace_first *first)
@@ -29,32 +39,15 @@ static void put_first(FILE *out, const char *heading, const struct npl_trace_fir
 		fprintf(out, "lines %" PRIu64 " and %" PRIu64, first->line[0], first->line[1]);
 	else
 		fprintf(out, "line %" PRIu64, first->line[0] ? first->line[0] : first->line[1]);
-	fprintf(out, "%s%s: %s\n", first->layer ? ", " : "", first->layer ? first->layer : "", first->what);
+	fputs(first->layer ? ", " : "", out);
+	put_text(out, first->layer);
+	fputs(": ", out);
+	put_text(out, first->what);
+	fputs("\n", out);
 	for (int i = 0; i < 3; i++)
 		put_line(out, " ", first->before[i]);
 	put_line(out, "-", first->text[0]);
 	put_line(out, "+", first->text[1]);
-}
-
-/* Writes "a -> b", or a alone where they are the same; "" where both are 0. */
-static const char *pair_text(char *buf, size_t n, double a, double b, const char *format)
-{
-	char first[40], second[40];
-	snprintf(first, sizeof first, format, a);
-	snprintf(second, sizeof second, format, b);
-	snprintf(buf, n, a == b ? "%s" : "%s -> %s", a == 0 && b == 0 ? "" : first, second);
-	return buf;
-}
-
-static const char *change_text(char *buf, size_t n, double a, double b)
-{
-	if (a == b)
-		snprintf(buf, n, "%s", "");
-	else if (a == 0)
-		snprintf(buf, n, "new");
-	else
-		snprintf(buf, n, "%+.3g %%", 100 * (b - a) / a);
-	return buf;
 }
 
 static void put_layers(struct npl_table *table, const struct npl_trace_diff *diff)
@@ -62,15 +55,16 @@ static void put_layers(struct npl_table *table, const struct npl_trace_diff *dif
 	for (int i = 0; i < diff->n_layers; i++) {
 		const struct npl_trace_layer *layer = &diff->layer[i];
 		char moved[80], cycles[80], change[40], joules[80];
-		if (!layer->moved && layer->in[0] == layer->in[1])
+		if (!npl_trace_layer_moved(layer))
 			continue;
-		npl_table_row(table, (const char *const[]){
-					     layer->name, layer->ran_on,
-					     npl_trace_moved_text(layer->moved, moved, sizeof moved),
-					     pair_text(cycles, sizeof cycles, (double)layer->cycles[0],
-						       (double)layer->cycles[1], "%.0f"),
-					     change_text(change, sizeof change, layer->seconds[0], layer->seconds[1]),
-					     change_text(joules, sizeof joules, layer->joules[0], layer->joules[1])});
+		npl_table_row(
+			table,
+			(const char *const[]){
+				layer->name, layer->ran_on, npl_trace_moved_text(layer->moved, moved, sizeof moved),
+				npl_trace_pair_text(cycles, sizeof cycles, (double)layer->cycles[0],
+						    (double)layer->cycles[1], "%.0f"),
+				npl_trace_change_text(change, sizeof change, layer->seconds[0], layer->seconds[1]),
+				npl_trace_change_text(joules, sizeof joules, layer->joules[0], layer->joules[1])});
 	}
 }
 
@@ -108,30 +102,39 @@ int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct 
 	char moved[80], total[120], change[40];
 	struct npl_table table;
 	if (!diff->moved) {
-		fprintf(out, "%s and %s: the same, %" PRIu64 " events\n", a, b, diff->events);
+		put_text(out, a);
+		fputs(" and ", out);
+		put_text(out, b);
+		fprintf(out, ": the same, %" PRIu64 " events\n", diff->events);
 		return 0;
 	}
-	fprintf(out, "%s and %s differ in %s%s\n", a, b, npl_trace_moved_text(diff->moved, moved, sizeof moved),
+	put_text(out, a);
+	fputs(" and ", out);
+	put_text(out, b);
+	fprintf(out, " differ in %s%s\n", npl_trace_moved_text(diff->moved, moved, sizeof moved),
 		diff->is_beyond ? "" : ", within the tolerance");
 	fprintf(out, "%" PRIu64 " of %" PRIu64 " events differ", diff->differing, diff->events);
 	if (diff->only[0] || diff->only[1])
 		fprintf(out, "; %" PRIu64 " only in the first, %" PRIu64 " only in the second", diff->only[0],
 			diff->only[1]);
 	fprintf(out, "\n");
-	for (int i = 0; i < diff->n_heads; i++)
-		fprintf(out, "%s%s\n", i ? "" : "\nHEADS\n", diff->head[i]);
+	for (int i = 0; i < diff->n_heads; i++) {
+		fputs(i ? "" : "\nHEADS\n", out);
+		put_text(out, diff->head[i]);
+		fputs("\n", out);
+	}
 	if (diff->first.is_known)
 		put_first(out, "FIRST DIFFERENCE", &diff->first);
 	if (diff->first_wait.is_known && diff->first_wait.line[0] != diff->first.line[0])
 		put_first(out, "FIRST CYCLES THAT MOVED", &diff->first_wait);
 	npl_table_open(&table, "llkrrr", (const char *const[]){"LAYER", "RAN ON", "MOVED", "CYCLES", "TIME", "ENERGY"});
 	put_layers(&table, diff);
-	npl_table_row(&table,
-		      (const char *const[]){
-			      "all", "", "",
-			      pair_text(total, sizeof total, (double)diff->cycles[0], (double)diff->cycles[1], "%.0f"),
-			      change_text(change, sizeof change, diff->seconds[0], diff->seconds[1]),
-			      change_text((char[40]){0}, 40, diff->joules[0], diff->joules[1])});
+	npl_table_row(&table, (const char *const[]){
+				      "all", "", "",
+				      npl_trace_pair_text(total, sizeof total, (double)diff->cycles[0],
+							  (double)diff->cycles[1], "%.0f"),
+				      npl_trace_change_text(change, sizeof change, diff->seconds[0], diff->seconds[1]),
+				      npl_trace_change_text((char[40]){0}, 40, diff->joules[0], diff->joules[1])});
 	fprintf(out, "\n");
 	npl_table_print(&table, out);
 	const int rc = npl_table_close(&table);

@@ -62,6 +62,10 @@ COMMANDS = [
     "exec halt.s --instructions --machine systolic_16x16 --json -",
     "models --json -",
     "timeline run digits --place 'Conv*=tpu_v1,*=cpu' --quiet --timeline out.json",
+    "trace check a.trace moved.trace no.trace --json -",
+    "trace diff a.trace b.trace --json -",
+    "trace diff b.trace a.trace --json -",
+    "trace diff c.trace b.trace --json -",
 ]
 PROGRAM = """read_host_memory ub=0 rows=2
 read_weights first=0 count=1
@@ -75,6 +79,22 @@ sync activate
 write_host_memory ub=8 rows=2
 halt
 """
+
+
+# The traces of `trace`; moved.trace has a parameter that it was not recorded with.
+TRACES = [
+    "layer gemm -m 4 -n 20 -k 30 --device tpu_v1 -o a.trace",
+    "layer gemm -m 4 -n 20 -k 30 --device tpu_v1 --detail layers -o b.trace",
+    "layer pool --input 1x4x4x4 --kernel 2 --device tpu_v1 --detail layers -o c.trace",
+]
+
+
+def write_traces():
+    runner = shlex.split(os.environ.get("NPULAB_TEST_RUNNER", ""))
+    for trace in TRACES:
+        subprocess.run([*runner, os.environ["NPULAB_BIN"], "trace", "record", *shlex.split(trace)], check=True)
+    with open("a.trace", encoding="utf-8") as a, open("moved.trace", "w", encoding="utf-8") as moved:
+        moved.write(a.read().replace("parameter activate.latency_cycles 550\n", "parameter activate.latency_cycles 551\n"))
 
 
 def write_inputs(folder):
@@ -117,7 +137,8 @@ def documents():
         done = subprocess.run(
             runner + [os.environ["NPULAB_BIN"]] + words[file:], env=environment, capture_output=True, stdin=subprocess.DEVNULL, check=False
         )
-        if done.returncode not in (0, 4) or (done.returncode == 4 and "cuda" not in command):
+        expected = (0, 1, 3) if words[0] == "trace" else (0, 4) if "cuda" in command else (0,)
+        if done.returncode not in expected:
             sys.exit(f"{command}: ends with {done.returncode}: {done.stderr.decode()}")
         if file:
             with open("out.json", encoding="utf-8") as f:
@@ -213,6 +234,7 @@ def main():
             if "properties" in inner and inner["additionalProperties"] is not False:
                 wrong.append(f"{path}: other keys are not refused")
     write_inputs(sys.argv[1])
+    write_traces()
     for command, name, document in documents():
         if name not in schemas:
             wrong.append(f"npulab {command}: there is no schema {name}")

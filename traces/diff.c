@@ -462,32 +462,22 @@ static int by_order(const void *a, const void *b)
 	return ((const struct npl_trace_layer *)a)->order - ((const struct npl_trace_layer *)b)->order;
 }
 
-static int open_side(const char *path, struct trace_in **in, struct npl_trace_header *header,
-		     struct trace_events **events, struct npl_err *err)
+int trace_compare(struct trace_in *const in[2], const struct npl_trace_tolerance *tolerance,
+		  struct npl_trace_diff *diff, struct npl_err *err)
 {
-	int rc = trace_in_open(path, in, err);
-	if (!rc)
-		rc = trace_header_read(*in, header, err);
-	return rc ? rc : trace_events_open(*in, events, err);
-}
-
-int npl_trace_diff(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
-		   struct npl_trace_diff *diff, struct npl_err *err)
-{
-	const char *const path[2] = {a, b};
-	struct trace_in *in[2] = {NULL};
 	struct npl_trace_header header[2] = {{.version = NULL}};
 	struct trace_events *events[2] = {NULL};
 	struct comparison *c = calloc(1, sizeof *c);
 	*diff = (struct npl_trace_diff){0};
 	int rc = c ? 0 : npl_no_memory(err);
 	for (int i = 0; i < 2 && !rc; i++)
-		rc = open_side(path[i], &in[i], &header[i], &events[i], err);
+		if (!(rc = trace_header_read(in[i], &header[i], err)))
+			rc = trace_events_open(in[i], &events[i], err);
 	if (!rc) {
 		c->diff = diff;
 		c->tolerance = tolerance ? *tolerance : (struct npl_trace_tolerance){0};
-		c->path[0] = a;
-		c->path[1] = b;
+		c->path[0] = trace_in_path(in[0]);
+		c->path[1] = trace_in_path(in[1]);
 		c->err = err;
 		rc = compare_heads(c, &header[0], &header[1]);
 		if (!rc)
@@ -500,7 +490,6 @@ int npl_trace_diff(const char *a, const char *b, const struct npl_trace_toleranc
 	for (int i = 0; i < 2; i++) {
 		trace_events_close(events[i]);
 		npl_trace_header_free(&header[i]);
-		trace_in_close(in[i]);
 		free(c ? c->layer[i] : NULL);
 		free(c ? c->device[i] : NULL);
 	}
@@ -509,6 +498,21 @@ int npl_trace_diff(const char *a, const char *b, const struct npl_trace_toleranc
 	free(c);
 	if (rc)
 		npl_trace_diff_free(diff);
+	return rc;
+}
+
+int npl_trace_diff(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
+		   struct npl_trace_diff *diff, struct npl_err *err)
+{
+	struct trace_in *in[2] = {NULL};
+	*diff = (struct npl_trace_diff){0};
+	int rc = trace_in_open(a, &in[0], err);
+	if (!rc)
+		rc = trace_in_open(b, &in[1], err);
+	if (!rc)
+		rc = trace_compare(in, tolerance, diff, err);
+	trace_in_close(in[0]);
+	trace_in_close(in[1]);
 	return rc;
 }
 

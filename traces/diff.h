@@ -20,4 +20,8 @@ struct trace_pairs {
 #define TRACE_LOOK_AHEAD 512
 int trace_align(struct trace_events *a, struct trace_events *b, const struct trace_pairs *pairs, struct npl_err *err);
 
+/* Does what npl_trace_diff does, with two inputs that are open at their beginnings. */
+int trace_compare(struct trace_in *const in[2], const struct npl_trace_tolerance *tolerance,
+		  struct npl_trace_diff *diff, struct npl_err *err);
+
 #endif

@@ -10,6 +10,7 @@
 #include "core/base/checksum.h"
 #include "core/base/refuse.h"
 #include "core/device_access.h"
+#include "diff.h"
 #include "header.h"
 #include "instructions.h"
 #include "npulab/driver.h"
@@ -330,6 +331,22 @@ const struct npl_instruction_sink *npl_trace_recorder_sink(struct npl_trace_reco
 int npl_trace_recorder_finish(struct npl_trace_recorder *recorder, struct npl_err *err)
 {
 	return trace_out_finish(recorder->out, err);
+}
+
+int npl_trace_diff_recorded(const char *path, const struct npl_trace_recorder *recorder,
+			    const struct npl_trace_tolerance *tolerance, struct npl_trace_diff *diff,
+			    struct npl_err *err)
+{
+	struct trace_in *in[2] = {NULL};
+	*diff = (struct npl_trace_diff){0};
+	int rc = trace_in_open(path, &in[0], err);
+	if (!rc)
+		rc = trace_in_of(recorder->out, "the run now", &in[1], err);
+	if (!rc)
+		rc = trace_compare(in, tolerance, diff, err);
+	trace_in_close(in[0]);
+	trace_in_close(in[1]);
+	return rc;
 }
 
 void npl_trace_recorder_close(struct npl_trace_recorder *recorder)

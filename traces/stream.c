@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,13 +28,19 @@ static bool ends_in_zst(const char *path)
 }
 
 struct trace_out {
-	char *path;
+	char *path; /* NULL: it stays without a name */
 	int file;
 	int errnum;         /* of the first write that failed */
 	ZSTD_CCtx *context; /* NULL: the file is not compressed */
 	size_t n;           /* bytes of text that wait */
 	char text[TEXT_BYTES], packed[TEXT_BYTES];
 };
+
+/* Returns what messages call an output. */
+static const char *name_of(const struct trace_out *out)
+{
+	return out->path ? out->path : "the trace";
+}
 
 /* Opens a file without a name, in the folder of temporary files. Returns -1 with errno. */
 static int open_nameless(void)
@@ -48,9 +56,14 @@ static int open_nameless(void)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
+	/* Signals wait, so that none ends the program between the two calls and leaves the file. */
+	sigset_t all_signals, former_mask;
+	sigfillset(&all_signals);
+	pthread_sigmask(SIG_SETMASK, &all_signals, &former_mask);
 	file = mkostemp(name, O_CLOEXEC);
 	if (file >= 0)
 		unlink(name);
+	pthread_sigmask(SIG_SETMASK, &former_mask, NULL);
 	return file;
 }
 
@@ -58,17 +71,18 @@ int trace_out_open(const char *path, struct trace_out **opened, struct npl_err *
 {
 	struct trace_out *out = calloc(1, sizeof *out);
 	*opened = NULL;
-	if (!out || !(out->path = strdup(path))) {
+	if (!out || (path && !(out->path = strdup(path)))) {
 		free(out);
 		return npl_no_memory(err);
 	}
 	out->file = open_nameless();
 	if (out->file < 0) {
-		npl_fail(err, NPL_EOUTPUT, "%s: no temporary file could be made for it: %s", path, strerror(errno));
+		npl_fail(err, NPL_EOUTPUT, "%s: no temporary file could be made for it: %s", name_of(out),
+			 strerror(errno));
 		trace_out_close(out);
 		return err->code;
 	}
-	if (ends_in_zst(path)) {
+	if (path && ends_in_zst(path)) {
 		out->context = ZSTD_createCCtx();
 		if (!out->context ||
 		    ZSTD_isError(ZSTD_CCtx_setParameter(out->context, ZSTD_c_compressionLevel, LEVEL)) ||
@@ -133,8 +147,10 @@ int trace_out_finish(struct trace_out *out, struct npl_err *err)
 	if (!out->errnum && fstat(out->file, &status))
 		out->errnum = errno;
 	if (out->errnum)
-		return npl_fail(err, NPL_EOUTPUT, "%s: its temporary file cannot be written: %s", out->path,
+		return npl_fail(err, NPL_EOUTPUT, "%s: its temporary file cannot be written: %s", name_of(out),
 				strerror(out->errnum));
+	if (!out->path)
+		return 0;
 	const size_t bytes = (size_t)status.st_size;
 	void *data = mmap(NULL, bytes, PROT_READ, MAP_PRIVATE, out->file, 0);
 	if (data == MAP_FAILED)
@@ -187,19 +203,22 @@ static int read_some(struct trace_in *in, char *to, size_t capacity, size_t *n, 
 	return 0;
 }
 
-int trace_in_open(const char *path, struct trace_in **opened, struct npl_err *err)
+/* Makes an input of an open file, which is closed with it. file -1: it could not be opened, for the reason errnum. */
+static int open_file(const char *path, int file, int errnum, struct trace_in **opened, struct npl_err *err)
 {
 	static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};
 	struct trace_in *in = calloc(1, sizeof *in);
 	size_t n = 1;
 	*opened = NULL;
 	if (!in || !(in->path = strdup(path))) {
+		if (file >= 0)
+			close(file);
 		free(in);
 		return npl_no_memory(err);
 	}
-	in->file = open(path, O_RDONLY | O_CLOEXEC);
-	int rc = in->file < 0 ? npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", path, strerror(errno))
-			      : npl_file_reads(in->file, path, err);
+	in->file = file;
+	int rc = file < 0 ? npl_fail(err, NPL_EINPUT, "%s: cannot be opened: %s", path, strerror(errnum))
+			  : npl_file_reads(file, path, err);
 	for (size_t have = 0; !rc && n && have < sizeof magic; have += n) {
 		rc = read_some(in, in->raw + have, sizeof in->raw - have, &n, err);
 		in->packed.size = have + n;
@@ -219,6 +238,19 @@ int trace_in_open(const char *path, struct trace_in **opened, struct npl_err *er
 	else
 		*opened = in;
 	return rc;
+}
+
+int trace_in_open(const char *path, struct trace_in **opened, struct npl_err *err)
+{
+	const int file = open(path, O_RDONLY | O_CLOEXEC);
+	return open_file(path, file, errno, opened, err);
+}
+
+int trace_in_of(const struct trace_out *out, const char *name, struct trace_in **opened, struct npl_err *err)
+{
+	const int file = fcntl(out->file, F_DUPFD_CLOEXEC, 0);
+	const int errnum = file >= 0 && lseek(file, 0, SEEK_SET) < 0 ? EIO : errno;
+	return open_file(name, file, errnum, opened, err);
 }
 
 void trace_in_close(struct trace_in *in)

@@ -11,7 +11,7 @@
 #include "npulab/error.h"
 
 /* An output that becomes a file when it is finished, whole or not at all. Until then its bytes are in a file without a
- * name. */
+ * name. path NULL: they stay there, for trace_in_of. */
 struct trace_out;
 int trace_out_open(const char *path, struct trace_out **opened, struct npl_err *err);
 /* Writes text. A failure is kept until trace_out_finish. */
@@ -23,6 +23,9 @@ void trace_out_close(struct trace_out *out); /* accepts NULL */
 struct trace_in;
 int trace_in_open(const char *path, struct trace_in **opened, struct npl_err *err);
 void trace_in_close(struct trace_in *in); /* accepts NULL */
+/* Opens what was written to an output that was opened without a path, and has been finished. Messages call it
+ * `name`. */
+int trace_in_of(const struct trace_out *out, const char *name, struct trace_in **opened, struct npl_err *err);
 /* Gets the next line without its end; it is valid until the next call, and ends in a NUL that is no part of it. *line
  * NULL: the file ends. Returns NPL_EINPUT where the file cannot be read, is cut within a line, or has a line of
  * TRACE_LINE bytes or more or with a NUL. */

@@ -131,8 +131,38 @@ struct npl_trace_diff {
 int npl_trace_diff(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
 		   struct npl_trace_diff *diff, struct npl_err *err);
 void npl_trace_diff_free(struct npl_trace_diff *diff); /* accepts a zeroed one */
+struct npl_trace_recorder;
+/* Compares a trace with what a recorder without a path has recorded and finished. */
+int npl_trace_diff_recorded(const char *path, const struct npl_trace_recorder *recorder,
+			    const struct npl_trace_tolerance *tolerance, struct npl_trace_diff *diff,
+			    struct npl_err *err);
 /* Prints the difference as text; a and b name the traces. Returns 0, or NPL_ENOMEM when cells are missing. */
 int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct npl_trace_diff *diff);
+
+/* What came of comparing a trace with another one, or with its run made again. */
+struct npl_trace_verdict {
+	const char *path, *other; /* other: the second trace; NULL: the run now */
+	int code;                 /* NPL_E..., where they could not be compared; 0: they were */
+	const char *message;      /* of that code; NULL: 0 */
+	double wall_seconds;      /* that it took; NAN: not known */
+	struct npl_trace_diff diff;
+};
+/* "same", "within the tolerance", "moved" or "not compared". */
+const char *npl_trace_verdict_name(const struct npl_trace_verdict *verdict);
+
+/* Reports of verdicts for programs (docs/ci.md). Names that come from models are escaped in each.
+ *
+ * Schema npulab.trace/1: */
+void npl_trace_json(FILE *out, const struct npl_trace_verdict *verdict, int n,
+		    const struct npl_trace_tolerance *tolerance);
+/* JUnit's XML: a test case for each trace. One that moved is a failure, one that could not be compared an error. */
+void npl_trace_junit(FILE *out, const struct npl_trace_verdict *verdict, int n);
+/* Markdown for a merge request: a table of traces, and for each that moved its layers and its first difference. */
+void npl_trace_markdown(FILE *out, const struct npl_trace_verdict *verdict, int n);
+/* Annotations of GitHub: a line `::error file=...` for each trace that moved or could not be compared, and a
+ * `::notice` for one that moved within the tolerance. */
+void npl_trace_annotations(FILE *out, const struct npl_trace_verdict *verdict, int n);
+
 /* Prints the head of a trace and its events as tables. Returns 0, NPL_ENOMEM, or NPL_EINPUT for what is no trace. */
 struct npl_trace_choice {
 	const char *layer; /* only events of layers whose name has this text; NULL: of all */
@@ -142,9 +172,9 @@ struct npl_trace_choice {
 };
 int npl_trace_show(FILE *out, const char *path, const struct npl_trace_choice *choice, struct npl_err *err);
 
-struct npl_trace_recorder;
-/* Makes a recorder. The header is borrowed until it is closed; the recorder adds the machines. `path` is written when
- * it finishes, whole or not at all; one that ends in ".zst" is compressed. */
+/* Makes a recorder. The header, whose detail is known, is borrowed until the recorder is closed, which adds the
+ * machines. `path` is written when it finishes, whole or not at all; one that ends in ".zst" is compressed. NULL: the
+ * trace gets no name, and is kept until the recorder is closed, for npl_trace_diff_recorded. */
 int npl_trace_recorder_open(struct npl_trace_header *header, const char *path, struct npl_trace_recorder **opened,
 			    struct npl_err *err);
 /* For npl_compare_options.watcher, of npl_compare with one entry or npl_single_layer with one device. */

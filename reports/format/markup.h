@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Texts within the languages of other programs. Texts may come from a model and hold anything: none of them ends its
+ * element, begins a tag, mentions a person or becomes a command. Bytes that are no UTF-8, and characters that a
+ * terminal or a page would obey, become '?'. */
+#ifndef NPULAB_REPORTS_FORMAT_MARKUP_H
+#define NPULAB_REPORTS_FORMAT_MARKUP_H
+
+#include <stdio.h>
+
+/* Writes a text of XML 1.0 or HTML, also within quotes. Lines stay lines. */
+void npl_xml_put(FILE *out, const char *text);
+/* Writes code within a line or a cell of Markdown: `<code>...</code>`, in which no character is Markdown. */
+void npl_markdown_put_code(FILE *out, const char *text);
+/* Writes the message of a workflow command of GitHub, and the value of one of its properties. */
+void npl_github_put_message(FILE *out, const char *text);
+void npl_github_put_property(FILE *out, const char *text);
+
+#endif

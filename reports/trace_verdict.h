@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Sentences about verdicts of traces, which the reports for other programs share. */
+#ifndef NPULAB_REPORTS_TRACE_VERDICT_H
+#define NPULAB_REPORTS_TRACE_VERDICT_H
+
+#include "npulab/run_trace.h"
+
+enum npl_trace_state { NPL_TRACE_SAME, NPL_TRACE_WITHIN, NPL_TRACE_MOVED, NPL_TRACE_NOT_COMPARED };
+enum npl_trace_state npl_trace_state_of(const struct npl_trace_verdict *verdict);
+/* Counts the verdicts of a state. */
+int npl_trace_count(const struct npl_trace_verdict *verdict, int n, enum npl_trace_state state);
+
+/* Writes "times and energy moved; first line 111, conv2: fifo_full 0 -> 214", or why it could not be compared; returns
+ * buf. */
+const char *npl_trace_sentence(const struct npl_trace_verdict *verdict, char *buf, size_t n);
+
+/* Of a table of layers: says whether a layer has a row. */
+bool npl_trace_layer_moved(const struct npl_trace_layer *layer);
+/* Write "a -> b", or a alone where they are the same, and "+1.5 %"; "" where both are 0 or where they are the same.
+ * Return buf. */
+const char *npl_trace_pair_text(char *buf, size_t n, double a, double b, const char *format);
+const char *npl_trace_change_text(char *buf, size_t n, double a, double b);
+
+#endif
