@@ -210,6 +210,6 @@ static int check_main(int argc, char **argv, struct npl_err *err)
 	return rc;
 }
 
-const struct cli_command cli_trace_check = {"trace check", "FILE... [--tolerance cycles=P%,energy=P%]",
+const struct cli_command cli_trace_check = {"trace check", "FILE... [--tolerance KEY=N,...]",
 					    "makes the runs of traces again, and says whether anything moved",
 					    check_main};

@@ -112,7 +112,7 @@ static int bless_main(int argc, char **argv, struct npl_err *err)
 	return rc;
 }
 
-const struct cli_command cli_trace_diff = {"trace diff", "A B [--tolerance cycles=P%,energy=P%]",
+const struct cli_command cli_trace_diff = {"trace diff", "A B [--tolerance KEY=N,...]",
 					   "compares two traces: the first event that differs, and what moved",
 					   diff_main};
 const struct cli_command cli_trace_show = {"trace show", "FILE [--layer TEXT] [--unit UNIT] [--from C] [--until C]",

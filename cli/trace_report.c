@@ -7,23 +7,43 @@
 #include <string.h>
 #include <sys/random.h>
 
+/* The keys of --tolerance, and the unit of each. */
+struct tolerance_key {
+	const char *name, *unit;
+	double *value;
+	double per_unit; /* the value of one unit */
+};
+
+/* Reads one KEY=NUMBER and its unit. Returns the text after it; NULL: it is none. */
+static const char *read_key(const char *text, const struct tolerance_key *key)
+{
+	const size_t name = strlen(key->name), unit = strlen(key->unit);
+	char *end;
+	if (strncmp(text, key->name, name) != 0 || text[name] != '=')
+		return NULL;
+	const double number = strtod(text + name + 1, &end);
+	if (end == text + name + 1 || !(number >= 0 && number <= 100) || strncmp(end, key->unit, unit) != 0)
+		return NULL;
+	*key->value = number * key->per_unit;
+	return end + unit;
+}
+
 int cli_trace_tolerance(const char *text, struct npl_trace_tolerance *tolerance, struct npl_err *err)
 {
 	*tolerance = (struct npl_trace_tolerance){0};
+	const struct tolerance_key keys[] = {{"cycles", "%", &tolerance->cycles, 0.01},
+					     {"energy", "%", &tolerance->energy, 0.01},
+					     {"values", "dB", &tolerance->values_db, 1}};
 	for (const char *at = text; at && *at;) {
-		const size_t key = strcspn(at, "=,");
-		char *end;
-		const double percent = at[key] == '=' ? strtod(at + key + 1, &end) : -1;
-		double *share = key == 6 && !strncmp(at, "cycles", key)   ? &tolerance->cycles
-				: key == 6 && !strncmp(at, "energy", key) ? &tolerance->energy
-									  : NULL;
-		if (!share || !(percent >= 0 && percent <= 100) || *end != '%' || (end[1] && end[1] != ','))
+		const char *end = NULL;
+		for (size_t k = 0; k < sizeof keys / sizeof *keys && !end; k++)
+			end = read_key(at, &keys[k]);
+		if (!end || (*end && (*end != ',' || !end[1])))
 			return npl_fail(err, NPL_EUSAGE,
-					"--tolerance %s: expected percentages of cycles, of energy or of both: "
-					"cycles=0.5%%,energy=1%%",
+					"--tolerance %s: expected percentages of cycles or of energy, or dB of values, "
+					"from 0 to 100: cycles=0.5%%,energy=1%%,values=1dB",
 					text);
-		*share = percent / 100;
-		at = end + 1 + (end[1] == ',');
+		at = end + (*end == ',');
 	}
 	return 0;
 }

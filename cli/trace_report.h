@@ -7,12 +7,12 @@
 #include "common.h"
 #include "npulab/run_trace.h"
 
-/* Reads "cycles=0.5%,energy=1%"; NULL: everything is exact. */
+/* Reads "cycles=0.5%,energy=1%,values=1dB"; NULL: everything is exact. */
 int cli_trace_tolerance(const char *text, struct npl_trace_tolerance *tolerance, struct npl_err *err);
 #define CLI_TOLERANCE_OPTION(target)                                                                                   \
 	{                                                                                                              \
-		"tolerance", CLI_TEXT, (target), 0, 0, "cycles=P%,energy=P%",                                          \
-			"differences of layers and batches that count as none"                                         \
+		"tolerance", CLI_TEXT, (target), 0, 0, "KEY=N,...",                                                    \
+			"differences that count as none: cycles=0.5%,energy=1%,values=1dB"                             \
 	}
 
 /* The reports that the options ask for. */

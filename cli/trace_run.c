@@ -61,6 +61,8 @@ static void list_options(struct cli_traced_run *run, struct cli_option options[O
 		CLI_SET_OPTION(&common->set),
 		CLI_SEED_OPTION(&common->seed),
 		{"timing-only", CLI_FLAG, &common->timing_only, 0, 0, NULL, "cycles and energy without values"},
+		{"accuracy", CLI_FLAG, &run->accuracy, 0, 0, NULL,
+		 "each layer's signal-to-noise ratio to float32, of simulated machines too"},
 #include "layer_options.def"
 		{"host-memory", CLI_TEXT, &run->host_memory, 0, 0, "IN",
 		 "of a program: host memory, as in `npulab exec`"},
@@ -99,6 +101,8 @@ static int refuse_place(const struct cli_traced_run *run, struct npl_err *err)
 	if (kind == PROGRAM && places != (run->device != NULL))
 		return npl_fail(err, NPL_EUSAGE,
 				"trace record: a program runs on the machine that it names, or --device");
+	if (run->accuracy && (kind == PROGRAM || run->common.timing_only))
+		return npl_fail(err, NPL_EUSAGE, "trace record: --accuracy needs values of a network or a layer");
 	if (run->device && strchr(run->device, ','))
 		return npl_fail(err, NPL_EUSAGE, "trace record: --device %s: expected one device", run->device);
 	return 0;
@@ -136,7 +140,7 @@ int cli_trace_read(int argc, char **argv, bool again, struct cli_traced_run *run
 	struct cli_option options[OPTIONS];
 	struct npl_arena *arena = &header->arena;
 	const struct keeper keeper = {run, header};
-	*run = (struct cli_traced_run){.common = {.seed = 1, .no_accuracy = true}};
+	*run = (struct cli_traced_run){.common = {.seed = 1}};
 	list_options(run, options);
 	const int rc = (again ? cli_parse_only : cli_parse)(&cli_trace_record, options, argc, argv, run->word, 2,
 							    &run->n_words, help_printed, err);
@@ -327,6 +331,8 @@ static int record_network(struct cli_traced_run *run, const struct machines *mac
 		options.named_at = placement.named_at;
 		options.place = placement.device;
 		options.placed_by = placement.rule;
+		options.layer_accuracy = true;
+		options.only_real_accuracy = !run->accuracy;
 		options.watcher = npl_trace_recorder_watcher(recorder);
 		if (machines->header)
 			rc = restore_all(machines, &options, &inputs.arena, err);
@@ -356,7 +362,7 @@ static int record_layer(struct cli_traced_run *run, const struct machines *machi
 		rc = cli_compare_options(&run->common, &arena, &options, err);
 	if (!rc) {
 		spec.seed = (uint64_t)run->common.seed;
-		spec.no_accuracy = true;
+		options.only_real_accuracy = !run->accuracy;
 		options.device_names = &run->device;
 		options.n_devices = 1;
 		options.without_host = true;

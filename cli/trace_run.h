@@ -18,6 +18,7 @@ struct cli_traced_run {
 	const char *device, *rules, *rules_file;    /* where a network runs */
 	const char *host_memory, *weights, *buffer; /* of a program */
 	const char *detail, *reason, *output;
+	bool accuracy; /* of simulated machines too */
 };
 
 /* Reads a command line: argv[0] is the name of the command. Unless `again`, its options are also added to the header.

@@ -94,6 +94,7 @@ static void pass_layer(struct wire *w, struct npl_trace_layer *layer)
 	PASS(w, layer->cycles);
 	PASS(w, layer->seconds);
 	PASS(w, layer->joules);
+	PASS(w, layer->sqnr_db);
 }
 
 static void pass_cause(struct wire *w, struct npl_trace_cause *cause)
@@ -107,6 +108,7 @@ static void pass_diff(struct wire *w, struct npl_trace_diff *diff)
 {
 	PASS(w, diff->moved);
 	PASS(w, diff->is_beyond);
+	PASS(w, diff->values_db);
 	PASS(w, diff->events);
 	PASS(w, diff->differing);
 	PASS(w, diff->only);

@@ -63,6 +63,8 @@ static void put_layer(struct npl_json *json, const struct npl_trace_layer *layer
 	npl_json_bool(json, "in_trace", layer->in[0]);
 	npl_json_bool(json, "in_other", layer->in[1]);
 	put_figures(json, layer->cycles, layer->seconds, layer->joules);
+	npl_json_double(json, "sqnr_db", layer->sqnr_db[0]);
+	npl_json_double(json, "other_sqnr_db", layer->sqnr_db[1]);
 	npl_json_close(json, '}');
 }
 
@@ -85,6 +87,7 @@ static void put_diff(struct npl_json *json, const struct npl_trace_diff *diff)
 {
 	npl_json_open(json, "difference", '{');
 	put_moved(json, diff->moved);
+	npl_json_double(json, "values_db", diff->values_db);
 	npl_json_texts(json, "heads", diff->head, diff->n_heads);
 	npl_json_u64(json, "events", diff->events);
 	npl_json_u64(json, "moved_events", diff->differing);
@@ -126,6 +129,7 @@ void npl_trace_json(FILE *out, const struct npl_trace_verdict *verdict, int n,
 	npl_json_open(&json, "tolerance", '{');
 	npl_json_double(&json, "cycles", tolerance->cycles);
 	npl_json_double(&json, "energy", tolerance->energy);
+	npl_json_double(&json, "values_db", tolerance->values_db);
 	npl_json_close(&json, '}');
 	npl_json_i64(&json, "moved", npl_trace_count(verdict, n, NPL_TRACE_MOVED));
 	npl_json_i64(&json, "not_compared", npl_trace_count(verdict, n, NPL_TRACE_NOT_COMPARED));

@@ -22,31 +22,36 @@ static void put_totals(FILE *out, const struct npl_trace_verdict *verdict)
 		npl_trace_change_text(energy, sizeof energy, diff->joules[0], diff->joules[1]));
 }
 
-static void put_layer(FILE *out, const struct npl_trace_layer *layer)
+static void put_layer(FILE *out, const struct npl_trace_layer *layer, bool ratios)
 {
-	char cycles[80], time[40], energy[40], moved[80];
+	char cycles[80], time[40], energy[40], moved[80], ratio[60];
 	fputs("| ", out);
 	npl_markdown_put_code(out, layer->name);
 	fputs(" | ", out);
 	npl_markdown_put_code(out, layer->ran_on);
-	fprintf(out, " | %s | %s | %s | %s |\n", npl_trace_moved_text(layer->moved, moved, sizeof moved),
+	fprintf(out, " | %s | %s | %s | %s |", npl_trace_moved_text(layer->moved, moved, sizeof moved),
 		npl_trace_pair_text(cycles, sizeof cycles, (double)layer->cycles[0], (double)layer->cycles[1], "%.0f"),
 		npl_trace_change_text(time, sizeof time, layer->seconds[0], layer->seconds[1]),
 		npl_trace_change_text(energy, sizeof energy, layer->joules[0], layer->joules[1]));
+	if (ratios)
+		fprintf(out, " %s |", npl_trace_ratio_text(ratio, sizeof ratio, layer->sqnr_db));
+	fputs("\n", out);
 }
 
 static void put_layers(FILE *out, const struct npl_trace_diff *diff)
 {
+	const bool ratios = npl_trace_has_ratios(diff);
 	int n = 0;
 	for (int i = 0; i < diff->n_layers; i++) {
 		if (!npl_trace_layer_moved(&diff->layer[i]))
 			continue;
 		if (!n++)
-			fputs("\n| layer | ran on | moved | cycles | time | energy |\n"
-			      "|---|---|---|---:|---:|---:|\n",
-			      out);
+			fprintf(out,
+				"\n| layer | ran on | moved | cycles | time | energy |%s\n"
+				"|---|---|---|---:|---:|---:|%s\n",
+				ratios ? " signal/noise |" : "", ratios ? "---:|" : "");
 		if (n <= LAYERS_SHOWN)
-			put_layer(out, &diff->layer[i]);
+			put_layer(out, &diff->layer[i], ratios);
 	}
 	if (n > LAYERS_SHOWN)
 		fprintf(out, "\nAnd %d more layers moved.\n", n - LAYERS_SHOWN);

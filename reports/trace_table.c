@@ -54,7 +54,7 @@ static void put_layers(struct npl_table *table, const struct npl_trace_diff *dif
 {
 	for (int i = 0; i < diff->n_layers; i++) {
 		const struct npl_trace_layer *layer = &diff->layer[i];
-		char moved[80], cycles[80], change[40], joules[80];
+		char moved[80], cycles[80], change[40], joules[80], ratio[60];
 		if (!npl_trace_layer_moved(layer))
 			continue;
 		npl_table_row(
@@ -64,7 +64,8 @@ static void put_layers(struct npl_table *table, const struct npl_trace_diff *dif
 				npl_trace_pair_text(cycles, sizeof cycles, (double)layer->cycles[0],
 						    (double)layer->cycles[1], "%.0f"),
 				npl_trace_change_text(change, sizeof change, layer->seconds[0], layer->seconds[1]),
-				npl_trace_change_text(joules, sizeof joules, layer->joules[0], layer->joules[1])});
+				npl_trace_change_text(joules, sizeof joules, layer->joules[0], layer->joules[1]),
+				npl_trace_ratio_text(ratio, sizeof ratio, layer->sqnr_db)});
 	}
 }
 
@@ -118,6 +119,8 @@ int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct 
 		fprintf(out, "; %" PRIu64 " only in the first, %" PRIu64 " only in the second", diff->only[0],
 			diff->only[1]);
 	fprintf(out, "\n");
+	if (diff->values_db > 0 && diff->moved & NPL_TRACE_MOVED_VALUES)
+		fprintf(out, "values: judged by the signal-to-noise ratios of layers, within %g dB\n", diff->values_db);
 	for (int i = 0; i < diff->n_heads; i++) {
 		fputs(i ? "" : "\nHEADS\n", out);
 		put_text(out, diff->head[i]);
@@ -127,14 +130,15 @@ int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct 
 		put_first(out, "FIRST DIFFERENCE", &diff->first);
 	if (diff->first_wait.is_known && diff->first_wait.line[0] != diff->first.line[0])
 		put_first(out, "FIRST CYCLES THAT MOVED", &diff->first_wait);
-	npl_table_open(&table, "llkrrr", (const char *const[]){"LAYER", "RAN ON", "MOVED", "CYCLES", "TIME", "ENERGY"});
+	npl_table_open(&table, npl_trace_has_ratios(diff) ? "llkrrrr" : "llkrrr",
+		       (const char *const[]){"LAYER", "RAN ON", "MOVED", "CYCLES", "TIME", "ENERGY", "SIGNAL/NOISE"});
 	put_layers(&table, diff);
 	npl_table_row(&table, (const char *const[]){
 				      "all", "", "",
 				      npl_trace_pair_text(total, sizeof total, (double)diff->cycles[0],
 							  (double)diff->cycles[1], "%.0f"),
 				      npl_trace_change_text(change, sizeof change, diff->seconds[0], diff->seconds[1]),
-				      npl_trace_change_text((char[40]){0}, 40, diff->joules[0], diff->joules[1])});
+				      npl_trace_change_text((char[40]){0}, 40, diff->joules[0], diff->joules[1]), ""});
 	fprintf(out, "\n");
 	npl_table_print(&table, out);
 	const int rc = npl_table_close(&table);

@@ -4,7 +4,9 @@
 #include "trace_verdict.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/base/message.h"
 
@@ -75,5 +77,27 @@ const char *npl_trace_change_text(char *buf, size_t n, double a, double b)
 		snprintf(buf, n, "new");
 	else
 		snprintf(buf, n, "%+.3g %%", 100 * (b - a) / a);
+	return buf;
+}
+
+bool npl_trace_has_ratios(const struct npl_trace_diff *diff)
+{
+	for (int i = 0; i < diff->n_layers; i++)
+		if (!isnan(diff->layer[i].sqnr_db[0]) || !isnan(diff->layer[i].sqnr_db[1]))
+			return true;
+	return false;
+}
+
+const char *npl_trace_ratio_text(char *buf, size_t n, const double sqnr_db[2])
+{
+	char text[2][24];
+	for (int i = 0; i < 2; i++) {
+		snprintf(text[i], sizeof text[i], isnan(sqnr_db[i]) ? "-" : "%.2f dB", sqnr_db[i]);
+		if (sqnr_db[i] > 0 && isinf(sqnr_db[i]))
+			snprintf(text[i], sizeof text[i], "exact");
+	}
+	*buf = '\0';
+	if (!isnan(sqnr_db[0]) || !isnan(sqnr_db[1]))
+		npl_append(buf, n, "", strcmp(text[0], text[1]) ? "%s -> %s" : "%s", text[0], text[1]);
 	return buf;
 }

@@ -21,5 +21,8 @@ bool npl_trace_layer_moved(const struct npl_trace_layer *layer);
  * Return buf. */
 const char *npl_trace_pair_text(char *buf, size_t n, double a, double b, const char *format);
 const char *npl_trace_change_text(char *buf, size_t n, double a, double b);
+bool npl_trace_has_ratios(const struct npl_trace_diff *diff); /* signal-to-noise ratios of a layer are known */
+/* Writes "41.20 dB -> 38.92 dB", or "exact", "" where none is known. */
+const char *npl_trace_ratio_text(char *buf, size_t n, const double sqnr_db[2]);
 
 #endif

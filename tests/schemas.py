@@ -66,6 +66,7 @@ COMMANDS = [
     "trace diff a.trace b.trace --json -",
     "trace diff b.trace a.trace --json -",
     "trace diff c.trace b.trace --json -",
+    "trace diff d.trace e.trace --json -",
 ]
 PROGRAM = """read_host_memory ub=0 rows=2
 read_weights first=0 count=1
@@ -86,6 +87,8 @@ TRACES = [
     "layer gemm -m 4 -n 20 -k 30 --device tpu_v1 -o a.trace",
     "layer gemm -m 4 -n 20 -k 30 --device tpu_v1 --detail layers -o b.trace",
     "layer pool --input 1x4x4x4 --kernel 2 --device tpu_v1 --detail layers -o c.trace",
+    "digits --device tpu_v1 --batch 100 --accuracy --detail layers -o d.trace",
+    "digits --device tpu_v1 --batch 100 --accuracy --detail layers --calibrate percentile -o e.trace",
 ]
 
 

@@ -11,6 +11,7 @@
 #include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "header.h"
+#include "judge.h"
 
 const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n)
 {
@@ -26,7 +27,7 @@ const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n)
 
 struct comparison {
 	struct npl_trace_diff *diff;
-	struct npl_trace_tolerance tolerance;
+	struct trace_judge judge;
 	const char *path[2];
 	/* Of either trace; NULL where there is none: */
 	char *layer[2];  /* the layer whose instructions come */
@@ -34,6 +35,7 @@ struct comparison {
 	/* The first block whose instructions have other fields, such as an address. It is shown where nothing else
 	 * differs. */
 	struct npl_trace_first first_block;
+	const double *sqnr_db; /* of the row that is compared; NULL: it is none of a layer */
 	int n_rows;
 	char *before[3]; /* the last lines of the first trace, the oldest first */
 	struct trace_words words[2];
@@ -55,7 +57,8 @@ static struct npl_trace_layer *layer_of(struct comparison *c, const char *name, 
 	d->layer = layer;
 	layer += d->n_layers;
 	*layer = (struct npl_trace_layer){.name = npl_arena_strdup(&d->arena, name),
-					  .ran_on = npl_arena_strdup(&d->arena, ran_on)};
+					  .ran_on = npl_arena_strdup(&d->arena, ran_on),
+					  .sqnr_db = {NAN, NAN}};
 	if (!layer->name || !layer->ran_on)
 		return NULL;
 	d->n_layers++;
@@ -84,51 +87,6 @@ static int add_cause(struct comparison *c, const char *unit, const char *cycle_c
 	return 0;
 }
 
-/* ---- What a key is. */
-
-static bool is_one_of(const char *key, const char *const *names)
-{
-	while (*names && strcmp(key, *names) != 0)
-		names++;
-	return *names;
-}
-
-/* The times of layers and batches that a tolerance judges. */
-static const char *const judged_times[] = {"cycles", "seconds", "host_seconds", "link_seconds", NULL};
-
-/* Returns NPL_TRACE_MOVED_... of a difference in a key that is no class of cycles. */
-static unsigned moved_by(const char *key)
-{
-	static const char *const values[] = {"sum", "overflows", "saturations", "clipped", "scale", "zero_point", NULL};
-	static const char *const times[] = {"start", "overlap_seconds", NULL};
-	if (is_one_of(key, values))
-		return NPL_TRACE_MOVED_VALUES;
-	if (is_one_of(key, judged_times) || is_one_of(key, times) || !strncmp(key, "cycles:", 7) ||
-	    !strncmp(key, "ps:", 3))
-		return NPL_TRACE_MOVED_TIMES;
-	if (!strncmp(key, "joules:", 7))
-		return NPL_TRACE_MOVED_ENERGY;
-	return strcmp(key, "fields") ? NPL_TRACE_MOVED_COUNTS : NPL_TRACE_MOVED_PROGRAM;
-}
-
-static bool is_within(double a, double b, double share)
-{
-	return fabs(a - b) <= share * fmax(fabs(a), fabs(b));
-}
-
-/* Says whether the tolerance covers a difference. With one for cycles, times within a layer are not judged. */
-static bool is_tolerated(const struct comparison *c, enum trace_kind kind, unsigned moved, const char *key,
-			 const char *a, const char *b)
-{
-	const bool of_layer = kind == TRACE_LAYER || kind == TRACE_BATCH || kind == TRACE_EXECUTION,
-		   of_energy = moved == NPL_TRACE_MOVED_ENERGY;
-	const double share = of_energy ? c->tolerance.energy : c->tolerance.cycles;
-	if ((moved != NPL_TRACE_MOVED_TIMES && !of_energy) || share <= 0)
-		return false;
-	return !of_layer || (!of_energy && !is_one_of(key, judged_times)) ||
-	       is_within(a ? strtod(a, NULL) : 0, b ? strtod(b, NULL) : 0, share);
-}
-
 /* ---- One pair of events. */
 
 /* What differs in a pair. */
@@ -143,8 +101,12 @@ static void add_change(const struct comparison *c, enum trace_kind kind, struct 
 		       const char *key, const char *a, const char *b)
 {
 	change->moved |= moved;
-	change->is_beyond = change->is_beyond || !is_tolerated(c, kind, moved, key, a, b);
-	if (moved == NPL_TRACE_MOVED_VALUES && !strcmp(key, "sum"))
+	change->is_beyond = change->is_beyond || !trace_is_tolerated(&c->judge, kind, moved, key, a, b, c->sqnr_db);
+	if (moved == NPL_TRACE_MOVED_VALUES && !strcmp(key, "sum") && c->sqnr_db &&
+	    !isnan(c->sqnr_db[0] + c->sqnr_db[1]))
+		npl_append(change->what, sizeof change->what, ", ", "other values, %.2f dB -> %.2f dB", c->sqnr_db[0],
+			   c->sqnr_db[1]);
+	else if (moved == NPL_TRACE_MOVED_VALUES && !strcmp(key, "sum"))
 		npl_append(change->what, sizeof change->what, ", ", "other values");
 	else
 		npl_append(change->what, sizeof change->what, ", ", "%s %s -> %s", key, a ? a : "0", b ? b : "0");
@@ -199,6 +161,13 @@ static int compare_classes(struct comparison *c, int end_a, int end_b, struct ch
 	return 0;
 }
 
+/* Says whether a key is compared by itself. Checksums of instructions are, with their instructions; ratios are looked
+ * at where checksums differ. */
+static bool is_compared(const char *key)
+{
+	return strcmp(key, "sums") != 0 && strcmp(key, "sqnr_db") != 0;
+}
+
 /* Compares the key=value from words first_a and first_b on. A key may come several times, each time for itself. */
 static void compare_keys(const struct comparison *c, enum trace_kind kind, int first_a, int first_b,
 			 struct change *change)
@@ -211,14 +180,13 @@ static void compare_keys(const struct comparison *c, enum trace_kind kind, int f
 			j++;
 		if (j < b->n)
 			used[j] = true;
-		if (a->value[i] && (j == b->n || strcmp(a->value[i], b->value[j]) != 0) &&
-		    strcmp(a->word[i], "sums") != 0)
-			add_change(c, kind, change, moved_by(a->word[i]), a->word[i], a->value[i],
+		if (a->value[i] && (j == b->n || strcmp(a->value[i], b->value[j]) != 0) && is_compared(a->word[i]))
+			add_change(c, kind, change, trace_moved_by(a->word[i]), a->word[i], a->value[i],
 				   j < b->n ? b->value[j] : NULL);
 	}
 	for (int j = first_b; j < b->n; j++)
-		if (!used[j] && b->value[j] && strcmp(b->word[j], "sums") != 0)
-			add_change(c, kind, change, moved_by(b->word[j]), b->word[j], NULL, b->value[j]);
+		if (!used[j] && b->value[j] && is_compared(b->word[j]))
+			add_change(c, kind, change, trace_moved_by(b->word[j]), b->word[j], NULL, b->value[j]);
 }
 
 /* Compares two events with the same identity, whose words are in c->words. */
@@ -290,6 +258,10 @@ static int add_figures(struct comparison *c, int side, const struct trace_event 
 	layer->cycles[side] += cycles ? strtoull(cycles, NULL, 10) : 0;
 	layer->seconds[side] += seconds ? strtod(seconds, NULL) : 0;
 	layer->joules[side] += joules;
+	const char *ratio = trace_value(words, "sqnr_db"); /* the first batch has it */
+	if (ratio)
+		layer->sqnr_db[side] = strtod(ratio, NULL);
+	c->sqnr_db = layer->sqnr_db;
 	return 0;
 }
 
@@ -352,6 +324,7 @@ static int on_both(struct comparison *c, const struct trace_event *a, const stru
 			  (!a->has_sum || !strcmp(a->sum, b->sum));
 	struct change change = {0};
 	d->events++;
+	c->sqnr_db = NULL;
 	if (same && !has_figures(a))
 		return 0;
 	trace_event_cut(a, &c->words[0]);
@@ -475,7 +448,8 @@ int trace_compare(struct trace_in *const in[2], const struct npl_trace_tolerance
 			rc = trace_events_open(in[i], &events[i], err);
 	if (!rc) {
 		c->diff = diff;
-		c->tolerance = tolerance ? *tolerance : (struct npl_trace_tolerance){0};
+		c->judge = trace_judge_of(tolerance, &header[0], &header[1]);
+		diff->values_db = c->judge.have_ratios ? c->judge.tolerance.values_db : 0;
 		c->path[0] = trace_in_path(in[0]);
 		c->path[1] = trace_in_path(in[1]);
 		c->err = err;

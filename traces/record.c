@@ -29,6 +29,8 @@ struct npl_trace_recorder {
 		uint64_t checksum;
 	} * value; /* of each value of the graph, in this batch */
 	int n_values;
+	double *sqnr_db; /* of each row of the first batch, until that is written; NULL: they are not known */
+	int n_ratios;
 	double previous_start; /* of the row before */
 
 	struct npl_executed_program program; /* that is executed */
@@ -182,6 +184,28 @@ static int on_value(void *context, int value, const struct npl_tensor *tensor, s
 	return 0;
 }
 
+static int on_accuracy(void *context, const struct npl_layer_accuracy *accuracy, int n, struct npl_err *err)
+{
+	struct npl_trace_recorder *r = context;
+	if (!(r->sqnr_db = calloc((size_t)n + 1, sizeof *r->sqnr_db)))
+		return npl_no_memory(err);
+	for (int i = 0; i < n; i++)
+		r->sqnr_db[i] = accuracy[i].sqnr_db;
+	r->n_ratios = n;
+	return 0;
+}
+
+/* A hundredth of a dB tells apart what anybody would. */
+static void put_ratio(struct npl_trace_recorder *r, int row)
+{
+	char text[40];
+	if (row >= r->n_ratios || isnan(r->sqnr_db[row]))
+		return;
+	snprintf(text, sizeof text, "%.2f", r->sqnr_db[row]);
+	trace_line_key(&r->line, "sqnr_db");
+	trace_line_put_word(&r->line, text);
+}
+
 static void put_energies(struct npl_trace_recorder *r, const struct npl_energy *energy, int n)
 {
 	char key[200];
@@ -222,7 +246,7 @@ static void put_times(struct npl_trace_recorder *r, const struct npl_layer_run *
 	r->previous_start = row->start_seconds;
 }
 
-static void put_row(struct npl_trace_recorder *r, const struct npl_layer_run *row)
+static void put_row(struct npl_trace_recorder *r, const struct npl_layer_run *row, int index)
 {
 	static const char *const levels[] = {
 		[NPL_MEM_DRAM] = "dram_bytes", [NPL_MEM_BUFFER] = "buffer_bytes", [NPL_MEM_HOST] = "host_bytes"};
@@ -245,6 +269,7 @@ static void put_row(struct npl_trace_recorder *r, const struct npl_layer_run *ro
 		put_count(r, "saturations", row->result.saturations);
 		put_count(r, "clipped", row->clipped);
 		put_results(r, row);
+		put_ratio(r, index);
 	}
 	end_line(r);
 }
@@ -255,7 +280,10 @@ static int on_batch(void *context, int64_t batch, const struct npl_run *run, str
 	(void)err;
 	r->previous_start = 0;
 	for (int i = 0; i < run->n_layers; i++)
-		put_row(r, &run->layer[i]);
+		put_row(r, &run->layer[i], i);
+	free(r->sqnr_db);
+	r->sqnr_db = NULL;
+	r->n_ratios = 0;
 	trace_line_begin(&r->line, "batch");
 	trace_line_number(&r->line, (uint64_t)batch);
 	if (r->header->has_times) {
@@ -303,6 +331,7 @@ int npl_trace_recorder_open(struct npl_trace_header *header, const char *path, s
 	r->sink = (struct npl_instruction_sink){on_program, on_instruction, on_end, r};
 	r->watcher = (struct npl_run_watcher){.on_start = on_start,
 					      .on_value = on_value,
+					      .on_accuracy = on_accuracy,
 					      .on_batch = on_batch,
 					      .instructions = npl_trace_recorder_sink(r),
 					      .context = r};
@@ -356,5 +385,6 @@ void npl_trace_recorder_close(struct npl_trace_recorder *recorder)
 	trace_instructions_close(recorder->instructions);
 	trace_out_close(recorder->out);
 	free(recorder->value);
+	free(recorder->sqnr_db);
 	free(recorder);
 }

@@ -290,9 +290,23 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 	return 0;
 }
 
+/* Returns the options with `only_real_accuracy` decided, now that the devices are known. */
+static struct npl_compare_options decide_accuracy(const struct npl_compare_options *options,
+						  struct npl_device *const *device)
+{
+	struct npl_compare_options decided = *options;
+	bool modelled = options->only_real_accuracy;
+	for (int d = 0; d < options->n_devices; d++)
+		modelled = modelled &&
+			   (!device[d] || npl_device_kind_is_modelled(npl_device_get_info(device[d])->kind));
+	decided.no_accuracy = options->no_accuracy || modelled;
+	return decided;
+}
+
 int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
 		const struct npl_compare_options *options, struct npl_comparison *c, struct npl_err *err)
 {
+	struct npl_compare_options decided;
 	struct job job = {.graph = graph, .samples = samples, .options = options};
 	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
 	bool quantised = false;
@@ -306,6 +320,10 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 	c->batches = job.batches = npl_samples_batches(graph, samples);
 	c->device = calloc((size_t)options->n_devices + 1, sizeof *c->device);
 	int rc = device && c->device ? npl_devices_open(options, device, &c->unavailable, err) : npl_no_memory(err);
+	if (!rc) {
+		decided = decide_accuracy(options, device);
+		job.options = options = &decided;
+	}
 	if (!rc)
 		rc = npl_host_open(options, &job.host, err);
 	if (!rc)

@@ -51,6 +51,34 @@ struct pass {
 	struct npl_run *sum;
 };
 
+/* Two observers, of which either may be missing. */
+struct both {
+	struct npl_value_observer watcher;
+	const struct npl_value_observer *observer;
+};
+
+static int observe_both(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err)
+{
+	const struct both *both = context;
+	int rc = both->observer ? both->observer->on_value(both->observer->context, value, tensor, err) : 0;
+	if (!rc && both->watcher.on_value)
+		rc = both->watcher.on_value(both->watcher.context, value, tensor, err);
+	return rc;
+}
+
+/* Tells the watcher how accurate each layer was. */
+static int tell_accuracy(const struct npl_passes *p, const struct npl_run *run, struct npl_err *err)
+{
+	struct npl_layer_accuracy *accuracy = calloc((size_t)run->n_layers + 1, sizeof *accuracy);
+	if (!accuracy)
+		return npl_no_memory(err);
+	for (int i = 0; i < run->n_layers; i++)
+		accuracy[i] = npl_layer_noise_of(p->noise, i);
+	const int rc = p->watcher->on_accuracy(p->watcher->context, accuracy, run->n_layers, err);
+	free(accuracy);
+	return rc;
+}
+
 static int run_batch(void *context, int64_t batch, const struct npl_tensor *in, struct npl_tensor *out,
 		     struct npl_err *err)
 {
@@ -58,13 +86,16 @@ static int run_batch(void *context, int64_t batch, const struct npl_tensor *in, 
 	const struct npl_passes *p = pass->passes;
 	struct npl_run run = {0};
 	const struct npl_run_watcher *watcher = p->watcher;
-	const struct npl_value_observer watched = {watcher ? watcher->on_value : NULL,
-						   watcher ? watcher->context : NULL};
-	npl_session_observe(p->session, watched.on_value ? &watched : batch ? NULL : pass->observer);
+	struct both both = {{watcher ? watcher->on_value : NULL, watcher ? watcher->context : NULL},
+			    batch ? NULL : pass->observer};
+	const struct npl_value_observer observer = {observe_both, &both};
+	npl_session_observe(p->session, both.watcher.on_value || both.observer ? &observer : NULL);
 	int rc = npl_session_run(p->session, in, out, &run, err);
 	npl_session_observe(p->session, NULL);
 	for (int d = 0; d < p->n_devices && !batch; d++)
 		npl_device_dump_programs(p->device[d], NULL, NULL); /* later batches run the same programs */
+	if (!rc && watcher && watcher->on_accuracy && both.observer)
+		rc = tell_accuracy(p, &run, err);
 	if (!rc && watcher && watcher->on_batch)
 		rc = watcher->on_batch(watcher->context, batch, &run, err);
 	if (!rc)

@@ -200,11 +200,13 @@ static int run_timed(struct tested_layer *tested, struct npl_device_report *repo
 
 /* Compares a float device's result with that of the operator's reference kernel, the float oracle. Other results are
  * not judged. */
-static int judge(const struct npl_layer_spec *spec, const struct npl_layer *layer, struct npl_device_report *report,
-		 struct npl_err *err)
+static int judge(const struct npl_layer_spec *spec, const struct npl_compare_options *options,
+		 const struct npl_layer *layer, struct npl_device_report *report, struct npl_err *err)
 {
 	struct npl_tensor ref = {.name = "reference", .dtype = NPL_F32, .shape = layer->out->shape};
 	report->accuracy = NPL_ACCURACY_UNKNOWN;
+	if (options->only_real_accuracy && npl_device_kind_is_modelled(report->info.kind))
+		return 0;
 	if (spec->no_accuracy || layer->out->dtype != NPL_F32 || layer->timing_only ||
 	    report->info.kind == NPL_KIND_NULL)
 		return 0;
@@ -264,12 +266,18 @@ static int fill_row(const struct tested_layer *tested, const struct operands *o,
 					       : 0;
 }
 
-static int tell_watcher(const struct npl_run_watcher *watcher, const struct npl_layer *layer, const struct npl_run *run,
-			struct npl_err *err)
+static int tell_watcher(const struct npl_run_watcher *watcher, const struct npl_layer *layer,
+			const struct npl_device_report *report, struct npl_err *err)
 {
+	const bool exact = report->accuracy.max_abs_error == 0;
+	const struct npl_layer_accuracy accuracy = {.max_abs_error = report->accuracy.max_abs_error,
+						    .sqnr_db = exact ? INFINITY : report->accuracy.sqnr_db,
+						    .not_finite = report->accuracy.not_finite};
 	if (!layer->timing_only && watcher->on_value && watcher->on_value(watcher->context, 0, layer->out, err))
 		return err->code;
-	return watcher->on_batch ? watcher->on_batch(watcher->context, 0, run, err) : 0;
+	if (watcher->on_accuracy && watcher->on_accuracy(watcher->context, &accuracy, 1, err))
+		return err->code;
+	return watcher->on_batch ? watcher->on_batch(watcher->context, 0, &report->run, err) : 0;
 }
 
 static int run_device(const struct npl_layer_spec *spec, const struct npl_node *node, struct npl_shape w_shape,
@@ -299,11 +307,11 @@ static int run_device(const struct npl_layer_spec *spec, const struct npl_node *
 	if (!rc)
 		rc = run_timed(&tested, report, err);
 	if (!rc)
-		rc = judge(spec, &layer, report, err);
+		rc = judge(spec, options, &layer, report, err);
 	if (!rc)
 		rc = fill_row(&tested, &o, report, err);
 	if (!rc && options->watcher)
-		rc = tell_watcher(options->watcher, &layer, &report->run, err);
+		rc = tell_watcher(options->watcher, &layer, report, err);
 	npl_energy_measurement_close(&tested.measurement);
 	npl_device_close_layer_group(tested.group);
 	if (!rc && output) {

@@ -136,6 +136,9 @@ struct npl_run_watcher {
 	/* Is called for each result that is seen (npl_session_observe), of node value `value` of the graph; of a single
 	 * layer 0. */
 	int (*on_value)(void *context, int value, const struct npl_tensor *tensor, struct npl_err *err);
+	/* Is called after the first batch with the accuracy of each of the n rows, where the options ask for that of
+	 * layers; of a single layer it is that of its result. */
+	int (*on_accuracy)(void *context, const struct npl_layer_accuracy *accuracy, int n, struct npl_err *err);
 	/* Is called after each batch. */
 	int (*on_batch)(void *context, int64_t batch, const struct npl_run *run, struct npl_err *err);
 	const struct npl_instruction_sink *instructions; /* is told those of every simulated device; NULL: none is */
@@ -177,8 +180,9 @@ struct npl_compare_options {
 
 	/* ---- What is reported beside times and energies. */
 
-	bool no_accuracy;    /* skip the reference (it still runs where it is needed to calibrate) */
-	bool layer_accuracy; /* compare every layer too; this copies one batch's values, up to 1 GiB */
+	bool no_accuracy;        /* skip the reference (it still runs where it is needed to calibrate) */
+	bool only_real_accuracy; /* skip it so where all devices are modelled */
+	bool layer_accuracy;     /* compare every layer too; this copies one batch's values, up to 1 GiB */
 	/* NULL, or graph->n_outputs zeroed tensors that receive the outputs of the last device. */
 	struct npl_tensor *outputs;
 	/* Receives the programs of the first batch (program_dump.h), where only one device runs. NULL: they are not

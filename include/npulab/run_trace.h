@@ -78,11 +78,19 @@ enum {
 /* Writes "program, times and values"; returns buf. */
 const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n);
 
-/* How far figures may be off before traces count as different, as shares: 0.01 is 1 %. 0: not at all. With `cycles`
- * the times of layers and batches are judged, and those of single instructions are not. */
+/* How far figures may be off before traces count as different. 0: not at all. */
 struct npl_trace_tolerance {
+	/* As shares: 0.01 is 1 %. With `cycles` the times of layers and batches are judged, and those of single
+	 * instructions are not. */
 	double cycles, energy;
+	/* By how many dB the signal-to-noise ratio of a layer's result to float32 may be another one, where the result
+	 * is. It has an effect where both traces have ratios. Two of at least NPL_TRACE_ROUNDING_DB are alike. */
+	double values_db;
 };
+/* The tolerance for values of real devices in another environment: another processor, library or number of threads. */
+#define NPL_TRACE_OTHER_ENVIRONMENT_DB 1.0
+/* From here on the noise is that of rounding float32, which the order of additions decides. */
+#define NPL_TRACE_ROUNDING_DB 100.0
 
 /* A layer of either trace, over all batches. */
 struct npl_trace_layer {
@@ -92,6 +100,7 @@ struct npl_trace_layer {
 	unsigned moved; /* NPL_TRACE_MOVED_... of the layer's row and of its instructions */
 	uint64_t cycles[2];
 	double seconds[2], joules[2];
+	double sqnr_db[2]; /* of the first batch (struct npl_layer_accuracy); NAN: not known */
 };
 
 /* By how much the cycles of a class in a unit differ. Instructions of units run at the same time, so that these cycles
@@ -113,8 +122,11 @@ struct npl_trace_first {
 
 struct npl_trace_diff {
 	struct npl_arena arena;
-	unsigned moved;  /* NPL_TRACE_MOVED_... */
-	bool is_beyond;  /* something differs by more than the tolerance */
+	unsigned moved; /* NPL_TRACE_MOVED_... */
+	bool is_beyond; /* something differs by more than the tolerance */
+	/* The tolerance for values that was in force: the user's, or the one for another environment. 0: values are
+	 * compared bit for bit. */
+	double values_db;
 	uint64_t events; /* pairs of events that were compared */
 	uint64_t differing, only[2];
 	uint64_t cycles[2];

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Judges differences of events (judge.h). */
+#include "judge.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_one_of(const char *key, const char *const *names)
+{
+	while (*names && strcmp(key, *names) != 0)
+		names++;
+	return *names;
+}
+
+/* The times of layers and batches that a tolerance judges. */
+static const char *const judged_times[] = {"cycles", "seconds", "host_seconds", "link_seconds", NULL};
+
+unsigned trace_moved_by(const char *key)
+{
+	static const char *const values[] = {"sum", "overflows", "saturations", "clipped", "scale", "zero_point", NULL};
+	static const char *const times[] = {"start", "overlap_seconds", NULL};
+	if (is_one_of(key, values))
+		return NPL_TRACE_MOVED_VALUES;
+	if (is_one_of(key, judged_times) || is_one_of(key, times) || !strncmp(key, "cycles:", 7) ||
+	    !strncmp(key, "ps:", 3))
+		return NPL_TRACE_MOVED_TIMES;
+	if (!strncmp(key, "joules:", 7))
+		return NPL_TRACE_MOVED_ENERGY;
+	return strcmp(key, "fields") ? NPL_TRACE_MOVED_COUNTS : NPL_TRACE_MOVED_PROGRAM;
+}
+
+/* Says whether the layers of a trace have ratios: those of real devices do, others where `--accuracy` asked for it. */
+static bool has_ratios(const struct npl_trace_header *header)
+{
+	for (int i = 0; i < header->option.n; i++)
+		if (!strcmp(header->option.pair[i].name, "accuracy"))
+			return true;
+	return header->has_values && !header->has_times;
+}
+
+static bool same_environment(const struct npl_trace_header *a, const struct npl_trace_header *b)
+{
+	bool same = a->environment.n == b->environment.n;
+	for (int i = 0; i < a->environment.n && same; i++)
+		same = !strcmp(a->environment.pair[i].name, b->environment.pair[i].name) &&
+		       !strcmp(a->environment.pair[i].value, b->environment.pair[i].value);
+	return same;
+}
+
+struct trace_judge trace_judge_of(const struct npl_trace_tolerance *tolerance, const struct npl_trace_header *a,
+				  const struct npl_trace_header *b)
+{
+	struct trace_judge judge = {.have_ratios = has_ratios(a) && has_ratios(b)};
+	if (tolerance)
+		judge.tolerance = *tolerance;
+	if (!(judge.tolerance.values_db > 0) && !a->has_times && !b->has_times && !same_environment(a, b))
+		judge.tolerance.values_db = NPL_TRACE_OTHER_ENVIRONMENT_DB;
+	return judge;
+}
+
+static bool is_within(double a, double b, double share)
+{
+	return fabs(a - b) <= share * fmax(fabs(a), fabs(b));
+}
+
+static bool same_ratio(double a, double b, double db)
+{
+	return a == b || (a >= NPL_TRACE_ROUNDING_DB && b >= NPL_TRACE_ROUNDING_DB) || fabs(a - b) <= db;
+}
+
+/* Of values a trace has checksums, which are the same or not. How far they are apart is judged by the ratio of their
+ * layer. What is no layer's row follows from layers, which are judged themselves. */
+static bool values_are_tolerated(const struct trace_judge *judge, enum trace_kind kind, const double sqnr_db[2])
+{
+	if (!(judge->tolerance.values_db > 0) || !judge->have_ratios)
+		return false;
+	return kind == TRACE_LAYER ? sqnr_db && same_ratio(sqnr_db[0], sqnr_db[1], judge->tolerance.values_db)
+				   : kind == TRACE_BATCH || kind == TRACE_INSTRUCTION;
+}
+
+bool trace_is_tolerated(const struct trace_judge *judge, enum trace_kind kind, unsigned moved, const char *key,
+			const char *a, const char *b, const double sqnr_db[2])
+{
+	const bool of_row = kind == TRACE_LAYER || kind == TRACE_BATCH || kind == TRACE_EXECUTION,
+		   of_energy = moved == NPL_TRACE_MOVED_ENERGY;
+	const double share = of_energy ? judge->tolerance.energy : judge->tolerance.cycles;
+	if (moved == NPL_TRACE_MOVED_VALUES)
+		return values_are_tolerated(judge, kind, sqnr_db);
+	if ((moved != NPL_TRACE_MOVED_TIMES && !of_energy) || share <= 0)
+		return false;
+	return !of_row || (!of_energy && !is_one_of(key, judged_times)) ||
+	       is_within(a ? strtod(a, NULL) : 0, b ? strtod(b, NULL) : 0, share);
+}

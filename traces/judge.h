@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a difference of two events means, and whether the tolerance covers it (docs/traces.md, What counts as a
+ * difference). */
+#ifndef NPULAB_TRACES_JUDGE_H
+#define NPULAB_TRACES_JUDGE_H
+
+#include "events.h"
+#include "npulab/run_trace.h"
+
+/* Returns NPL_TRACE_MOVED_... of a difference in a key that is no class of cycles. */
+unsigned trace_moved_by(const char *key);
+
+/* How two traces are judged. */
+struct trace_judge {
+	struct npl_trace_tolerance tolerance;
+	bool have_ratios; /* the layers of both have signal-to-noise ratios */
+};
+/* Finds the tolerance for two traces: that of the user and, where real devices ran in other environments, the one for
+ * values. */
+struct trace_judge trace_judge_of(const struct npl_trace_tolerance *tolerance, const struct npl_trace_header *a,
+				  const struct npl_trace_header *b);
+/* Says whether the tolerance covers a difference in a key of an event, whose values are a and b (NULL: it has none).
+ * sqnr_db: those of the layer, NAN where they are not known; NULL: the event is no row of a layer. */
+bool trace_is_tolerated(const struct trace_judge *judge, enum trace_kind kind, unsigned moved, const char *key,
+			const char *a, const char *b, const double sqnr_db[2]);
+
+#endif
