@@ -18,7 +18,7 @@
 set -eu
 
 demo=(gcc libc6-dev make libyaml-dev libmd-dev zlib1g-dev libxxhash-dev libzstd-dev libopenblas0-pthread libdnnl2)
-test=(libcriterion-dev libjansson-dev libonnx-testdata pkg-config python3-jsonschema python3-numpy python3-onnx)
+test=(libcriterion-dev libjansson-dev libonnx-testdata pkg-config python3-jsonschema python3-numpy python3-onnx python3-yaml)
 lint=(clang clang-format clang-tidy cppcheck libclang-rt-dev shellcheck)
 lint_tools=(clang clang-format clang-tidy cppcheck shellcheck)
 emulate=(qemu-user-static)

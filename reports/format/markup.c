@@ -7,8 +7,8 @@
 
 #include "core/base/printable.h"
 
-/* How a printable ASCII character is written; false: as it is. */
-typedef bool put_character(FILE *out, char c);
+/* How the printable ASCII character at `at` of a text is written; false: as it is. */
+typedef bool put_character(FILE *out, const char *text, const char *at);
 
 static void put(FILE *out, const char *text, put_character *put_one, const char *newline)
 {
@@ -19,17 +19,18 @@ static void put(FILE *out, const char *text, put_character *put_one, const char 
 			fputs(newline, out);
 		else if (!length || !npl_is_printable(code) || code == 0xfffe || code == 0xffff) /* none of XML's */
 			fputs("?", out);
-		else if (length > 1 || !put_one(out, *c))
+		else if (length > 1 || !put_one(out, text, c))
 			fwrite(c, 1, length, out);
 		c += length ? length : 1;
 	}
 }
 
-static bool put_xml(FILE *out, char c)
+static bool put_xml(FILE *out, const char *text, const char *at)
 {
+	(void)text;
 	static const char special[] = "<>&\"'";
 	static const char *const names[] = {"&lt;", "&gt;", "&amp;", "&quot;", "&apos;"};
-	const char *found = strchr(special, c);
+	const char *found = strchr(special, *at);
 	if (found)
 		fputs(names[found - special], out);
 	return found;
@@ -40,12 +41,19 @@ void npl_xml_put(FILE *out, const char *text)
 	put(out, text, put_xml, "\n");
 }
 
-/* A character reference is never a delimiter of Markdown, and what stands in `<code>` mentions nobody. */
-static bool put_reference(FILE *out, char c)
+static bool is_word(char c)
 {
-	const bool as_it_is = strchr(" -+%,abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", c);
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* A character reference is never a delimiter of Markdown, and what stands in `<code>` mentions nobody. An underscore
+ * within a word is no delimiter either. */
+static bool put_reference(FILE *out, const char *text, const char *at)
+{
+	const bool within_word = *at == '_' && at > text && is_word(at[-1]) && is_word(at[1]);
+	const bool as_it_is = within_word || is_word(*at) || strchr(" -+%,./=", *at);
 	if (!as_it_is)
-		fprintf(out, "&#%d;", c);
+		fprintf(out, "&#%d;", *at);
 	return !as_it_is;
 }
 
@@ -57,18 +65,20 @@ void npl_markdown_put_code(FILE *out, const char *text)
 }
 
 /* The escapes that GitHub's runner takes back: actions/toolkit, packages/core/src/command.ts. */
-static bool put_message(FILE *out, char c)
+static bool put_message(FILE *out, const char *text, const char *at)
 {
-	if (c == '%')
+	(void)text;
+	if (*at == '%')
 		fputs("%25", out);
-	return c == '%';
+	return *at == '%';
 }
 
-static bool put_property(FILE *out, char c)
+static bool put_property(FILE *out, const char *text, const char *at)
 {
-	if (c == ':' || c == ',')
-		fputs(c == ':' ? "%3A" : "%2C", out);
-	return c == ':' || c == ',' || put_message(out, c);
+	const bool is_special = *at == ':' || *at == ',';
+	if (is_special)
+		fputs(*at == ':' ? "%3A" : "%2C", out);
+	return is_special || put_message(out, text, at);
 }
 
 void npl_github_put_message(FILE *out, const char *text)

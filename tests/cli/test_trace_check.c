@@ -125,7 +125,7 @@ Test(trace_check, reports_say_what_moved)
 		folder));
 	char *page = cli_read(cli_path(folder, "m.md"), NULL);
 	cr_expect(strstr(page, "### Run traces: 1 of 3 moved\n\n1 could not be compared.\n"), "%s", page);
-	cr_expect(strstr(page, "| <code>conv1</code> | <code>tpu&#95;v1</code> | times and energy | "), "%s", page);
+	cr_expect(strstr(page, "| <code>conv1</code> | <code>tpu_v1</code> | times and energy | "), "%s", page);
 	cr_expect(strstr(page, "<pre>\ntimes and energy moved; first in line "), "%s", page);
 	free(page);
 	/* Within a tolerance nothing fails, and the reports say so. */
