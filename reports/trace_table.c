@@ -14,15 +14,6 @@
 
 enum { SHOWN_CAUSES = 12, LINE_SHOWN = 160 };
 
-/* Writes a text of a trace, which may hold anything, as printable text. */
-static void put_text(FILE *out, const char *text)
-{
-	char *copy = text ? strdup(text) : NULL;
-	if (text)
-		fputs(copy ? npl_make_printable(copy) : "?", out);
-	free(copy);
-}
-
 static void put_line(FILE *out, const char *mark, const char *line)
 {
 	char shown[LINE_SHOWN + 1];
@@ -40,9 +31,9 @@ static void put_first(FILE *out, const char *heading, const struct npl_trace_fir
 	else
 		fprintf(out, "line %" PRIu64, first->line[0] ? first->line[0] : first->line[1]);
 	fputs(first->layer ? ", " : "", out);
-	put_text(out, first->layer);
+	npl_put_printable(out, first->layer);
 	fputs(": ", out);
-	put_text(out, first->what);
+	npl_put_printable(out, first->what);
 	fputs("\n", out);
 	for (int i = 0; i < 3; i++)
 		put_line(out, " ", first->before[i]);
@@ -103,15 +94,15 @@ int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct 
 	char moved[80], total[120], change[40];
 	struct npl_table table;
 	if (!diff->moved) {
-		put_text(out, a);
+		npl_put_printable(out, a);
 		fputs(" and ", out);
-		put_text(out, b);
+		npl_put_printable(out, b);
 		fprintf(out, ": the same, %" PRIu64 " events\n", diff->events);
 		return 0;
 	}
-	put_text(out, a);
+	npl_put_printable(out, a);
 	fputs(" and ", out);
-	put_text(out, b);
+	npl_put_printable(out, b);
 	fprintf(out, " differ in %s%s\n", npl_trace_moved_text(diff->moved, moved, sizeof moved),
 		diff->is_beyond ? "" : ", within the tolerance");
 	fprintf(out, "%" PRIu64 " of %" PRIu64 " events differ", diff->differing, diff->events);
@@ -123,7 +114,7 @@ int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct 
 		fprintf(out, "values: judged by the signal-to-noise ratios of layers, within %g dB\n", diff->values_db);
 	for (int i = 0; i < diff->n_heads; i++) {
 		fputs(i ? "" : "\nHEADS\n", out);
-		put_text(out, diff->head[i]);
+		npl_put_printable(out, diff->head[i]);
 		fputs("\n", out);
 	}
 	if (diff->first.is_known)

@@ -219,7 +219,9 @@ static int note_first(struct comparison *c, struct npl_trace_first *first, const
 		      const struct trace_event *b, const char *what)
 {
 	struct npl_arena *arena = &c->diff->arena;
-	const char *layer = c->layer[a ? 0 : 1];
+	const int side = a ? 0 : 1;
+	const bool is_row = (a ? a : b)->kind == TRACE_LAYER;
+	const char *layer = is_row ? c->words[side].word[1] : c->layer[side];
 	if (first->is_known)
 		return 0;
 	*first = (struct npl_trace_first){

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/printable.h"
 #include "core/base/refuse.h"
 #include "events.h"
 #include "header.h"
@@ -21,19 +22,33 @@ struct shown {
 	bool chosen_layer, heading;
 };
 
+/* Writes texts up to NULL. Those of a trace may hold anything, and control no terminal. */
+static void put_texts(FILE *out, const char *const *text)
+{
+	for (; *text; text++)
+		npl_put_printable(out, *text);
+}
+
 static void put_head(FILE *out, const struct npl_trace_header *h)
 {
-	fprintf(out, "%s %s", h->command, h->argument);
+	put_texts(out, (const char *const[]){h->command, " ", h->argument, NULL});
 	for (int i = 0; i < h->option.n; i++)
-		fprintf(out, " %s%s%s%s", h->option.pair[i].name[1] ? "--" : "-", h->option.pair[i].name,
-			*h->option.pair[i].value ? " " : "", h->option.pair[i].value);
-	fprintf(out, "\nby npulab %s, detail %s, %s values, %s times\n", h->version, npl_trace_detail_name(h->detail),
+		put_texts(out,
+			  (const char *const[]){h->option.pair[i].name[1] ? " --" : " -", h->option.pair[i].name,
+						*h->option.pair[i].value ? " " : "", h->option.pair[i].value, NULL});
+	fputs("\n", out);
+	put_texts(out, (const char *const[]){"by npulab ", h->version, NULL});
+	fprintf(out, ", detail %s, %s values, %s times\n", npl_trace_detail_name(h->detail),
 		h->has_values ? "with" : "without", h->has_times ? "with" : "without");
-	for (int i = 0; i < h->reason.n; i++)
-		fprintf(out, "%s: %s\n", h->reason.pair[i].name, h->reason.pair[i].value);
-	for (int i = 0; i < h->n_machines; i++)
-		fprintf(out, "%s: driver %s, %s, %d parameters\n", h->machine[i].name, h->machine[i].driver,
-			h->machine[i].format, h->machine[i].parameter.n);
+	for (int i = 0; i < h->reason.n; i++) {
+		put_texts(out, (const char *const[]){h->reason.pair[i].name, ": ", h->reason.pair[i].value, NULL});
+		fputs("\n", out);
+	}
+	for (int i = 0; i < h->n_machines; i++) {
+		put_texts(out, (const char *const[]){h->machine[i].name, ": driver ", h->machine[i].driver, ", ",
+						     h->machine[i].format, NULL});
+		fprintf(out, ", %d parameters\n", h->machine[i].parameter.n);
+	}
 }
 
 /* Prints the key=value from word i on. */
@@ -82,6 +97,11 @@ static void put_program(struct shown *s)
 static int put_event(struct shown *s, const struct trace_event *event, struct npl_err *err)
 {
 	trace_event_cut(event, &s->words);
+	for (int i = 0; i < s->words.n; i++) {
+		npl_make_printable(s->words.word[i]);
+		if (s->words.value[i])
+			npl_make_printable(s->words.value[i]);
+	}
 	if (s->words.n < 0 || (event->kind == TRACE_INSTRUCTION && s->words.n < 5))
 		return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": the instruction lacks words", s->path, event->number);
 	switch (event->kind) {

@@ -104,6 +104,19 @@ char *npl_make_printable(char *text)
 	return text;
 }
 
+void npl_put_printable(FILE *out, const char *text)
+{
+	for (const char *from = text; from && *from;) {
+		size_t length;
+		const uint32_t code = decode(from, &length);
+		if (length && npl_is_printable(code))
+			fwrite(from, 1, length, out);
+		else
+			fputc('?', out);
+		from += length ? length : 1;
+	}
+}
+
 int npl_character_width(uint32_t code)
 {
 	static const struct range zero_width[] = {

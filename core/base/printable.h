@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* Returns the bytes of the UTF-8 sequence at the beginning of the text, 1 to 4; 0 when it is not well-formed or the
  * text is at its end. */
@@ -20,6 +21,8 @@ bool npl_is_printable(uint32_t code);
 /* Puts '?' for each character that is not printable and each byte that is not well-formed UTF-8, in place; returns
  * text. */
 char *npl_make_printable(char *text);
+/* Writes a text as npl_make_printable would make it. NULL: nothing. */
+void npl_put_printable(FILE *out, const char *text);
 /* Return the columns that a character, or a text, takes on a terminal: 2 for wide characters (Chinese, Japanese,
  * Korean, most emoji), 0 for combining ones, 1 for others. */
 int npl_character_width(uint32_t code);

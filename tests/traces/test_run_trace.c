@@ -214,6 +214,31 @@ Test(run_trace, damaged_traces_are_refused)
 	cli_remove_folder(folder);
 }
 
+/* Names of a trace from elsewhere control no terminal. */
+Test(run_trace, a_hostile_trace_is_shown_as_text)
+{
+	static const char text[] =
+		"npulab-trace 1\nnpulab 0.1.0\nreason \"\\x1b[2J\" \"a\\x0ab\"\nrun run \"n\\x1bet\"\n"
+		"option device \"\\x1b\"\ndetail layers\nvalues yes\ntimes yes\nmachine \"\\x1bm\" m "
+		"float32 0\nevents follow\nprogram m \"\\x1b[31mfc\"\nend 5 \"\\x1bk\"=\"\\x1bv\"\n"
+		"layer \"\\x1b[31mfc\" Gemm m ran macs=8 sum=%d\nbatch 0\n";
+	char folder[CLI_PATH], trace[2][1000];
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	for (int i = 0; i < 2; i++) {
+		snprintf(trace[i], sizeof trace[i], text, i);
+		cli_write_text(folder, i ? "b.trace" : "a.trace", trace[i]);
+	}
+	struct cli_result show = cli_run(&options, "trace", "show", "a.trace"),
+			  diff = cli_run(&options, "trace", "diff", "a.trace", "b.trace");
+	cr_expect(!show.status && !strchr(show.out, '\x1b') && cli_says(show.out, "?[2J: a?b\n"), "%s", show.out);
+	cr_expect(diff.status == 1 && !strchr(diff.out, '\x1b') && cli_says(diff.out, "?[31mfc: other values"), "%s",
+		  diff.out);
+	cli_free(&show);
+	cli_free(&diff);
+	cli_remove_folder(folder);
+}
+
 /* Each key of the head and each kind of event stands in the tables of docs/traces.md. */
 Test(run_trace, the_page_has_every_key_and_event)
 {
