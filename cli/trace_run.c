@@ -73,6 +73,7 @@ static void list_options(struct cli_traced_run *run, struct cli_option options[O
 		CLI_MEMORY_OPTION(&common->max_memory),
 		CLI_QUIET_OPTION(&common->quiet, ""),
 		{0}};
+	_Static_assert(sizeof list <= OPTIONS * sizeof *list, "there is room for all of them");
 	memcpy(options, list, sizeof list);
 }
 

@@ -14,13 +14,21 @@ const char *npl_format_name(enum npl_format format)
 
 const char *npl_device_kind_name(enum npl_device_kind kind)
 {
-	static const char *const names[] = {[NPL_KIND_SIMULATED] = "simulated",
-					    [NPL_KIND_ANALYTICAL] = "analytical",
-					    [NPL_KIND_CPU] = "cpu",
-					    [NPL_KIND_GPU] = "gpu",
-					    [NPL_KIND_REFERENCE] = "reference",
-					    [NPL_KIND_NULL] = "null"};
-	return names[kind];
+	switch (kind) {
+	case NPL_KIND_SIMULATED:
+		return "simulated";
+	case NPL_KIND_ANALYTICAL:
+		return "analytical";
+	case NPL_KIND_CPU:
+		return "cpu";
+	case NPL_KIND_GPU:
+		return "gpu";
+	case NPL_KIND_REFERENCE:
+		return "reference";
+	case NPL_KIND_NULL:
+		return "null";
+	}
+	return NULL;
 }
 
 bool npl_device_kind_is_modelled(enum npl_device_kind kind)

@@ -60,11 +60,9 @@ bool npl_origin_is_measured(const char *origin)
 
 const char *npl_energy_part_name(enum npl_energy_part part)
 {
-	static const char *const names[NPL_ENERGY_PARTS] = {[NPL_OF_MACHINE] = "machine",
-							    [NPL_OF_MEMORY] = "memory",
-							    [NPL_OF_WAITING] = "waiting",
-							    [NPL_OF_HOST] = "host",
-							    [NPL_OF_LINK] = "link"};
+	/* in the order of enum npl_energy_part */
+	static const char *const names[] = {"machine", "memory", "waiting", "host", "link"};
+	_Static_assert(sizeof names / sizeof *names == NPL_ENERGY_PARTS, "each part of the energy has a name");
 	return names[part];
 }
 

@@ -166,6 +166,21 @@ static const struct layer_column layer_columns[] = {
 #include "columns.def"
 };
 
+/* How many headings each group has in the table of networks, in bits 0 to 7, and in that of one layer, in bits 8 to 14;
+ * those of TOTALS 16 bits above those of ACCURACY. */
+enum {
+#define IS_HEADING(heading) _Generic((heading), void * : 0, default : 1)
+#define NPL_SHOWN(group, name, heading, layer_heading, align, show, unit, mark, of)                                    \
+	+((IS_HEADING(heading) + (IS_HEADING(layer_heading) << 8))                                                     \
+	  << (NPL_COLUMNS_##group == NPL_COLUMNS_TOTALS ? 16 : 0))
+#define NPL_COLUMN NPL_SHOWN
+	HEADINGS = 0
+#include "columns.def"
+};
+_Static_assert((HEADINGS & 0xff) <= NPL_TABLE_COLUMNS && (HEADINGS >> 8 & 0xff) <= NPL_TABLE_COLUMNS &&
+		       (HEADINGS >> 16 & 0xff) <= NPL_TABLE_COLUMNS && (HEADINGS >> 24) <= NPL_TABLE_COLUMNS,
+	       "all columns fit in a table");
+
 #define COLUMNS       (sizeof columns / sizeof *columns)
 #define LAYER_COLUMNS (sizeof layer_columns / sizeof *layer_columns)
 
@@ -208,7 +223,7 @@ int npl_columns_open(struct npl_table *table, enum npl_column_group group, bool 
 	const char *header[NPL_TABLE_COLUMNS];
 	char layout[NPL_TABLE_COLUMNS + 1];
 	int n = 0;
-	for (size_t i = 0; i < COLUMNS && n < NPL_TABLE_COLUMNS; i++)
+	for (size_t i = 0; i < COLUMNS; i++)
 		if (is_shown(&columns[i], group, single_layer)) {
 			layout[n] = columns[i].align;
 			header[n++] = columns[i].heading[single_layer];
@@ -226,7 +241,7 @@ void npl_columns_row(struct npl_table *table, enum npl_column_group group, struc
 	const char *cells[NPL_TABLE_COLUMNS];
 	char text[NPL_TABLE_COLUMNS][CELL];
 	int n = 0;
-	for (size_t i = 0; i < COLUMNS && n < NPL_TABLE_COLUMNS; i++) {
+	for (size_t i = 0; i < COLUMNS; i++) {
 		const struct column *column = &columns[i];
 		if (!is_shown(column, group, e->context->single_layer))
 			continue;

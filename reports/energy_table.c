@@ -151,8 +151,8 @@ static void find_columns(const struct npl_comparison *c, bool single_layer, bool
 /* Divides the energy of a batch, or of a single layer, into the same parts as its time. */
 int npl_energy_table(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
-	static const char *const headings[ENERGY_COLUMNS] = {"CHIP",    "BOTTOM-UP", "BY DATA", "MEMORY",
-							     "WAITING", "HOST",      "LINK"};
+	static const char *const headings[] = {"CHIP", "BOTTOM-UP", "BY DATA", "MEMORY", "WAITING", "HOST", "LINK"};
+	_Static_assert(sizeof headings / sizeof *headings == ENERGY_COLUMNS, "each column has a heading");
 	const char *header[1 + ENERGY_COLUMNS] = {context->single_layer ? "ENERGY" : "ENERGY OF A BATCH"};
 	bool has[ENERGY_COLUMNS];
 	struct npl_table table;

@@ -86,6 +86,17 @@ static const struct column columns[] = {
 };
 #define COLUMNS (sizeof columns / sizeof *columns)
 
+enum {
+#define NPL_ROOF_SHOWN(key, reports, value, heading, align, cell) +1
+	ROOF_COLUMNS = 0
+#include "roofline_columns.def"
+	,
+#define NPL_POINT_SHOWN(key, reports, value, heading, align, cell) +1
+	POINT_COLUMNS = 0
+#include "roofline_columns.def"
+};
+_Static_assert(ROOF_COLUMNS <= NPL_TABLE_COLUMNS && POINT_COLUMNS <= NPL_TABLE_COLUMNS, "all columns fit in a table");
+
 struct npl_roofline_row npl_roof_row(const struct npl_roofline_device *device, int roof)
 {
 	return (struct npl_roofline_row){.d = device, .roof = roof};
@@ -105,7 +116,7 @@ static int open_table(struct npl_table *table, bool of_point, const char *device
 	const char *header[NPL_TABLE_COLUMNS];
 	char layout[NPL_TABLE_COLUMNS + 1];
 	int n = 0;
-	for (size_t i = 0; i < COLUMNS && n < NPL_TABLE_COLUMNS; i++)
+	for (size_t i = 0; i < COLUMNS; i++)
 		if (columns[i].of_point == of_point && columns[i].heading) {
 			layout[n] = columns[i].align;
 			header[n++] = *columns[i].heading ? columns[i].heading : device_name;
@@ -130,7 +141,7 @@ void npl_roofline_columns_row(struct npl_table *table, const struct npl_roofline
 	const char *cells[NPL_TABLE_COLUMNS];
 	char text[NPL_TABLE_COLUMNS][CELL];
 	int n = 0;
-	for (size_t i = 0; i < COLUMNS && n < NPL_TABLE_COLUMNS; i++)
+	for (size_t i = 0; i < COLUMNS; i++)
 		if (columns[i].of_point == (row->p != NULL) && columns[i].heading) {
 			cells[n] = columns[i].cell(text[n], row);
 			n++;

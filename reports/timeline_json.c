@@ -48,19 +48,31 @@ static void put_microseconds(struct npl_json *json, const char *key, int64_t ns)
 	npl_json_number(json, key, text);
 }
 
+static const char *task_name(enum npl_task_kind kind)
+{
+	switch (kind) {
+	case NPL_TASK_LAYER:
+		return "layer";
+	case NPL_TASK_CONVERSION:
+		return "conversion";
+	case NPL_TASK_TO_DEVICE:
+		return "transfer to the device";
+	case NPL_TASK_TO_HOST:
+		return "transfer to the host";
+	case NPL_TASK_LINK_HELD:
+		return "in use within the device's cycles";
+	}
+	return NULL;
+}
+
 static void put_task(struct npl_json *json, const struct npl_comparison *c, const struct npl_run *run,
 		     const struct npl_task *task)
 {
-	static const char *const task_names[] = {[NPL_TASK_LAYER] = "layer",
-						 [NPL_TASK_CONVERSION] = "conversion",
-						 [NPL_TASK_TO_DEVICE] = "transfer to the device",
-						 [NPL_TASK_TO_HOST] = "transfer to the host",
-						 [NPL_TASK_LINK_HELD] = "in use within the device's cycles"};
 	const struct npl_node *node = &c->graph->node[task->node];
 	int64_t start = nanoseconds(task->start_seconds);
 	npl_json_open(json, NULL, '{');
 	npl_json_string(json, "name", node->name);
-	npl_json_string(json, "cat", task_names[task->kind]);
+	npl_json_string(json, "cat", task_name(task->kind));
 	npl_json_string(json, "ph", "X");
 	put_microseconds(json, "ts", start);
 	put_microseconds(json, "dur", nanoseconds(task->end_seconds) - start);
@@ -69,7 +81,7 @@ static void put_task(struct npl_json *json, const struct npl_comparison *c, cons
 	npl_json_open(json, "args", '{');
 	npl_json_i64(json, "index", task->node);
 	npl_json_string(json, "operator", npl_op_defs[node->op].name);
-	npl_json_string(json, "work", task_names[task->kind]);
+	npl_json_string(json, "work", task_name(task->kind));
 	if (task->value >= 0)
 		npl_json_string(json, "value", c->graph->value[task->value].name);
 	if (run->resource[task->resource].kind == NPL_RESOURCE_LINK)

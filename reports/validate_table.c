@@ -113,16 +113,30 @@ static const char *tolerance(char *buf, const struct npl_validation_row *row, co
 	return buf;
 }
 
+/* NULL: the row is not judged. */
+static const char *verdict_word(enum npl_verdict verdict)
+{
+	switch (verdict) {
+	case NPL_UNJUDGED:
+		break;
+	case NPL_WITHIN:
+		return "ok";
+	case NPL_OUTSIDE:
+		return "OUTSIDE";
+	case NPL_MISSING:
+		return "MISSING";
+	}
+	return NULL;
+}
+
 static const char *verdict(char *buf, const struct npl_validation_row *row, const struct scale *scale)
 {
-	static const char *const word[] = {[NPL_WITHIN] = "ok", [NPL_OUTSIDE] = "OUTSIDE", [NPL_MISSING] = "MISSING"};
-	const enum npl_verdict verdict_code = npl_validation_verdict(row);
+	const char *word = verdict_word(npl_validation_verdict(row));
 	char allowed[CELL];
-	if (verdict_code == NPL_UNJUDGED)
+	if (!word)
 		snprintf(buf, CELL, "%s", row->fitted ? "fitted" : "");
 	else
-		snprintf(buf, CELL, "%.20s: %s%s", tolerance(allowed, row, scale), word[verdict_code],
-			 row->fitted ? ", fitted" : "");
+		snprintf(buf, CELL, "%.20s: %s%s", tolerance(allowed, row, scale), word, row->fitted ? ", fitted" : "");
 	return buf;
 }
 

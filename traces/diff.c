@@ -16,10 +16,12 @@
 const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n)
 {
 	static const char *const names[] = {"the program", "times", "values", "energy", "counts"};
+	enum { NAMES = sizeof names / sizeof *names };
+	_Static_assert(1 << (NAMES - 1) == NPL_TRACE_MOVED_END - 1, "each flag has a name");
 	int left = __builtin_popcount(moved);
 	const int all = left;
 	*buf = '\0';
-	for (int i = 0; i < 5; i++)
+	for (int i = 0; i < NAMES; i++)
 		if (moved >> i & 1)
 			npl_append(buf, n, left == 1 && all > 1 ? " and " : ", ", "%s", names[i]), left--;
 	return buf;

@@ -15,7 +15,7 @@ static const struct form {
 	const char *word;
 	int words, identifying;
 	bool in_program;
-} forms[TRACE_KINDS] = {
+} forms[] = {
 	[TRACE_PROGRAM] = {"program", -1, -1, false},
 	[TRACE_BLOCK] = {"block", 1, 0, true},
 	[TRACE_OF] = {"of", 1, 1, true},
@@ -25,6 +25,7 @@ static const struct form {
 	[TRACE_BATCH] = {"batch", 1, 1, false},
 	[TRACE_EXECUTION] = {"execution", 0, 0, false},
 };
+_Static_assert(sizeof forms / sizeof *forms == TRACE_KINDS, "each kind of event has a form");
 
 struct trace_events {
 	struct trace_in *in;

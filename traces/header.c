@@ -12,7 +12,8 @@
 
 const char *npl_trace_detail_name(enum npl_trace_detail detail)
 {
-	static const char *const names[NPL_TRACE_DETAILS] = {"layers", "instructions"};
+	static const char *const names[] = {"layers", "instructions"};
+	_Static_assert(sizeof names / sizeof *names == NPL_TRACE_DETAILS, "each detail has a name");
 	return names[detail];
 }
 

@@ -34,9 +34,17 @@ struct cpu_vectors cpu_vectors_detect(void)
 
 const char *cpu_level_name(enum cpu_level level)
 {
-	static const char *const names[] = {
-		[CPU_SSE] = "SSE", [CPU_AVX] = "AVX", [CPU_AVX2] = "AVX2", [CPU_AVX512] = "AVX-512"};
-	return names[level];
+	switch (level) {
+	case CPU_SSE:
+		return "SSE";
+	case CPU_AVX:
+		return "AVX";
+	case CPU_AVX2:
+		return "AVX2";
+	case CPU_AVX512:
+		return "AVX-512";
+	}
+	return NULL;
 }
 
 /* Returns the name of the kernel family for a processor. SkylakeX fits every AVX-512 processor: its float32 kernels are

@@ -18,10 +18,10 @@
 #define MAX_SETTINGS 4096
 #define YAML_TAGS    "tag:yaml.org,2002:"
 
-static const char *const source_names[NPL_SOURCES] = {
-	[NPL_SOURCE_DEFAULT] = "default", [NPL_SOURCE_PUBLISHED] = "published", [NPL_SOURCE_MODELLED] = "modelled",
-	[NPL_SOURCE_FITTED] = "fitted",   [NPL_SOURCE_ASSUMED] = "assumed",     [NPL_SOURCE_OWN] = "own",
-};
+/* in the order of enum npl_source */
+static const char *const source_names[] = {"default", "published", "modelled", "fitted", "assumed", "own"};
+_Static_assert(sizeof source_names / sizeof *source_names == NPL_SOURCES, "each source has a name");
+
 /* The sources that have a tag are all between "default" and "own". */
 #define FIRST_TAG (NPL_SOURCE_DEFAULT + 1)
 #define TAGS_END  NPL_SOURCE_OWN

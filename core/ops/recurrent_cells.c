@@ -14,7 +14,7 @@ static const struct {
 	const char *name;
 	int constants;
 	float alpha, beta;
-} functions[NPL_CELL_FUNCTIONS] = {
+} functions[] = {
 	[NPL_CELL_SIGMOID] = {"Sigmoid", 0, 0, 0},
 	[NPL_CELL_TANH] = {"Tanh", 0, 0, 0},
 	[NPL_CELL_RELU] = {"Relu", 0, 0, 0},
@@ -27,6 +27,7 @@ static const struct {
 	[NPL_CELL_SOFTSIGN] = {"Softsign", 0, 0, 0},
 	[NPL_CELL_SOFTPLUS] = {"Softplus", 0, 0, 0},
 };
+_Static_assert(sizeof functions / sizeof *functions == NPL_CELL_FUNCTIONS, "each function has a row");
 
 int op_cell_functions(enum npl_op op, enum npl_cell_function function[RECURRENT_MAX_FUNCTIONS])
 {

@@ -16,7 +16,8 @@
 
 const char *npl_case_status_name(enum npl_case_status status)
 {
-	static const char *const names[NPL_CASE_STATUSES] = {"passed", "failed", "unsupported"};
+	static const char *const names[] = {"passed", "failed", "unsupported"};
+	_Static_assert(sizeof names / sizeof *names == NPL_CASE_STATUSES, "each status has a name");
 	return status < NPL_CASE_STATUSES ? names[status] : "?";
 }
 

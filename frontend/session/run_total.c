@@ -101,8 +101,15 @@ void npl_run_free(struct npl_run *run)
 
 const char *npl_role_name(enum npl_role role)
 {
-	static const char *const names[] = {[NPL_RAN] = "ran", [NPL_FUSED] = "fused", [NPL_VIEW] = "view"};
-	return names[role];
+	switch (role) {
+	case NPL_RAN:
+		return "ran";
+	case NPL_FUSED:
+		return "fused";
+	case NPL_VIEW:
+		return "view";
+	}
+	return NULL;
 }
 
 bool npl_row_on_host(const struct npl_layer_run *row)

@@ -74,6 +74,7 @@ enum {
 	NPL_TRACE_MOVED_VALUES = 1 << 2,
 	NPL_TRACE_MOVED_ENERGY = 1 << 3,
 	NPL_TRACE_MOVED_COUNTS = 1 << 4, /* bytes, rows, tiles */
+	NPL_TRACE_MOVED_END              /* one more than the last flag */
 };
 /* Writes "program, times and values"; returns buf. */
 const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n);

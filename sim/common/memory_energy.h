@@ -17,6 +17,8 @@
 		[NPL_MEMORY_ACTIVE_STANDBY] = memory " standby, rows open",                                            \
 		[NPL_MEMORY_IDLE_STANDBY] = memory " standby"                                                          \
 	}
+_Static_assert(sizeof((const char *[])SIM_MEMORY_PARTS("")) == NPL_MEMORY_ENERGIES * sizeof(char *),
+	       "each part has a name");
 
 /* The parts that are added beside those of commands that occurred. SIM_STANDING_PARTS: refresh and standby, which draw
  * power without any work. SIM_UNUSED_PARTS: commands that did not occur, with 0 events. */

@@ -8,10 +8,11 @@
 
 #include "dram.h"
 
-static const char *const field_names[DRAM_FIELDS] = {
+static const char *const field_names[] = {
 	[DRAM_ROW] = "row",   [DRAM_RANK] = "rank",     [DRAM_GROUP] = "bankgroup",
 	[DRAM_BANK] = "bank", [DRAM_COLUMN] = "column", [DRAM_CHANNEL] = "channel",
 };
+_Static_assert(sizeof field_names / sizeof *field_names == DRAM_FIELDS, "each field has a name");
 
 static int field_of(const char *word, size_t length)
 {

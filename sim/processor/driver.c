@@ -34,8 +34,12 @@ static const struct npl_counter_def counter_defs[NPL_PROCESSOR_PARTS] = {
 #undef PROCESSOR_COUNTER
 };
 
-static const char *const element_name[] = {[NPL_PROCESSOR_TF32] = "tf32", [NPL_PROCESSOR_F16] = "float16"};
-static const size_t element_bytes[] = {[NPL_PROCESSOR_F32] = 4, [NPL_PROCESSOR_TF32] = 4, [NPL_PROCESSOR_F16] = 2};
+/* in the order of NPL_PROCESSOR_PRECISION_LIST; NULL: the format's own name */
+static const char *const element_name[] = {NULL, "tf32", "float16"};
+static const size_t element_bytes[] = {4, 4, 2};
+_Static_assert(sizeof element_name / sizeof *element_name == NPL_PROCESSOR_PRECISIONS &&
+		       sizeof element_bytes / sizeof *element_bytes == NPL_PROCESSOR_PRECISIONS,
+	       "each precision has a row");
 
 static int open_link(struct processor *p, struct npl_err *err)
 {

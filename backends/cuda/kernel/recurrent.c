@@ -3,7 +3,7 @@
  * Runs the steps of RNN, GRU and LSTM on the GPU, after the products that products/recurrent.c makes. */
 #include "job.h"
 
-static const char *const function_names[NPL_CELL_FUNCTIONS] = {
+static const char *const function_names[] = {
 	[NPL_CELL_SIGMOID] = "sigmoid",
 	[NPL_CELL_TANH] = "tanh",
 	[NPL_CELL_RELU] = "relu",
@@ -16,6 +16,7 @@ static const char *const function_names[NPL_CELL_FUNCTIONS] = {
 	[NPL_CELL_SOFTSIGN] = "softsign",
 	[NPL_CELL_SOFTPLUS] = "softplus",
 };
+_Static_assert(sizeof function_names / sizeof *function_names == NPL_CELL_FUNCTIONS, "each function has a name");
 
 /* Adds macros for the first n functions f, g and h of each direction, and sets their constants. */
 static void add_functions(const struct cu_cells *cells, int n, struct cu_macros *macros, struct cu_recurrent_args *args)

@@ -116,11 +116,10 @@ struct cu_walk cu_walk_of(const struct cu_axes *axes)
 	return walk;
 }
 
-static const char *const type_names[NPL_DTYPES] = {
-	[NPL_F32] = "f32", [NPL_F64] = "f64", [NPL_I8] = "i8",      [NPL_U8] = "u8",   [NPL_I16] = "i16",
-	[NPL_I32] = "i32", [NPL_I64] = "i64", [NPL_BOOL] = "bool8", [NPL_U16] = "u16", [NPL_U32] = "u32",
-	[NPL_U64] = "u64", [NPL_F16] = "f16", [NPL_BF16] = "bf16",
-};
+/* in the order of npulab/element_types.def */
+static const char *const type_names[] = {"f32",   "f64", "i8",  "u8",  "i16", "i32", "i64",
+					 "bool8", "u16", "u32", "u64", "f16", "bf16"};
+_Static_assert(sizeof type_names / sizeof *type_names == NPL_DTYPES, "each type of elements has a name");
 
 const char *cu_type_name(enum npl_dtype dtype)
 {

@@ -20,17 +20,32 @@ static void add_units(char *text, unsigned units)
 		}
 }
 
+static const char *waited_for(enum tpu_waited_for reason)
+{
+	switch (reason) {
+	case TPU_FOR_A_TILE:
+		return "a tile of weights";
+	case TPU_FOR_A_TABLE:
+		return "a parameter table";
+	case TPU_FOR_TILE_SPACE:
+		return "room in the weight FIFO";
+	case TPU_FOR_TABLE_SPACE:
+		return "room for a parameter table";
+	case TPU_FOR_READS:
+		return "its accumulators to be read (";
+	case TPU_FOR_WRITES:
+		return "its accumulators to be written (";
+	case TPU_FOR_A_QUEUE:
+		return "room in the queue of ";
+	case TPU_FOR_UNITS:
+		return "";
+	}
+	return NULL;
+}
+
 static void add_waiting(char *text, const struct sim_program *program, const struct tpu_waiting *waiting)
 {
-	static const char *const words[] = {[TPU_FOR_A_TILE] = "a tile of weights",
-					    [TPU_FOR_A_TABLE] = "a parameter table",
-					    [TPU_FOR_TILE_SPACE] = "room in the weight FIFO",
-					    [TPU_FOR_TABLE_SPACE] = "room for a parameter table",
-					    [TPU_FOR_READS] = "its accumulators to be read (",
-					    [TPU_FOR_WRITES] = "its accumulators to be written (",
-					    [TPU_FOR_A_QUEUE] = "room in the queue of ",
-					    [TPU_FOR_UNITS] = ""};
-	add(text, "%s waits for %s", SIM_PROGRAM_LOCATION(program, waiting->index), words[waiting->reason]);
+	add(text, "%s waits for %s", SIM_PROGRAM_LOCATION(program, waiting->index), waited_for(waiting->reason));
 	if (waiting->reason == TPU_FOR_READS || waiting->reason == TPU_FOR_WRITES)
 		add(text, "%s)", SIM_PROGRAM_LOCATION(program, waiting->blocker));
 	else if (waiting->reason == TPU_FOR_A_QUEUE || waiting->reason == TPU_FOR_UNITS)

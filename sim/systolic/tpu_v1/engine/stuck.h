@@ -10,7 +10,7 @@
 /* An instruction that waits in a machine that has come to a stop. */
 struct tpu_waiting {
 	int64_t index; /* the instruction's index in the program; -1: there is none */
-	enum {
+	enum tpu_waited_for {
 		TPU_FOR_A_TILE,
 		TPU_FOR_A_TABLE,
 		TPU_FOR_TILE_SPACE,
