@@ -217,5 +217,5 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 	return cli_check_reports(&o.common, err) ? err->code : run_layer(kind, &o, err);
 }
 
-const struct cli_command cli_layer = {"layer", "gemm|conv|pool OPTIONS [--devices A,B,...]",
+const struct cli_command cli_layer = {"layer", CLI_LAYER_WORDS("|") " OPTIONS [--devices A,B,...]",
 				      "one layer on several devices", layer_main};

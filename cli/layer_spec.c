@@ -134,29 +134,23 @@ static const char *pool_title(const struct npl_layer_spec *spec, struct npl_aren
 				(long long)w->kernel[1]);
 }
 
-/* Options that a kind of layer may take. */
 enum {
-	SIZES = 1 << 0,
-	WINDOW = 1 << 1,
-	DILATION = 1 << 2,
-	FILTERS = 1 << 3,
-	PRIVATE = 1 << 4,
-	TYPE = 1 << 5,
-	REQUANTISE = 1 << 6
+#define INDEX(word) INDEX_##word,
+	CLI_LAYER_KINDS(INDEX, ) KINDS
+};
+enum {
+#define KIND(word) KIND_##word = 1 << INDEX_##word,
+	CLI_LAYER_KINDS(KIND, ) ALL_KINDS = (1 << KINDS) - 1
 };
 
-/* The kinds of layers that the command knows. */
 static const struct kind {
 	const char *word;
-	unsigned takes;
+	unsigned bit;
 	int (*read)(const struct cli_layer_options *o, struct npl_layer_spec *spec, struct npl_err *err);
 	const char *(*title)(const struct npl_layer_spec *spec, struct npl_arena *arena);
 } kinds[] = {
-	{"gemm", SIZES | REQUANTISE, read_gemm, gemm_title},
-	{"conv", WINDOW | DILATION | FILTERS | PRIVATE | REQUANTISE, read_conv, conv_title},
-	{"pool", WINDOW | TYPE, read_pool, pool_title},
-};
-#define KINDS ((int)(sizeof kinds / sizeof *kinds))
+#define ROW(word) {#word, KIND_##word, read_##word, word##_title},
+	CLI_LAYER_KINDS(ROW, )};
 
 static const struct kind *find_kind(const char *word)
 {
@@ -171,38 +165,40 @@ static int refuse_foreign(const struct kind *kind, const struct cli_layer_option
 {
 	const struct {
 		bool is_set;
-		unsigned option;
+		unsigned kinds;
 		const char *name;
 	} option[] = {
-		{o->m || o->n || o->k, SIZES, "-m, -n or -k"},
-		{o->input || o->kernel || o->stride || o->pad, WINDOW, "--input, --kernel, --stride or --pad"},
-		{o->dilation, DILATION, "--dilation"},
-		{o->filters || o->groups, FILTERS, "--filters or --groups"},
-		{o->private_kernels, PRIVATE, "--private"},
-		{o->pool, TYPE, "--type"},
-		{o->requantise, REQUANTISE, "--requantise"},
+		{o->input, KIND_conv | KIND_pool, "input"},
+#define CLI_LAYER_OPTION(kinds, member, name, ...) {o->member, kinds, name},
+#include "layer_options.def"
 	};
 	for (size_t i = 0; i < sizeof option / sizeof *option; i++)
-		if (option[i].is_set && !(option[i].option & kind->takes))
-			return npl_fail(err, NPL_EUSAGE, "layer %s takes no %s", kind->word, option[i].name);
+		if (option[i].is_set && !(option[i].kinds & kind->bit))
+			return npl_fail(err, NPL_EUSAGE, "layer %s takes no %s%s", kind->word,
+					option[i].name[1] ? "--" : "-", option[i].name);
 	return 0;
+}
+
+const char *cli_layer_kinds_text(const char *last, char *buf, size_t size)
+{
+	static const char *const words[] = {
+#define WORD(word) #word,
+		CLI_LAYER_KINDS(WORD, )};
+	return cli_names_text(words, KINDS, last, buf, size);
 }
 
 int cli_layer_read(const char *word, const struct cli_layer_options *o, struct npl_layer_spec *spec,
 		   struct npl_err *err)
 {
 	const struct kind *kind = find_kind(word);
-	const char *words[KINDS];
 	char text[100];
 	*spec = (struct npl_layer_spec){
 		.unsigned_x = o->is_unsigned, .requantise = o->requantise, .zero_percent = o->zero_percent};
 	spec->attrs.opset = 13;
 	if (kind)
 		return refuse_foreign(kind, o, err) ? err->code : kind->read(o, spec, err);
-	for (int i = 0; i < KINDS; i++)
-		words[i] = kinds[i].word;
 	return npl_fail(err, NPL_EUSAGE, "layer: '%s' is none of %s", word,
-			cli_names_text(words, KINDS, ", ", text, sizeof text));
+			cli_layer_kinds_text(", ", text, sizeof text));
 }
 
 const char *cli_layer_title(const char *word, const struct npl_layer_spec *spec, struct npl_arena *arena)

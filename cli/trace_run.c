@@ -80,13 +80,14 @@ static void list_options(struct cli_traced_run *run, struct cli_option options[O
 static int refuse_word(const struct cli_traced_run *run, struct npl_err *err)
 {
 	const bool layer = run->n_words && !strcmp(run->word[0], "layer");
+	char kinds[100];
 	if (!run->n_words)
 		return npl_fail(err, NPL_EUSAGE,
 				"trace record: expected a model, a program (.s, .bin) or `layer KIND`");
 	if (layer != (run->n_words == 2))
-		return npl_fail(err, NPL_EUSAGE, "trace record: %s",
-				layer ? "layer: which? expected gemm, conv or pool after it"
-				      : "expected one model or program");
+		return layer ? npl_fail(err, NPL_EUSAGE, "trace record: layer: which? expected %s after it",
+					cli_layer_kinds_text(" or ", kinds, sizeof kinds))
+			     : npl_fail(err, NPL_EUSAGE, "trace record: expected one model or program");
 	return 0;
 }
 

@@ -517,14 +517,18 @@ Test(cli_layer, number_formats_that_no_device_has_are_refused)
 	}
 }
 
-/* The usage line, which is a text of its own, names the kinds of layers that there are. */
+/* The usage line and all messages name the kinds of layers that there are. */
 Test(cli_layer, usage_names_the_kinds)
 {
-	static const char expected[] = "none of gemm, conv, pool\n";
-	struct cli_result unknown = cli_run(&(struct cli_run_options){0}, "layer", "softmax");
-	struct cli_result help = cli_run(&(struct cli_run_options){0}, "layer", "--help");
-	cr_assert(unknown.status == 2 && strstr(unknown.err, expected), "%d %s", unknown.status, unknown.err);
+	const struct cli_refusal cases[] = {
+		{2, "none of gemm, conv, pool", {"layer", "softmax"}},
+		{2, "which? expected gemm, conv or pool after it", {"trace", "record", "layer", "--device", "tpu_v1"}},
+	};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	CLI_CHECK(folder, cases);
+	cli_remove_folder(folder);
+	struct cli_result help = cli_run(&plainly, "layer", "--help");
 	cr_assert(!help.status && strstr(help.out, "layer gemm|conv|pool OPTIONS"), "%d %s", help.status, help.out);
-	cli_free(&unknown);
 	cli_free(&help);
 }
