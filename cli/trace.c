@@ -8,8 +8,15 @@
 
 #include "core/base/nearest.h"
 
-static const struct cli_command *const subcommands[] = {&cli_trace_record, &cli_trace_show, &cli_trace_check,
-							&cli_trace_diff, &cli_trace_bless};
+/* X(word) for each command, with `between` between two. cli_trace_WORD is the command (trace_run.h). */
+#define COMMANDS(X, between)                                                                                           \
+	X(record) between X(show)                                                                                      \
+	between X(check)                                                                                               \
+	between X(diff)                                                                                                \
+	between X(bless)
+
+#define COMMAND(word) &cli_trace_##word,
+static const struct cli_command *const subcommands[] = {COMMANDS(COMMAND, )};
 enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
 
 /* The word after "trace " in the name of a command. */
@@ -42,5 +49,6 @@ static int trace_main(int argc, char **argv, struct npl_err *err)
 			nearest ? "; the nearest is " : "", nearest ? nearest : "");
 }
 
-const struct cli_command cli_trace = {"trace", "record|show|check|diff|bless ...",
+#define WORD(word) #word
+const struct cli_command cli_trace = {"trace", COMMANDS(WORD, "|") " ...",
 				      "records runs, and compares them with those of before", trace_main};
