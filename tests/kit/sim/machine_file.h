@@ -1,15 +1,36 @@
 /* SPDX-License-Identifier: MIT
  *
- * The machine file that a driver was made for, against the defaults of its parameters. */
+ * The machine files of a driver, and the one that it was made for against the defaults of its parameters. */
 #ifndef NPULAB_TESTS_KIT_SIM_MACHINE_FILE_H
 #define NPULAB_TESTS_KIT_SIM_MACHINE_FILE_H
 
 #include <criterion/criterion.h>
+#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "npulab/driver.h"
 #include "tests/kit/sim/keys.h"
+
+/* Returns the paths of the n files in machines/ that have this driver, in the order of their names. They live in the
+ * arena. */
+static inline const char **test_machine_paths(const struct npl_driver *driver, struct npl_arena *arena, int *n)
+{
+	glob_t files;
+	struct npl_err err;
+	*n = 0;
+	cr_assert_eq(glob("machines/*.yaml", 0, NULL, &files), 0);
+	const char **path = npl_arena_array(arena, files.gl_pathc, sizeof *path);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		struct npl_description file;
+		cr_assert_eq(npl_description_load(files.gl_pathv[i], "driver", arena, &file, &err), 0, "%s", err.msg);
+		if (!strcmp(file.driver_or_model, driver->name))
+			path[(*n)++] = npl_arena_strdup(arena, files.gl_pathv[i]);
+	}
+	globfree(&files);
+	cr_assert(*n, "machines/ has no file of %s", driver->name);
+	return path;
+}
 
 /* Returns the values of all parameters that follow from a machine file, in the order of the driver's list. They live in
  * the arena. */

@@ -4,6 +4,7 @@
  * cannot run are refused with the reason; large batches are split over images. Energy: test_energy.c. */
 #include <criterion/criterion.h>
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "tests/kit/sim/machine_file.h"
@@ -37,28 +38,30 @@ Test(tpu_device, the_machine_file_is_the_default_but_for_energy_and_what_was_fit
 Test(tpu_device, machine_files_say_what_they_are)
 {
 	struct npl_arena arena = {0};
-	struct tpu_config tpu = test_tpu_load("machines/tpu_v1.yaml", &arena);
-	struct tpu_config medium = test_tpu_load("machines/systolic_128x128.yaml", &arena);
-	struct tpu_config small = test_tpu_load("machines/systolic_16x16.yaml", &arena);
-	cr_assert(medium.rows == 128 && medium.columns == 128 && small.rows == 16 && small.columns == 16);
-
-	const struct tpu_config *all[] = {&tpu, &medium, &small};
-	for (int i = 0; i < 3; i++) {
+	int n;
+	const char **files = test_machine_paths(&npl_driver_systolic, &arena, &n);
+	for (int i = 0; i < n; i++) {
+		const struct tpu_config config = test_tpu_load(files[i], &arena);
 		void *state = NULL;
 		struct npl_err err = {0};
 		struct npl_device_info info = {0};
-		cr_assert_eq(npl_driver_systolic.open(all[i], &state, &err), 0, "%s", err.msg);
+		int64_t rows, columns;
+		/* A machine that is named by the size of its array has such an array. */
+		if (sscanf(files[i], "machines/systolic_%" SCNd64 "x%" SCNd64, &rows, &columns) == 2)
+			cr_expect(config.rows == rows && config.columns == columns, "%s", files[i]);
+		cr_assert_eq(npl_driver_systolic.open(&config, &state, &err), 0, "%s", err.msg);
 		npl_driver_systolic.describe(state, &info);
 		cr_assert_eq(info.kind, NPL_KIND_SIMULATED);
 		cr_assert_eq(info.format, NPL_FORMAT_INT8);
-		cr_assert_float_eq(info.peak_macs_per_second, (double)(all[i]->rows * all[i]->columns) * 700e6, 1);
+		cr_assert_float_eq(info.peak_macs_per_second, (double)(config.rows * config.columns) * config.clock_hz,
+				   1);
 		cr_assert_eq(info.n_counters, TPU_COUNTERS - TPU_ACTIVITY_COUNTERS, "activity is not counted");
 		cr_assert(strlen(info.detail) > 20);
 		npl_driver_systolic.close(state);
 		/* A layer runs on each, with energy whose origins are of the closed set. */
 		struct test_layer t;
 		test_gemm(&t, 30, 40, 50);
-		struct npl_result r = test_run(all[i], &t.layer);
+		struct npl_result r = test_run(&config, &t.layer);
 		cr_assert(r.n_energy > 0 && npl_result_joules(&r) > 0);
 		test_layer_free(&t);
 	}

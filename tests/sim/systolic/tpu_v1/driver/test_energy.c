@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "tests/kit/sim/energy.h"
+#include "tests/kit/sim/machine_file.h"
 #include "tests/kit/sim/tpu_v1/support.h"
 
 static const struct npl_energy *component(const struct npl_result *r, const char *name)
@@ -91,10 +92,10 @@ static const struct npl_energy_model *open_model(const struct tpu_config *config
  * column (energies/sram.csv). */
 Test(tpu_energy, a_row_of_the_machine_files_costs_what_its_macros_do)
 {
-	static const char *const files[] = {"machines/tpu_v1.yaml", "machines/systolic_128x128.yaml",
-					    "machines/systolic_16x16.yaml"};
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-		struct npl_arena arena = {0};
+	struct npl_arena arena = {0};
+	int n;
+	const char **files = test_machine_paths(&npl_driver_systolic, &arena, &n);
+	for (int i = 0; i < n; i++) {
 		struct npl_err err = {0};
 		const struct tpu_config c = test_tpu_load(files[i], &arena);
 		void *state;
@@ -115,8 +116,8 @@ Test(tpu_energy, a_row_of_the_machine_files_costs_what_its_macros_do)
 		cr_expect_float_eq(read->pj / read->bottom_up_pj.middle, sums->pj / sums->bottom_up_pj.middle, 1e-9,
 				   "%s: one factor for the whole chip", files[i]);
 		npl_driver_systolic.close(state);
-		npl_arena_free(&arena);
 	}
+	npl_arena_free(&arena);
 }
 
 /* Jouppi et al., Table 2: 28 W at idle, of a die of at most 331 mm2. */
@@ -125,23 +126,30 @@ Test(tpu_energy, idle_power_of_the_machine_files_follows_area)
 	static const struct {
 		const char *path;
 		double least_mm2, most_mm2;
-	} files[] = {{"machines/tpu_v1.yaml", 330.999999, 331.000001},
+	} areas[] = {{"machines/tpu_v1.yaml", 330.999999, 331.000001},
 		     {"machines/systolic_128x128.yaml", 200, 230},
 		     {"machines/systolic_16x16.yaml", 120, 140}};
-	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-		struct npl_arena arena = {0};
-		const struct tpu_config c = test_tpu_load(files[i].path, &arena);
+	enum { AREAS = sizeof areas / sizeof *areas };
+	struct npl_arena arena = {0};
+	int n;
+	const char **files = test_machine_paths(&npl_driver_systolic, &arena, &n);
+	for (int i = 0; i < n; i++) {
+		const struct tpu_config c = test_tpu_load(files[i], &arena);
 		void *state;
 		const struct npl_energy_model *model = open_model(&c, &state);
-		cr_expect(model->area_mm2 > files[i].least_mm2 && model->area_mm2 < files[i].most_mm2, "%s: %g mm2",
-			  files[i].path, model->area_mm2);
-		cr_expect_float_eq(model->static_watts, model->area_mm2 * 28 / 331, 1e-8, "%s", files[i].path);
+		int a = 0;
+		while (a < AREAS && strcmp(files[i], areas[a].path))
+			a++;
+		cr_assert_lt(a, AREAS, "%s: the test knows no area of it", files[i]);
+		cr_expect(model->area_mm2 > areas[a].least_mm2 && model->area_mm2 < areas[a].most_mm2, "%s: %g mm2",
+			  files[i], model->area_mm2);
+		cr_expect_float_eq(model->static_watts, model->area_mm2 * 28 / 331, 1e-8, "%s", files[i]);
 		cr_expect(strcmp(c.link.energy_origin, "absent") && c.link.pj_per_byte == 0 &&
 				  c.weight_standby == TPU_STANDBY_STATIC,
-			  "%s: link and standby are inside the static power", files[i].path);
+			  "%s: link and standby are inside the static power", files[i]);
 		npl_driver_systolic.close(state);
-		npl_arena_free(&arena);
 	}
+	npl_arena_free(&arena);
 }
 
 Test(tpu_energy, a_narrower_array_has_cheaper_rows)
