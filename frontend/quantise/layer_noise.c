@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/dtype.h"
+
 struct judged_value {
 	float *reference; /* NULL: not kept */
 	int64_t count;
@@ -85,36 +87,29 @@ static int keep(void *context, int v, const struct npl_tensor *tensor, struct np
 	return 0;
 }
 
-/* Returns the real number that element i stands for, computed as npl_dequantise does. */
+/* Returns the real number that element i stands for; of an integer computed as npl_dequantise does. */
 static double real(const struct npl_tensor *t, int64_t i)
 {
-	const struct npl_quant *q = &t->quant;
-	switch (t->dtype) {
-	case NPL_U8:
-		return (double)((float)(((const uint8_t *)t->data)[i] - q->zero_point) * q->scale);
-	case NPL_I8:
-		return (double)((float)(((const int8_t *)t->data)[i] - q->zero_point) * q->scale);
-	case NPL_I16:
-		return (double)((float)(((const int16_t *)t->data)[i] - q->zero_point) * q->scale);
-	default:
-		return (double)((const float *)t->data)[i];
-	}
+	const double value = npl_tensor_real(t, i);
+	return npl_is_integer(t->dtype) ? (double)((float)(value - t->quant.zero_point) * t->quant.scale) : value;
 }
 
 static int judge(void *context, int v, const struct npl_tensor *tensor, struct npl_err *err)
 {
 	struct npl_layer_noise *noise = context;
 	struct judged_value *judged_value = &noise->value[v];
-	bool integer = tensor->dtype == NPL_U8 || tensor->dtype == NPL_I8 || tensor->dtype == NPL_I16;
+	const bool integer = npl_is_integer(tensor->dtype);
 	/* Integers of a value that the model itself rounds are compared with the rounded value: the rounding is no loss
 	 * of the device. */
 	const struct judged_value *rounded = integer && noise->rounded[v] >= 0 ? &noise->value[noise->rounded[v]]
 									       : judged_value;
 	const float *reference = rounded->reference ? rounded->reference : judged_value->reference;
-	(void)err;
 	if (!judged_value->reference || judged_value->count != npl_tensor_count(tensor) || !tensor->data ||
-	    !(tensor->dtype == NPL_F32 || (integer && tensor->quant.scale > 0)))
+	    (integer && !(tensor->quant.scale > 0)))
 		return 0;
+	if (!integer && !npl_is_float(tensor->dtype))
+		return npl_fail(err, NPL_EINTERNAL, "'%s' stands for real numbers and is of type %s",
+				noise->graph->value[v].name, npl_dtype_name(tensor->dtype));
 	judged_value->judged = true;
 	for (int64_t i = 0; i < judged_value->count; i++) {
 		const double expected = (double)reference[i], error = real(tensor, i) - expected;
