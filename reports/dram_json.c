@@ -62,35 +62,24 @@ static void put_latency(struct npl_json *json, const char *key, const struct npl
 	npl_json_close(json, '}');
 }
 
+static void put_counter(struct npl_json *json, const char *key, bool is_known, uint64_t value)
+{
+	if (is_known)
+		npl_json_u64(json, key, value);
+	else
+		npl_json_null(json, key);
+}
+
 static void put_counters(struct npl_json *json, const struct npl_traffic_report *r)
 {
 	const struct npl_memory_counters *n = &r->result->counters;
-	const struct {
-		const char *key;
-		uint64_t value;
-		bool of_commands;
-	} counters[] = {
-		{"reads", n->reads, false},
-		{"writes", n->writes, false},
-		{"read_bytes", n->read_bytes, false},
-		{"written_bytes", n->written_bytes, false},
-		{"forwarded", n->forwarded, true},
-		{"row_hits", n->row_hits, true},
-		{"activates", n->activates, true},
-		{"precharges", n->precharges, true},
-		{"read_commands", n->read_commands, true},
-		{"write_commands", n->write_commands, true},
-		{"refreshes", n->refreshes, true},
-		{"active_rank_cycles", n->active_rank_cycles, true},
-		{"idle_rank_cycles", n->idle_rank_cycles, true},
-	};
-	const bool has_commands = !strcmp(npl_memory_info(r->memory)->model, "dram");
+	const bool is_dram = !strcmp(npl_memory_info(r->memory)->model, "dram");
 	npl_json_open(json, "counters", '{');
-	for (size_t i = 0; i < sizeof counters / sizeof *counters; i++)
-		if (has_commands || !counters[i].of_commands)
-			npl_json_u64(json, counters[i].key, counters[i].value);
-		else
-			npl_json_null(json, counters[i].key);
+#define PUT(name)         put_counter(json, #name, true, n->name);
+#define PUT_OF_DRAM(name) put_counter(json, #name, is_dram, n->name);
+	NPL_MEMORY_REQUESTS(PUT)
+	NPL_MEMORY_COMMANDS(PUT_OF_DRAM)
+	PUT_OF_DRAM(idle_rank_cycles)
 	npl_json_close(json, '}');
 }
 

@@ -49,16 +49,30 @@ struct npl_memory_completion {
 	uint64_t tag;
 };
 
+/* The counters of requests, which every model has:
+ *     reads, writes                requests
+ *     read_bytes, written_bytes    their bytes */
+#define NPL_MEMORY_REQUESTS(COUNT) COUNT(reads) COUNT(writes) COUNT(read_bytes) COUNT(written_bytes)
+/* The counters that each channel of a DRAM has:
+ *     forwarded            reads that the write queue answered; they are in `reads` too, and needed no read command
+ *     row_hits             requests served without an activate of their own
+ *     refreshes            commands, each of one rank, as activates, precharges, read_commands, write_commands are of a
+ *                          bank
+ *     active_rank_cycles   cycles of all ranks with a row open */
+#define NPL_MEMORY_COMMANDS(COUNT)                                                                                     \
+	COUNT(forwarded)                                                                                               \
+	COUNT(row_hits)                                                                                                \
+	COUNT(activates)                                                                                               \
+	COUNT(precharges)                                                                                              \
+	COUNT(read_commands) COUNT(write_commands) COUNT(refreshes) COUNT(active_rank_cycles)
+/* All counters. The last one has the cycles of all ranks without an open row: with active_rank_cycles it sums to the
+ * cycles times the ranks. */
+#define NPL_MEMORY_COUNTERS(COUNT) NPL_MEMORY_REQUESTS(COUNT) NPL_MEMORY_COMMANDS(COUNT) COUNT(idle_rank_cycles)
+#define NPL_MEMORY_COUNTER(name)   uint64_t name;
+
 /* Counts since the memory was opened; 0 for what a model does not have. */
 struct npl_memory_counters {
-	uint64_t reads, writes; /* requests */
-	uint64_t read_bytes, written_bytes;
-	/* Reads that the write queue answered. They are counted in `reads` too, and needed no read command. */
-	uint64_t forwarded;
-	uint64_t row_hits; /* requests served without an activate of their own */
-	uint64_t activates, precharges, read_commands, write_commands, refreshes; /* a refresh is one rank's */
-	/* Cycles of all ranks with a row open, and of those with none. Their sum is the cycles times the ranks. */
-	uint64_t active_rank_cycles, idle_rank_cycles;
+	NPL_MEMORY_COUNTERS(NPL_MEMORY_COUNTER)
 };
 
 /* One part of the energy: `events` times `pj`, as npl_result_energy takes them. */

@@ -69,9 +69,7 @@ struct dram_mapping {
 
 /* Counts of one channel. */
 struct dram_counts {
-	uint64_t forwarded, activates, precharges, reads, writes, refreshes;
-	uint64_t row_hits;
-	uint64_t active_rank_cycles;
+	NPL_MEMORY_COMMANDS(NPL_MEMORY_COUNTER)
 };
 void dram_add_counts(struct npl_memory_counters *counters, const struct dram_counts *channel);
 

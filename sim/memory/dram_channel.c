@@ -402,10 +402,10 @@ static inline void serve(struct dram_channel *ch, int b, int direction, int64_t 
 	ch->count.row_hits += !ch->entry[i].activated;
 	if (direction == DRAM_WRITE) {
 		write_burst(ch, bank, t);
-		ch->count.writes++;
+		ch->count.write_commands++;
 	} else {
 		read_burst(ch, bank, t);
-		ch->count.reads++;
+		ch->count.read_commands++;
 	}
 	memory_ring_add(&ch->completions, (uint64_t)(t + (direction == DRAM_WRITE ? ch->write_data : ch->read_data)),
 			ch->entry[i].tag);

@@ -177,14 +177,8 @@ int dram_open_config(struct dram_config *c, const struct npl_memory_options *opt
 
 void dram_add_counts(struct npl_memory_counters *counters, const struct dram_counts *channel)
 {
-	counters->forwarded += channel->forwarded;
-	counters->row_hits += channel->row_hits;
-	counters->activates += channel->activates;
-	counters->precharges += channel->precharges;
-	counters->read_commands += channel->reads;
-	counters->write_commands += channel->writes;
-	counters->refreshes += channel->refreshes;
-	counters->active_rank_cycles += channel->active_rank_cycles;
+#define ADD(name) counters->name += channel->name;
+	NPL_MEMORY_COMMANDS(ADD)
 }
 
 /* Computes the energy as Micron's TN-41-01 does, "Calculating Memory System Power for DDR3". A command costs its

@@ -189,7 +189,7 @@ static bool serve(struct stepped *m, struct channel *ch, struct queue *queue)
 			continue;
 		note_command(m, ch, command, &w->location);
 		ch->count.row_hits += !w->activated;
-		*(command == WR ? &ch->count.writes : &ch->count.reads) += 1;
+		*(command == WR ? &ch->count.write_commands : &ch->count.read_commands) += 1;
 		memory_ring_add(&ch->completions, (uint64_t)(m->now + (command == WR ? c->cwl : c->cl) + burst(c)),
 				w->tag);
 		queue->n--;
@@ -330,7 +330,7 @@ static uint64_t served(const struct stepped *m)
 {
 	uint64_t n = 0;
 	for (int64_t i = 0; i < m->config->channels; i++)
-		n += m->channel[i].count.reads + m->channel[i].count.writes;
+		n += m->channel[i].count.read_commands + m->channel[i].count.write_commands;
 	return n;
 }
 

@@ -43,15 +43,9 @@ static void add(struct npl_memory_counters *to, const struct npl_memory_counters
 		  sizeof no_counts / sizeof(uint64_t), 1);
 }
 
-enum {
-	COUNTERS_OF_PROGRAM = DN_COUNTERS + 1, /* members of struct dn_counters: output_saturations is in no table */
-	COUNTERS_OF_MEMORY = 13                /* members of struct npl_memory_counters */
-};
-/* add_times walks over both structures as arrays of uint64_t, so every member must be one. If an assertion fails, add
- * the new members to the numbers above, provided that they are uint64_t. */
-_Static_assert(sizeof(struct dn_counters) == COUNTERS_OF_PROGRAM * sizeof(uint64_t), "every member is a uint64_t");
-_Static_assert(sizeof(struct npl_memory_counters) == COUNTERS_OF_MEMORY * sizeof(uint64_t),
-	       "every member is a uint64_t");
+/* Both structures are walked over as arrays of uint64_t; that of a memory has a list of such members alone. If the
+ * assertion fails, a member of struct dn_counters beside output_saturations is in no table. */
+_Static_assert(sizeof(struct dn_counters) == (DN_COUNTERS + 1) * sizeof(uint64_t), "every member is a uint64_t");
 
 static void add_entries(const struct dn_fast *f, struct npl_memory_words *words)
 {

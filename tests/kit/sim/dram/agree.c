@@ -216,22 +216,9 @@ static bool same_counters(struct pair *p)
 	const struct {
 		const char *name;
 		uint64_t fast, stepped;
-	} count[] = {
-		{"pending", npl_memory_pending(p->memory[FAST]), npl_memory_pending(p->memory[STEPPED])},
-		{"reads", fast.reads, stepped.reads},
-		{"writes", fast.writes, stepped.writes},
-		{"read bytes", fast.read_bytes, stepped.read_bytes},
-		{"written bytes", fast.written_bytes, stepped.written_bytes},
-		{"forwarded", fast.forwarded, stepped.forwarded},
-		{"row hits", fast.row_hits, stepped.row_hits},
-		{"activates", fast.activates, stepped.activates},
-		{"precharges", fast.precharges, stepped.precharges},
-		{"read commands", fast.read_commands, stepped.read_commands},
-		{"write commands", fast.write_commands, stepped.write_commands},
-		{"refreshes", fast.refreshes, stepped.refreshes},
-		{"active rank cycles", fast.active_rank_cycles, stepped.active_rank_cycles},
-		{"idle rank cycles", fast.idle_rank_cycles, stepped.idle_rank_cycles},
-	};
+	} count[] = {{"pending", npl_memory_pending(p->memory[FAST]), npl_memory_pending(p->memory[STEPPED])},
+#define COUNT(name) {#name, fast.name, stepped.name},
+		     NPL_MEMORY_COUNTERS(COUNT)};
 	for (size_t i = 0; i < sizeof count / sizeof *count; i++)
 		if (count[i].fast != count[i].stepped)
 			return report_difference(p, count[i].name, count[i].fast, count[i].stepped);
