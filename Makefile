@@ -38,8 +38,11 @@ all_flags := $(base_flags) $(flags_$(BUILD)) $(filter -O%,$(subst -, -,$(BUILD))
 # libyaml, libmd, zlib and zstd are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
 libs := -l:libyaml.a -l:libmd.a -l:libz.a -l:libzstd.a -lm -ldl
 
-# Every source below these folders is the library's: a new folder is no edit here.
-lib_dirs := core frontend sim backends validate reports traces
+# Every source below these folders is the library's: a new folder within them is no edit anywhere.
+lib_dirs := $(shell cat scripts/code-folders.txt)
+# What is installed below share/npulab: all files of these folders but the programs that made them.
+data_dirs := $(shell cat scripts/data-folders.txt) schemas
+data_files := $(filter-out %.py,$(wildcard $(addsuffix /*.*,$(data_dirs))))
 lib_src := $(sort $(shell find $(lib_dirs) -name '*.c'))
 cli_src := $(sort $(wildcard cli/*.c))
 # A program of its own ends in _main; everything else in tests/kit is what several tests share.
@@ -182,28 +185,21 @@ install: all ## installs under $(DESTDIR)$(PREFIX)
 install-files:
 	rm -rf $(DESTDIR)$(PREFIX)/include/npulab
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include/npulab \
-	        $(DESTDIR)$(PREFIX)/share/npulab/machines $(DESTDIR)$(PREFIX)/share/npulab/memories \
-	        $(DESTDIR)$(PREFIX)/share/npulab/models $(DESTDIR)$(PREFIX)/share/npulab/published \
-	        $(DESTDIR)$(PREFIX)/share/npulab/schemas $(DESTDIR)$(PREFIX)/share/npulab/energies
+	        $(addprefix $(DESTDIR)$(PREFIX)/share/npulab/,$(data_dirs))
 	install -m 755 $(bin)/npulab $(DESTDIR)$(PREFIX)/bin/
 	install -m 644 $(bin)/libnpulab.a $(shared) $(DESTDIR)$(PREFIX)/lib/
 	cp -P $(bin)/libnpulab.so $(bin)/libnpulab.so.$(abi) $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 include/npulab/*.h include/npulab/*.def $(DESTDIR)$(PREFIX)/include/npulab/
-	install -m 644 machines/*.yaml $(DESTDIR)$(PREFIX)/share/npulab/machines/
-	install -m 644 memories/*.yaml $(DESTDIR)$(PREFIX)/share/npulab/memories/
-	install -m 644 published/*.csv $(DESTDIR)$(PREFIX)/share/npulab/published/
-	install -m 644 schemas/*.json $(DESTDIR)$(PREFIX)/share/npulab/schemas/
-	install -m 644 energies/*.csv $(DESTDIR)$(PREFIX)/share/npulab/energies/
-	install -m 644 $(wildcard models/*.onnx models/*.yaml models/*.npy models/README.md) $(DESTDIR)$(PREFIX)/share/npulab/models/
+	$(foreach d,$(data_dirs),install -m 644 $(filter $d/%,$(data_files)) $(DESTDIR)$(PREFIX)/share/npulab/$d/ &&) true
 	printf 'prefix=%s\nName: npulab\nDescription: cycle-level models of published neural-network accelerators\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -Wl,-rpath,$${prefix}/lib -lnpulab\nLibs.private: %s\n' \
 	        '$(PREFIX)' '$(VERSION)' '$(libs)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/npulab.pc
 
 installed = $(addprefix $(DESTDIR)$(PREFIX)/,bin/npulab lib/libnpulab.a lib/libnpulab.so lib/libnpulab.so.$(abi) lib/$(notdir $(shared)) lib/pkgconfig/npulab.pc \
-	$(addprefix share/npulab/,$(wildcard machines/*.yaml memories/*.yaml published/*.csv schemas/*.json energies/*.csv models/*)))
+	$(addprefix share/npulab/,$(data_files)))
 uninstall: ## removes what install put there
 	rm -f $(installed)
 	rm -rf $(DESTDIR)$(PREFIX)/include/npulab
-	@rmdir $(addprefix $(DESTDIR)$(PREFIX)/share/npulab,/machines /memories /models /published /schemas /energies) $(DESTDIR)$(PREFIX)/share/npulab 2> /dev/null || true
+	@rmdir $(addprefix $(DESTDIR)$(PREFIX)/share/npulab/,$(data_dirs)) $(DESTDIR)$(PREFIX)/share/npulab 2> /dev/null || true
 
 clean: ## removes build/
 	rm -rf build

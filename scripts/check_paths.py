@@ -18,9 +18,10 @@ os.chdir(os.environ.get("ROOT") or os.path.join(os.path.dirname(os.path.abspath(
 
 SOURCE = re.compile(r"[\w*.-]+\.(c|h|def|py|sh|v|cu|cuh)")
 # Folders of the tree in which a documented path can lie; other words with a slash (units, shapes) are no paths.
-with open(os.path.join(os.path.dirname(__file__), "data-folders.txt"), encoding="utf-8") as _file:
-    DATA_FOLDERS = "|".join(_file.read().split())
-ROOTS = DATA_FOLDERS + "|include|npulab|core|sim|backends|frontend|validate|reports|traces|cli|examples|tests|scripts|bench|docs|schemas"
+ROOTS = "include|npulab|cli|examples|tests|scripts|bench|docs|schemas"
+for _list in ("code-folders.txt", "data-folders.txt"):
+    with open(os.path.join(os.path.dirname(__file__), _list), encoding="utf-8") as _file:
+        ROOTS += "|" + "|".join(_file.read().split())
 PATH = re.compile(rf"({ROOTS})/[\w*./-]*")
 PLACEHOLDER = re.compile(r"(^|[/_-])(NAME|MACHINE)")
 

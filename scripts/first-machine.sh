@@ -18,7 +18,8 @@ copy=$(realpath "$1")
 flavour=${2:-release}
 cd "$(dirname "$(realpath "$0")")/.."
 
-rooms=(core frontend sim backends validate reports traces cli)
+read -ra rooms < scripts/code-folders.txt
+rooms+=(cli)
 built=()
 for part in "${rooms[@]}" kernel_texts.c kernel_texts.o flags prefix version.h public.names kernels.list; do
 	[ ! -e "build/$flavour/$part" ] || built+=("build/$flavour/$part")

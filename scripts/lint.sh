@@ -14,9 +14,10 @@ cd "$(dirname "$0")/.." || exit 2
 
 jobs=$(nproc)
 flavour=${LINT_BUILD:-lint-gcc}
-mapfile -t sources < <(find core sim backends frontend validate reports traces cli tests bench examples -name '*.c' | sort)
+read -ra library < scripts/code-folders.txt
+mapfile -t sources < <(find "${library[@]}" cli tests bench examples -name '*.c' | sort)
 mapfile -t kernels < <(find backends/cuda/kernels -name '*.cu*' | sort)
-mapfile -t headers < <(find include core sim backends frontend validate reports traces cli tests bench examples -name '*.h' | sort)
+mapfile -t headers < <(find include "${library[@]}" cli tests bench examples -name '*.h' | sort)
 
 format()
 {

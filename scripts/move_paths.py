@@ -8,7 +8,8 @@ import sys
 
 INCLUDE = re.compile(r'^(\s*#\s*include\s*)(?:"([^"]+)"|<(npulab/[^>]+)>)')
 CODE = (".c", ".h", ".def", ".cu", ".cuh", ".cpp")
-SEARCHED = ("core", "frontend", "sim", "backends", "validate", "reports", "traces", "cli", "tests", "include") # what the compiler looks into, beside the file
+with open(os.path.join(os.path.dirname(__file__), "code-folders.txt"), encoding="utf-8") as _file:
+    SEARCHED = (*_file.read().split(), "cli", "tests", "include") # what the compiler looks into, beside the file
 PUBLIC = "include/"
 
 

@@ -204,8 +204,9 @@ Test(rooms, moved_sources_leave_no_objects)
 	char folder[CLI_PATH], output[OUTPUT], here[CLI_PATH], command[4 * CLI_PATH];
 	cli_folder(folder);
 	cr_assert(getcwd(here, sizeof here));
-	snprintf(command, sizeof command, "cp -r '%s/Makefile' . && mkdir scripts && cp '%s/scripts/embed.sh' scripts/",
-		 here, here);
+	snprintf(command, sizeof command,
+		 "cp '%s/Makefile' . && mkdir scripts && cp '%s/scripts/embed.sh' '%s/scripts/'*-folders.txt scripts/",
+		 here, here, here);
 	cr_assert_eq(shell(folder, command, output), 0, "%s", output);
 	put(folder, "core/base/version.c", "int npl_version(void);\nint npl_version(void)\n{\n\treturn 1;\n}\n");
 	put(folder, "core/old.c", "int npl_old(void);\nint npl_old(void)\n{\n\treturn 1;\n}\n");
@@ -214,7 +215,7 @@ Test(rooms, moved_sources_leave_no_objects)
 	put(folder, "backends/cuda/load/nvrtc.h",
 	    "struct cu_text {\n\tconst char *name, *text;\n};\nextern const struct cu_text cu_texts[];\n");
 	put(folder, "backends/cuda/kernels/a.cu", "nothing\n");
-	static const char build[] = "mkdir -p frontend sim validate reports traces tests/kit bench examples && "
+	static const char build[] = "mkdir -p $(cat scripts/code-folders.txt) tests/kit bench examples && "
 				    "env -u MAKEFLAGS -u MAKELEVEL make -s BUILD=release CC=" TEST_CC
 				    " build/libnpulab.a && nm build/libnpulab.a";
 	cr_assert_eq(shell(folder, build, output), 0, "%s", output);

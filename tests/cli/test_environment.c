@@ -15,8 +15,8 @@ Test(environment, every_variable_is_on_the_page)
 	size_t bytes;
 	char *page = cli_read("docs/environment.md", &bytes), name[80], row[100];
 	FILE *names = popen(
-		"grep -rhoE '\"(NPULAB|OPENBLAS|ONEDNN|DNNL|CUDA|OMP)_[A-Z_]+\"' core backends cli frontend "
-		"sim reports traces validate include | tr -d '\"' | sort -u",
+		"grep -rhoE '\"(NPULAB|OPENBLAS|ONEDNN|DNNL|CUDA|OMP)_[A-Z_]+\"' $(cat scripts/code-folders.txt) "
+		"cli include | tr -d '\"' | sort -u",
 		"r");
 	int n = 0;
 	cr_assert(names);
