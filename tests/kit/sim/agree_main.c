@@ -39,7 +39,7 @@ static int agree_dram(uint64_t memories, uint64_t first)
 {
 	for (uint64_t seed = first; seed < first + memories; seed++) {
 		char reason[512] = "";
-		if (!dram_agrees(seed, reason, sizeof reason)) {
+		if (!dram_agrees(seed, NULL, reason, sizeof reason)) {
 			printf("seed %llu: %s\n", (unsigned long long)seed, reason);
 			return 1;
 		}

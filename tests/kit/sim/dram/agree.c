@@ -277,7 +277,7 @@ static bool run_and_again(struct pair *p)
 	return drain(p);
 }
 
-bool dram_agrees(uint64_t seed, char *reason, size_t reason_bytes)
+bool dram_agrees(uint64_t seed, struct npl_memory_counters *sum, char *reason, size_t reason_bytes)
 {
 	struct dram_config config;
 	char mapping[DRAM_CASE_MAPPING];
@@ -291,6 +291,12 @@ bool dram_agrees(uint64_t seed, char *reason, size_t reason_bytes)
 	bool ok = p.memory[STEPPED] && run_and_again(&p);
 	if (!p.memory[STEPPED])
 		snprintf(reason, reason_bytes, "%s", err.msg);
+	if (ok && sum) {
+		struct npl_memory_counters counted;
+		npl_memory_counters(p.memory[FAST], &counted);
+#define ADD(name) sum->name += counted.name;
+		NPL_MEMORY_COUNTERS(ADD)
+	}
 	npl_memory_close(p.memory[FAST]);
 	npl_memory_close(p.memory[STEPPED]);
 	return ok;

@@ -9,7 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* False: the first disagreement, in `reason`. */
-bool dram_agrees(uint64_t seed, char *reason, size_t reason_bytes);
+#include "npulab/memory.h"
+
+/* False: the first disagreement, in `reason`. Adds what the memory counted to `sum`, which may be NULL. */
+bool dram_agrees(uint64_t seed, struct npl_memory_counters *sum, char *reason, size_t reason_bytes);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random cases of the diannao machine draw every parameter that decides values or times, and every field of its
- * instructions: what is always the same is never compared between the engines. */
+ * instructions, and move every counter: what is always the same is never compared between the engines. */
 #include "sim/diannao/diannao/dn.h"
-#include "tests/kit/sim/diannao/programs.h"
+#include "sim/diannao/diannao/fast/run.h"
+#include "tests/kit/sim/diannao/agree.h"
 #include "tests/kit/sim/diannao/units.h"
 #include "tests/kit/sim/draws.h"
 
@@ -52,4 +53,37 @@ Test(diannao_draws, every_field_is_drawn)
 		for (int f = 0; f < dn_slots[s].n_fields; f++)
 			cr_expect(draw[s * SIM_MAX_FIELDS + f].differed, "%s: %s is never drawn", dn_slots[s].name,
 				  dn_slots[s].field[f].name);
+}
+
+/* Adds what programs of the agreement count, which write into their own memory. */
+static void count(uint64_t first, uint64_t last, const struct diannao_request *wish, uint64_t sum[DN_COUNTERS],
+		  uint64_t *output_saturations)
+{
+	for (uint64_t seed = first; seed <= last; seed++) {
+		struct diannao_case c;
+		struct diannao_stream stream;
+		struct npl_memory *memory;
+		struct dn_outcome outcome;
+		struct npl_err err;
+		char reason[300] = "";
+		cr_assert(diannao_checked(&c, seed, wish, &memory, reason, sizeof reason), "%s", reason);
+		struct dn_engine_input input = diannao_engine_input(&c, memory);
+		input.stream = diannao_source(&stream, &c, false);
+		input.memory = (struct dn_memory){c.bytes, c.size};
+		cr_assert_eq(dn_run_fast(&input, &outcome, &err), 0, "%s", err.msg);
+		test_add_counters(sum, dn_counter_defs, DN_COUNTERS, &outcome.counters);
+		*output_saturations += outcome.counters.output_saturations;
+		npl_memory_close(memory);
+		diannao_case_free(&c);
+	}
+}
+
+/* Only long programs last until a DRAM refreshes. */
+Test(diannao_draws, every_counter_moves)
+{
+	uint64_t sum[DN_COUNTERS] = {0}, output_saturations = 0;
+	count(1, SEEDS, &(struct diannao_request){0}, sum, &output_saturations);
+	count(20001, 20100, &(struct diannao_request){.instructions = 400}, sum, &output_saturations);
+	test_expect_moves(sum, dn_counter_defs, DN_COUNTERS, "");
+	cr_expect(output_saturations);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * Random programs of the systolic machines draw every parameter that decides values or times, every field of their
- * instructions and every register: what is always the same is never compared between the engines. */
+ * instructions and every register, and move every counter: what is always the same is never compared between the
+ * engines. */
 #include "sim/systolic/tpu_v1/isa/isa.h"
 #include "sim/systolic/tpu_v1/tpu.h"
 #include "tests/kit/sim/draws.h"
-#include "tests/kit/sim/tpu_v1/stimulus.h"
+#include "tests/kit/sim/tpu_v1/run.h"
 
 enum { SEEDS = 300, MAX_PARAMS = 100, MAX_FIELDS = 20 };
 
@@ -56,4 +57,22 @@ Test(tpu_draws, every_field_and_register_is_drawn)
 		cr_expect(field[f].differed, "%s is never drawn", layout->field[f].name);
 	for (int r = 0; r < TPU_REGISTERS; r++)
 		cr_expect(value_of[r].differed, "the register %s is never drawn", tpu_register_names[r]);
+}
+
+Test(tpu_draws, every_counter_moves)
+{
+	uint64_t sum[TPU_COUNTERS] = {0}, saturations = 0, overflows = 0;
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		struct program_case c;
+		struct program_run run;
+		make(&c, seed);
+		cr_assert(program_run(&run, tpu_run_fast, &c, false) && !run.rc, "%s", run.err.msg);
+		test_add_counters(sum, tpu_counter_defs, TPU_COUNTERS, &run.outcome.counters);
+		saturations += run.outcome.saturations;
+		overflows += run.outcome.overflows;
+		program_run_free(&run);
+		program_case_free(&c);
+	}
+	test_expect_moves(sum, tpu_counter_defs, TPU_COUNTERS, "");
+	cr_expect(saturations && overflows);
 }
