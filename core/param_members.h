@@ -17,6 +17,7 @@
 #define PARAM_MEMBER_INT(member)                    int64_t member;
 #define PARAM_MEMBER_DOUBLE(member)                 double member;
 #define PARAM_MEMBER_NUMBER(key, type, member, ...) PARAM_MEMBER_##type(member)
+#define PARAM_MEMBER_SIZE(...)                      PARAM_MEMBER_NUMBER(__VA_ARGS__)
 #define PARAM_MEMBER_TEXT(key, member, ...)         const char *member;
 #define PARAM_MEMBER_CHOICE(key, member, ...)       int member;         /* the index of the word, from 0 on */
 #define PARAM_MEMBER_ORIGIN(key, member, ...)       const char *member; /* "absent": the figures are not known */

@@ -28,11 +28,21 @@
 	}
 /* Makes the row of a number in an array, `index` of it. */
 #define ELEMENT(key, type, array, index, ...) NUMBER(key, type, array[index], __VA_ARGS__)
+/* Makes the row of a number that is a size or clock of the machine, with which its energies and fitted figures go. */
+#define SIZE(...) NUMBER(__VA_ARGS__)
 /* Makes the row of the origin of energy figures. `of` has the figures' keys. */
 #define ORIGIN(key, member, help, of)                                                                                  \
 	{                                                                                                              \
 		key, NPL_PARAM_ORIGIN, offsetof(PARAM_CONFIG, member), "absent", 0, 0, "", help "; absent: not known", \
 			of                                                                                             \
 	}
+
+/* These make npl_driver.size_keys from the rows of a list: the key of each SIZE, with a blank behind it. */
+#define PARAM_SIZE_SIZE(key, ...) key " "
+#define PARAM_SIZE_NUMBER(...)
+#define PARAM_SIZE_TEXT(...)
+#define PARAM_SIZE_CHOICE(...)
+#define PARAM_SIZE_ELEMENT(...)
+#define PARAM_SIZE_ORIGIN(...)
 
 #endif

@@ -10,6 +10,7 @@
 
 #define PARAM_CONFIG struct dn_config
 #define TECHNOLOGY   SIM_TECHNOLOGY
+#define PARAM_SIZE_TECHNOLOGY(...)
 
 static const char energy_keys[] =
 #define DN_ENERGY(member, ...) "energy." #member " "
@@ -23,6 +24,12 @@ const struct npl_param dn_params[] = {
 #undef DN_PARAMETER
 	{0},
 };
+
+const char dn_size_keys[] =
+#define DN_PARAMETER(form, ...) PARAM_SIZE_##form(__VA_ARGS__)
+#include "parameters.def"
+#undef DN_PARAMETER
+	;
 
 const struct npl_former_default dn_former_defaults[] = {
 	{"memory.preset", "diannao-250gbps"}, {"dma.request_cycles", "13"}, {0}};

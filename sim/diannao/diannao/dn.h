@@ -61,6 +61,7 @@ struct dn_memory {
 };
 
 extern const struct npl_param dn_params[];
+extern const char dn_size_keys[];
 extern const struct npl_former_default dn_former_defaults[];
 /* Returns the bytes of a row of NBin and NBout: Tn 16-bit values. */
 int64_t dn_row_bytes(const struct dn_config *config);

@@ -21,6 +21,9 @@
 #define ENERGY(key, figure, member, help)                                                                              \
 	NUMBER(key "." figure, DOUBLE, member.pj, "0", 0, 1e9, "pJ", help),                                            \
 		ORIGIN(key ".origin", member.origin, "where that figure is from", key "." figure)
+#define PARAM_SIZE_LINK(...)
+#define PARAM_SIZE_TECHNOLOGY(...)
+#define PARAM_SIZE_ENERGY(...)
 
 const struct npl_param tpu_params[] = {
 #define TPU_PARAMETER(form, ...) form(__VA_ARGS__),
@@ -28,6 +31,12 @@ const struct npl_param tpu_params[] = {
 #undef TPU_PARAMETER
 	{0},
 };
+
+const char tpu_size_keys[] =
+#define TPU_PARAMETER(form, ...) PARAM_SIZE_##form(__VA_ARGS__)
+#include "parameters.def"
+#undef TPU_PARAMETER
+	;
 
 const struct npl_former_default tpu_former_defaults[] = {
 	{"activate.latency_cycles", "550"}, {"issue.sync_cycles", "2000"}, {"host_link.latency_seconds", "6e-6"}, {0}};

@@ -72,6 +72,7 @@ struct tpu_memory {
 };
 
 extern const struct npl_param tpu_params[];
+extern const char tpu_size_keys[];
 extern const struct npl_former_default tpu_former_defaults[];
 extern const struct npl_param_condition tpu_conditions[];
 /* Sets channels and size where the user chose another weight memory (npl_driver.adapt_unset). */
