@@ -2,13 +2,16 @@
  *
  * What `make docs-check` promises: a page whose figures, tables and blocks are what their commands print passes;
  * whatever is stale, fails, or is malformed is named with its page and line; `make docs-update` mends what is stale and
- * nothing else. Each on small pages. And the pages' own lists of pages, memories and options are whole. */
+ * nothing else. Each on small pages. And the pages' own lists of pages, memories and options are
+ * whole, and the version is this one. */
 #include <criterion/criterion.h>
+#include <ctype.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "npulab/version.h"
 #include "tests/kit/cli_run.h"
 
 enum { OUTPUT = 16384 };
@@ -281,4 +284,66 @@ Test(docs, options_are_those_of_commands)
 	}
 	cr_assert_gt(n, 20);
 	free(page);
+}
+
+/* Finds the words between two texts of the page, apart from "or". Returns how many there are. */
+static int words_between(char *page, const char *begin, const char *end, char *words[], int most)
+{
+	char *from = strstr(page, begin), *state;
+	int n = 0;
+	cr_assert(from, "README.md does not have '%s'", begin);
+	from += strlen(begin);
+	char *to = strstr(from, end);
+	cr_assert(to);
+	*to = '\0';
+	for (char *word = strtok_r(from, ", \n", &state); word; word = strtok_r(NULL, ", \n", &state))
+		if (strcmp(word, "or")) {
+			cr_assert_lt(n, most);
+			words[n++] = word;
+		}
+	return n;
+}
+
+/* The standard of ddr3-1600 is DDR3. */
+Test(docs, readme_names_the_standards_of_dram)
+{
+	enum { MOST = 32 };
+	char *page = cli_read("README.md", NULL), *named[MOST];
+	bool has_file[MOST] = {false};
+	const int n = words_between(page, "simulated command by command:", ".", named, MOST);
+	glob_t files;
+	cr_assert_eq(glob("memories/*.yaml", 0, NULL, &files), 0);
+	for (size_t i = 0; i < files.gl_pathc; i++) {
+		char *text = cli_read(files.gl_pathv[i], NULL), standard[20] = "";
+		const char *name = files.gl_pathv[i] + strlen("memories/");
+		for (size_t k = 0; name[k] != '-' && name[k] != '.' && k + 1 < sizeof standard; k++)
+			standard[k] = (char)toupper((unsigned char)name[k]);
+		int at = 0;
+		while (at < n && strcmp(named[at], standard))
+			at++;
+		if (strstr(text, "\nmodel: dram\n")) {
+			cr_expect_lt(at, n, "README.md does not name %s, which %s has", standard, files.gl_pathv[i]);
+			if (at < n)
+				has_file[at] = true;
+		}
+		free(text);
+	}
+	for (int i = 0; i < n; i++)
+		cr_expect(has_file[i], "README.md names %s, and no file in memories/ has it", named[i]);
+	globfree(&files);
+	free(page);
+}
+
+/* The version that the Makefile gives the program. */
+Test(docs, pages_and_the_header_name_this_version)
+{
+	static const char *const places[][2] = {{"docs/library.md", "The library has version %s,"},
+						{"include/npulab/version.h", "npl_version(void); /* \"%s\" */"},
+						{"CHANGES.md", "\n## %s, since "}};
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+		char *text = cli_read(places[i][0], NULL), expected[80];
+		snprintf(expected, sizeof expected, places[i][1], npl_version());
+		cr_expect(strstr(text, expected), "%s does not have '%s'", places[i][0], expected);
+		free(text);
+	}
 }
