@@ -226,6 +226,43 @@ def headings(name, schema):
                 yield f"{path}: no table has the column {heading[0]}"
 
 
+# The rows of reports/columns.def that have headings: of a device's tables, with a key of JSON or without, and of its layers.
+SHOWN = re.compile(
+    r"""^NPL_(COLUMN|SHOWN)\((\w+),\s*(\w+),\s*("[^"]*"|NULL),\s*("[^"]*"|NULL),\s*'\w',\s*\w+,\s*"([^"]*)",""", re.MULTILINE
+)
+OF_LAYERS = re.compile(r"""^NPL_LAYER_(?:TABLE|FIGURE)\(\w+,\s*"([^"]*)",""", re.MULTILINE)
+# Columns of layers without a key: a share of the times beside it, and bytes that the CSV alone has.
+NO_KEYS = {"SHARE", "MOVED"}
+
+
+def named_by(key):
+    """The columns that a key names, without what is said of them."""
+    return {re.sub(r" (\(|x ).*", "", part) for part in re.split("; |, ", key.get("column", ""))}
+
+
+def columns_without_keys(schema):
+    """Where `column` and `unit` of keys are not as reports/columns.def has them."""
+    with open(os.path.join(ROOT, "reports/columns.def"), encoding="utf-8") as f:
+        text = f.read()
+    shown, of_layers = SHOWN.findall(text), OF_LAYERS.findall(text)
+    if len(shown) + len(of_layers) != len(re.findall(r"^NPL_(?:COLUMN|SHOWN|LAYER_TABLE|LAYER_FIGURE)\(", text, re.MULTILINE)):
+        yield "reports/columns.def: a row with a heading is not in the form that tests/schemas.py reads"
+    device = schema["properties"]["devices"]["items"]["properties"]
+    headings_of_all = {heading.strip('"') for row in shown for heading in row[3:5] if heading != "NULL"} | set(of_layers)
+    named = set().union(*(named_by(inner) for _, inner, _ in keys(schema, "")))
+    for heading in sorted((headings_of_all - named) ^ NO_KEYS):
+        yield f"npulab.compare-1: {heading} of reports/columns.def is the `column` of no key, or among NO_KEYS and that of one"
+    for kind, group, key, heading, layer_heading, unit in shown:
+        if kind == "SHOWN":
+            continue
+        row, inner = f"{group.lower()}.{key}", device[group.lower()]["properties"].get(key, {})
+        for text in {heading, layer_heading} - {"NULL"}:
+            if text.strip('"') not in named_by(inner):
+                yield f"npulab.compare-1: {row}: `column` does not name {text}, as reports/columns.def does"
+        if {"/s": "1/s"}.get(unit, unit or "fraction") != inner.get("unit", "fraction"):
+            yield f"npulab.compare-1: {row}: `unit` is {inner.get('unit')}, in reports/columns.def '{unit}'"
+
+
 def main():
     schemas, seen, refused, wrong = {}, {}, {}, []
     for file in sorted(os.listdir("schemas")):
@@ -251,6 +288,7 @@ def main():
         wrong += gaps(name, schema, seen)
         wrong += headings(name, schema)
     wrong += columns(sys.argv[1])
+    wrong += columns_without_keys(schemas["npulab.compare-1"])
     for line in wrong:
         print(line)
     return bool(wrong)
