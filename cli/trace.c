@@ -13,7 +13,8 @@
 	X(record) between X(show)                                                                                      \
 	between X(check)                                                                                               \
 	between X(diff)                                                                                                \
-	between X(bless)
+	between X(bless)                                                                                               \
+	between X(export)
 
 #define COMMAND(word) &cli_trace_##word,
 static const struct cli_command *const subcommands[] = {COMMANDS(COMMAND, )};

@@ -18,6 +18,7 @@
 #include "npulab/single_layer.h"
 #include "npulab/version.h"
 #include "sim/common/isa.h"
+#include "trace_machines.h"
 
 enum kind { NETWORK, LAYER, PROGRAM };
 
@@ -188,131 +189,31 @@ static int add_model_files(struct npl_trace_header *header, const struct cli_tra
 	return rc ? rc : add_file(header, "rules", run->rules_file, err);
 }
 
-/* The machines of the trace, as the run shall have them. */
-struct machines {
-	const struct npl_trace_header *header; /* NULL: those that there are now */
-	const char *trace;                     /* the name of its file, for messages */
-	bool quiet;
+/* Who gets what a run does. */
+struct listener {
+	struct npl_trace_recorder *recorder; /* writes the trace; NULL: none is written */
+	struct npl_run_watcher watcher;      /* the recorder's, or of a sink alone */
 };
 
-static const struct npl_trace_machine *machine_of(const struct npl_trace_header *header, const char *name)
+static int finish(const struct listener *to, struct npl_err *err)
 {
-	for (int i = 0; i < header->n_machines; i++)
-		if (!strcmp(header->machine[i].name, name))
-			return &header->machine[i];
-	return NULL;
+	return to->recorder ? npl_trace_recorder_finish(to->recorder, err) : 0;
 }
 
-static const char *value_of(const struct npl_trace_pairs *pairs, const char *name)
-{
-	for (int i = 0; i < pairs->n; i++)
-		if (!strcmp(pairs->pair[i].name, name))
-			return pairs->pair[i].value;
-	return NULL;
-}
-
-static const char *default_of(const struct npl_driver *driver, const char *key)
-{
-	for (const struct npl_param *p = driver->params; p && p->key; p++)
-		if (!strcmp(p->key, key))
-			return p->default_text;
-	return NULL;
-}
-
-/* The settings of a run, with those that make its machines the trace's. */
-struct settings {
-	struct npl_arena *arena;
-	const char **set;
-	int n, capacity;
-};
-
-static int add_setting(struct settings *settings, const char *text, struct npl_err *err)
-{
-	if (settings->n == settings->capacity) {
-		const int capacity = settings->capacity ? 2 * settings->capacity : 64;
-		const char **grown = npl_arena_array(settings->arena, (size_t)capacity, sizeof *grown);
-		if (!grown)
-			return npl_no_memory(err);
-		if (settings->n)
-			memcpy(grown, settings->set, (size_t)settings->n * sizeof *grown);
-		settings->set = grown;
-		settings->capacity = capacity;
-	}
-	settings->set[settings->n++] = text;
-	return text ? 0 : npl_no_memory(err);
-}
-
-/* Gives a device, called `name` in settings, the parameters that it has in the trace. */
-static int restore(const struct machines *machines, const struct npl_device *device, const char *in_trace,
-		   const char *name, struct settings *settings, struct npl_err *err)
-{
-	const struct npl_trace_machine *machine = machine_of(machines->header, in_trace);
-	int n;
-	const struct npl_param_value *now = npl_device_settings(device, &n);
-	if (!machine)
-		return npl_fail(err, NPL_EINPUT, "the trace has no machine '%s', which its run uses", in_trace);
-	for (int i = 0; i < n; i++) {
-		const char *then = value_of(&machine->parameter, now[i].key);
-		const char *wanted = then ? then : default_of(npl_device_driver(device), now[i].key);
-		char warning[300];
-		const char *const warnings[] = {warning};
-		if (!wanted || !strcmp(wanted, now[i].value))
-			continue;
-		snprintf(warning, sizeof warning,
-			 then ? "%s: %s is %s now; checked with %s, as in the trace"
-			      : "%s: %s is %s now; the trace lacks it: checked with its default %s",
-			 in_trace, now[i].key, now[i].value, wanted);
-		if (!machines->quiet)
-			cli_warn(machines->trace, warnings, 1);
-		if (add_setting(settings, npl_arena_printf(settings->arena, "%s.%s=%s", name, now[i].key, wanted), err))
-			return err->code;
-	}
-	return 0;
-}
-
-/* Gives the devices of the options, and the host where there is one, the parameters of the trace. */
-static int restore_all(const struct machines *machines, struct npl_compare_options *options, struct npl_arena *arena,
-		       struct npl_err *err)
-{
-	struct settings settings = {.arena = arena};
-	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device), *host = NULL;
-	struct npl_unavailables unavailable = {.arena = arena};
-	int rc = device ? npl_devices_open(options, device, &unavailable, err) : npl_no_memory(err);
-	if (!rc && unavailable.n)
-		rc = npl_fail(err, NPL_EDEVICE, "%s: %s", unavailable.device[0].instance, unavailable.device[0].reason);
-	if (!rc && !options->without_host)
-		rc = npl_host_open(options, &host, err);
-	for (int i = 0; i < options->n_sets && !rc; i++)
-		rc = add_setting(&settings, options->set[i], err);
-	for (int d = 0; d < options->n_devices && !rc; d++)
-		rc = restore(machines, device[d], npl_device_instance(device[d]), npl_device_name(device[d]), &settings,
-			     err);
-	if (!rc && host)
-		rc = restore(machines, host, NPL_HOST_NAME, NPL_HOST_NAME, &settings, err);
-	for (int d = 0; device && d < options->n_devices; d++)
-		npl_device_close(device[d]);
-	npl_device_close(host);
-	free(device);
-	options->set = settings.set;
-	options->n_sets = settings.n;
-	return rc;
-}
-
-/* Ends what a comparison recorded, after it returned rc. */
-static int end_comparison(struct npl_comparison *comparison, struct npl_trace_recorder *recorder, int rc,
-			  struct npl_err *err)
+/* Ends what a comparison told, after it returned rc. */
+static int end_comparison(struct npl_comparison *comparison, const struct listener *to, int rc, struct npl_err *err)
 {
 	cli_waiting_end();
 	if (!rc && comparison->unavailable.n)
 		rc = cli_missing(&comparison->unavailable, err);
 	if (!rc)
-		rc = npl_trace_recorder_finish(recorder, err);
+		rc = finish(to, err);
 	npl_comparison_free(comparison);
 	return rc;
 }
 
-static int record_network(struct cli_traced_run *run, const struct machines *machines, struct npl_trace_header *header,
-			  struct npl_trace_recorder *recorder, struct npl_err *err)
+static int run_network(struct cli_traced_run *run, const struct cli_trace_machines *machines,
+		       struct npl_trace_header *header, const struct listener *to, struct npl_err *err)
 {
 	struct cli_inputs inputs;
 	struct npl_placement placement = {0};
@@ -335,22 +236,22 @@ static int record_network(struct cli_traced_run *run, const struct machines *mac
 		options.placed_by = placement.rule;
 		options.layer_accuracy = true;
 		options.only_real_accuracy = !run->accuracy;
-		options.watcher = npl_trace_recorder_watcher(recorder);
+		options.watcher = &to->watcher;
 		if (machines->header)
-			rc = restore_all(machines, &options, &inputs.arena, err);
+			rc = cli_trace_restore(machines, &options, &inputs.arena, err);
 	}
 	if (!rc)
 		rc = npl_compare(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL,
 				 &options, &comparison, err);
-	rc = end_comparison(&comparison, recorder, rc, err);
+	rc = end_comparison(&comparison, to, rc, err);
 	if (!rc && !run->common.quiet && !machines->header)
 		cli_warn(inputs.graph->name, inputs.graph->warning, inputs.graph->n_warnings);
 	cli_inputs_free(&inputs);
 	return rc;
 }
 
-static int record_layer(struct cli_traced_run *run, const struct machines *machines,
-			struct npl_trace_recorder *recorder, struct npl_err *err)
+static int run_layer(struct cli_traced_run *run, const struct cli_trace_machines *machines, const struct listener *to,
+		     struct npl_err *err)
 {
 	struct npl_arena arena = {0};
 	struct npl_compare_options options;
@@ -368,38 +269,15 @@ static int record_layer(struct cli_traced_run *run, const struct machines *machi
 		options.device_names = &run->device;
 		options.n_devices = 1;
 		options.without_host = true;
-		options.watcher = npl_trace_recorder_watcher(recorder);
+		options.watcher = &to->watcher;
 		if (machines->header)
-			rc = restore_all(machines, &options, &arena, err);
+			rc = cli_trace_restore(machines, &options, &arena, err);
 	}
 	if (!rc)
 		rc = npl_single_layer(&spec, &options, &comparison, NULL, err);
-	rc = end_comparison(&comparison, recorder, rc, err);
+	rc = end_comparison(&comparison, to, rc, err);
 	npl_arena_free(&arena);
 	return rc;
-}
-
-/* Opens the machine of a program, with the parameters of the trace where there is one. */
-static int open_machine(const struct cli_traced_run *run, const struct machines *machines, const char *name,
-			struct npl_arena *arena, struct npl_device **device, struct npl_err *err)
-{
-	struct settings settings = {.arena = arena};
-	if (cli_open_machine(name, &run->common, device, err) || !machines->header)
-		return *device ? 0 : err->code;
-	const char *own = npl_device_name(*device);
-	int rc = 0;
-	for (int i = 0; i < run->common.set.n && !rc; i++)
-		rc = add_setting(&settings, run->common.set.item[i], err);
-	if (!rc)
-		rc = restore(machines, *device, npl_device_instance(*device), own, &settings, err);
-	const char **set = npl_arena_array(arena, (size_t)settings.n + 1, sizeof *set);
-	if (rc || !set)
-		return rc ? rc : npl_no_memory(err);
-	const struct npl_device_options options = {.set = set,
-						   .n_sets = npl_device_sets(own, settings.set, settings.n, set)};
-	npl_device_close(*device);
-	*device = NULL;
-	return npl_device_open(name, &options, device, err);
 }
 
 static int load_memory(struct npl_trace_header *header, const char *role, const char *path,
@@ -414,7 +292,7 @@ static int load_memory(struct npl_trace_header *header, const char *role, const 
 }
 
 static int execute(const struct cli_traced_run *run, const struct npl_program *program, const struct npl_device *device,
-		   const struct npl_tensor memory[3], struct npl_trace_recorder *recorder, struct npl_err *err)
+		   const struct npl_tensor memory[3], const struct listener *to, struct npl_err *err)
 {
 	const struct npl_execution_request request = {.engine = run->common.engine,
 						      .timing_only = run->common.timing_only,
@@ -424,31 +302,31 @@ static int execute(const struct cli_traced_run *run, const struct npl_program *p
 						      .weight_bytes = memory[1].data ? npl_tensor_bytes(&memory[1]) : 0,
 						      .buffer = memory[2].data,
 						      .buffer_bytes = memory[2].data ? npl_tensor_bytes(&memory[2]) : 0,
-						      .sink = npl_trace_recorder_sink(recorder)};
+						      .sink = to->watcher.instructions};
 	struct npl_execution execution = {0};
-	int rc = npl_trace_recorder_machine(recorder, device, err);
+	int rc = to->recorder ? npl_trace_recorder_machine(to->recorder, device, err) : 0;
 	npl_progress_part(run->word[0], NULL, 0, 0);
 	if (!rc)
 		rc = npl_program_run(program, device, &request, &execution, err);
-	if (!rc)
-		rc = npl_trace_recorder_execution(recorder, &execution, err);
+	if (!rc && to->recorder)
+		rc = npl_trace_recorder_execution(to->recorder, &execution, err);
 	npl_execution_free(&execution);
 	return rc;
 }
 
-static int record_program(struct cli_traced_run *run, const struct machines *machines, struct npl_trace_header *header,
-			  struct npl_trace_recorder *recorder, struct npl_err *err)
+static int run_program(struct cli_traced_run *run, const struct cli_trace_machines *machines,
+		       struct npl_trace_header *header, const struct listener *to, struct npl_err *err)
 {
 	struct npl_arena arena = {0};
 	struct npl_device *device = NULL;
 	struct npl_program *program = NULL;
 	struct npl_tensor memory[3] = {{0}};
 	header->has_values = !run->common.timing_only;
-	int rc = run->device ? open_machine(run, machines, run->device, &arena, &device, err) : 0;
+	int rc = run->device ? cli_trace_open_machine(machines, run->device, &run->common, &arena, &device, err) : 0;
 	if (!rc)
 		rc = npl_program_load(run->word[0], device, &program, err);
 	if (!rc && !device)
-		rc = open_machine(run, machines, npl_program_machine(program), &arena, &device, err);
+		rc = cli_trace_open_machine(machines, npl_program_machine(program), &run->common, &arena, &device, err);
 	if (!rc)
 		rc = add_file(header, "program", run->word[0], err);
 	if (!rc)
@@ -458,10 +336,10 @@ static int record_program(struct cli_traced_run *run, const struct machines *mac
 	if (!rc)
 		rc = load_memory(header, "buffer", run->buffer, device, &memory[2], err);
 	if (!rc)
-		rc = execute(run, program, device, memory, recorder, err);
+		rc = execute(run, program, device, memory, to, err);
 	cli_waiting_end();
 	if (!rc)
-		rc = npl_trace_recorder_finish(recorder, err);
+		rc = finish(to, err);
 	for (int i = 0; i < 3; i++)
 		npl_tensor_free(&memory[i]);
 	npl_program_free(program);
@@ -470,13 +348,20 @@ static int record_program(struct cli_traced_run *run, const struct machines *mac
 	return rc;
 }
 
-static int record(struct cli_traced_run *run, const struct machines *machines, struct npl_trace_header *header,
-		  struct npl_trace_recorder *recorder, struct npl_err *err)
+/* Makes the run, and tells the listener what it does. */
+static int make_run(struct cli_traced_run *run, const struct cli_trace_machines *machines,
+		    struct npl_trace_header *header, const struct listener *to, struct npl_err *err)
 {
 	const enum kind kind = kind_of(run);
-	return kind == LAYER     ? record_layer(run, machines, recorder, err)
-	       : kind == PROGRAM ? record_program(run, machines, header, recorder, err)
-				 : record_network(run, machines, header, recorder, err);
+	return kind == LAYER     ? run_layer(run, machines, to, err)
+	       : kind == PROGRAM ? run_program(run, machines, header, to, err)
+				 : run_network(run, machines, header, to, err);
+}
+
+/* The listener that a recorder is. */
+static struct listener of_recorder(struct npl_trace_recorder *recorder)
+{
+	return (struct listener){.recorder = recorder, .watcher = *npl_trace_recorder_watcher(recorder)};
 }
 
 int cli_trace_record_run(struct cli_traced_run *run, struct npl_trace_header *header, const char *path,
@@ -485,7 +370,8 @@ int cli_trace_record_run(struct cli_traced_run *run, struct npl_trace_header *he
 	struct npl_trace_recorder *recorder;
 	if (npl_trace_recorder_open(header, path, &recorder, err))
 		return err->code;
-	const int rc = record(run, &(struct machines){.quiet = run->common.quiet}, header, recorder, err);
+	const struct listener to = of_recorder(recorder);
+	const int rc = make_run(run, &(struct cli_trace_machines){.quiet = run->common.quiet}, header, &to, err);
 	npl_trace_recorder_close(recorder);
 	return rc;
 }
@@ -550,27 +436,94 @@ static int refuse_help(const struct npl_trace_header *header, struct npl_err *er
 	return 0;
 }
 
+/* Reads the run of a trace from its head. */
+static int read_again(const struct npl_trace_header *header, struct cli_traced_run *run, struct npl_trace_header *again,
+		      struct npl_err *err)
+{
+	bool help_printed;
+	int argc = 0;
+	char **argv = command_line(header, &again->arena, &argc);
+	int rc = argv ? refuse_help(header, err) : npl_no_memory(err);
+	if (!rc)
+		rc = cli_trace_read(argc, argv, true, run, again, &help_printed, err);
+	if (!rc && strcmp(header->command, again->command) != 0)
+		rc = npl_fail(err, NPL_EINPUT, "the run '%s' of '%s' is none that `npulab trace record` makes",
+			      header->command, header->argument);
+	return rc;
+}
+
+/* Ends a run that was made again. The trace is an input, and nobody typed its options now. */
+static int end_again(const char *trace, int rc, struct npl_err *err)
+{
+	if (rc == NPL_EUSAGE)
+		err->code = NPL_EINPUT;
+	return rc ? npl_prefix(err, "%s", trace) : 0;
+}
+
 int cli_trace_run_again(const char *trace, const struct npl_trace_header *header, bool current,
 			struct npl_trace_recorder *recorder, struct npl_trace_header *again, struct npl_err *err)
 {
 	struct cli_traced_run run;
-	bool help_printed;
-	int argc = 0;
-	char **argv = command_line(header, &again->arena, &argc);
-	const struct machines machines = {.header = current ? NULL : header, .trace = trace};
-	int rc = argv ? refuse_help(header, err) : npl_no_memory(err);
+	const struct cli_trace_machines machines = {.header = current ? NULL : header, .trace = trace};
+	const struct listener to = of_recorder(recorder);
+	int rc = read_again(header, &run, again, err);
 	if (!rc)
-		rc = cli_trace_read(argc, argv, true, &run, again, &help_printed, err);
-	if (!rc && strcmp(header->command, again->command) != 0)
-		rc = npl_fail(err, NPL_EINPUT, "the run '%s' of '%s' is none that `npulab trace record` makes",
-			      header->command, header->argument);
-	if (!rc)
-		rc = record(&run, &machines, again, recorder, err);
-	if (rc == NPL_EUSAGE) /* the trace is an input, and nobody typed its options now */
-		rc = err->code = NPL_EINPUT;
+		rc = make_run(&run, &machines, again, &to, err);
 	if (rc)
-		return npl_prefix(err, "%s", trace);
+		return end_again(trace, rc, err);
 	return current ? 0 : same_files(trace, header, again, err);
+}
+
+int cli_trace_listen_again(const char *trace, const struct npl_trace_header *header, bool current,
+			   const struct npl_instruction_sink *sink, struct npl_err *err)
+{
+	struct cli_traced_run run;
+	struct npl_trace_header again = {0};
+	const struct cli_trace_machines machines = {.header = current ? NULL : header, .trace = trace};
+	const struct listener to = {.watcher = {.instructions = sink}};
+	int rc = read_again(header, &run, &again, err);
+	if (!rc && sink->signals)
+		run.common.engine = "rtl";
+	if (!rc)
+		rc = make_run(&run, &machines, &again, &to, err);
+	rc = end_again(trace, rc, err);
+	if (!rc && !current)
+		rc = same_files(trace, header, &again, err);
+	npl_trace_header_free(&again);
+	return rc;
+}
+
+int cli_trace_each_machine(const char *trace, const struct npl_trace_header *header, bool current,
+			   int (*each)(void *context, const struct npl_device *device, struct npl_err *err),
+			   void *context, struct npl_err *err)
+{
+	struct cli_traced_run run;
+	struct npl_trace_header again = {0};
+	struct npl_compare_options options;
+	const struct cli_trace_machines machines = {.header = current ? NULL : header, .trace = trace, .quiet = true};
+	struct npl_device *device[32] = {NULL};
+	const char *name[32];
+	int n = 0, rc = read_again(header, &run, &again, err);
+	if (!rc)
+		rc = cli_compare_options(&run.common, &again.arena, &options, err);
+	for (int i = 0; i < header->n_machines && n < 32; i++)
+		if (strcmp(header->machine[i].name, NPL_HOST_NAME) != 0)
+			name[n++] = run.device ? run.device : header->machine[i].name;
+	struct npl_unavailables unavailable = {.arena = &again.arena};
+	options.device_names = name;
+	options.n_devices = n;
+	options.without_host = true;
+	options.n_sets = rc ? 0 : options.n_sets;
+	if (!rc && !current)
+		rc = cli_trace_restore(&machines, &options, &again.arena, err);
+	if (!rc)
+		rc = npl_devices_open(&options, device, &unavailable, err);
+	for (int i = 0; i < n && !rc; i++)
+		rc = device[i] ? each(context, device[i], err) : 0;
+	for (int i = 0; i < n; i++)
+		npl_device_close(device[i]);
+	npl_trace_header_free(&again);
+	return end_again(trace, rc, err);
 }
 
 static int record_main(int argc, char **argv, struct npl_err *err)

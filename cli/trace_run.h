@@ -35,6 +35,16 @@ int cli_trace_record_run(struct cli_traced_run *run, struct npl_trace_header *he
 int cli_trace_run_again(const char *trace, const struct npl_trace_header *header, bool current,
 			struct npl_trace_recorder *recorder, struct npl_trace_header *again, struct npl_err *err);
 
-extern const struct cli_command cli_trace_record, cli_trace_check, cli_trace_diff, cli_trace_show, cli_trace_bless;
+/* Makes the run of a trace again, without recording it, and tells the sink its instructions. Where the sink wants
+ * signals the engine rtl runs. */
+int cli_trace_listen_again(const char *trace, const struct npl_trace_header *header, bool current,
+			   const struct npl_instruction_sink *sink, struct npl_err *err);
+/* Opens the devices of a trace's run, the host aside, and calls `each` for each of them. Nothing runs. */
+int cli_trace_each_machine(const char *trace, const struct npl_trace_header *header, bool current,
+			   int (*each)(void *context, const struct npl_device *device, struct npl_err *err),
+			   void *context, struct npl_err *err);
+
+extern const struct cli_command cli_trace_record, cli_trace_check, cli_trace_diff, cli_trace_show, cli_trace_bless,
+	cli_trace_export;
 
 #endif

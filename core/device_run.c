@@ -4,12 +4,14 @@
 #include "device_impl.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "books.h"
 #include "core/base/message.h"
 #include "core/base/parallel.h"
 #include "core/base/refuse.h"
 #include "device_access.h"
+#include "npulab/signal_sink.h"
 
 static int check_result(const struct npl_device *device, const struct npl_layer *layer,
 			const struct npl_least_bytes *least, struct npl_result *result, struct npl_err *err)
@@ -69,13 +71,42 @@ static int on_end(void *context, const struct npl_executed_end *end, struct npl_
 	return sink->on_end ? sink->on_end(sink->context, end, err) : 0;
 }
 
+int npl_device_signals(const struct npl_device *device, struct npl_signal_def def[NPL_MAX_SIGNAL_ROWS])
+{
+	return device->driver->signals ? device->driver->signals(device->state, def) : 0;
+}
+
+const struct npl_signal_sink *npl_device_signal_sink(const struct npl_device *device,
+						     const struct npl_instruction_sink *sink)
+{
+	const struct npl_signal_sink *signals = sink->signals;
+	return signals && (!signals->machine || !strcmp(signals->machine, npl_device_name(device)) ||
+			   !strcmp(signals->machine, npl_device_instance(device)))
+		       ? signals
+		       : NULL;
+}
+
+int npl_device_check_signals(const struct npl_device *device, const char *engine, struct npl_err *err)
+{
+	if (!device->driver->signals)
+		return npl_fail(err, NPL_EUSAGE, "%s has no engine rtl, whose signals could be told",
+				device->machine.name);
+	if (!engine || strcmp(engine, "rtl") != 0)
+		return npl_fail(err, NPL_EUSAGE, "%s runs the engine %s, and only rtl has signals: expected engine rtl",
+				device->machine.name, engine ? engine : "fast");
+	return 0;
+}
+
 int npl_device_tell_instructions(struct npl_device *device, const struct npl_instruction_sink *sink,
 				 struct npl_err *err)
 {
 	if (sink && !device->driver->tell_instructions)
 		return npl_device_no_isa(device->machine.name, err);
+	const struct npl_signal_sink *signals = sink ? npl_device_signal_sink(device, sink) : NULL;
+	if (signals && npl_device_check_signals(device, device->info.engine, err))
+		return err->code;
 	device->instruction_sink = sink;
-	device->own_sink = (struct npl_instruction_sink){on_program, on_instruction, on_end, device};
+	device->own_sink = (struct npl_instruction_sink){on_program, on_instruction, on_end, device, signals};
 	if (device->driver->tell_instructions)
 		device->driver->tell_instructions(device->state, sink ? &device->own_sink : NULL);
 	return 0;

@@ -45,6 +45,7 @@ NEEDED = {
     "program": ["struct npl_execution_request request = {0}; struct npl_execution execution;"],
     "program_dump": ["int kept; int (*keep)(void *, struct npl_program_dump *, struct npl_err *) = NULL; struct npl_layer layer = {0}; struct npl_result result = {0};"],
     "instruction_sink": ["int kept; int (*keep)(void *, const struct npl_executed_instruction *, struct npl_err *) = NULL; struct npl_layer layer = {0}; struct npl_result result = {0};"],
+    "signal_sink": ["int seen; int (*watch)(void *, uint64_t, const struct npl_signal_change *, int, struct npl_err *) = NULL; struct npl_layer layer = {0}; struct npl_result result = {0};"],
     "run_trace": ["struct npl_trace_header header = {0}; struct npl_samples samples = {0}; struct npl_compare_options options = {0}; struct npl_comparison comparison;"],
     "roofline": ["struct npl_samples samples; struct npl_compare_options options = {0};"],
     "graph_run": ["struct npl_cost cost;"],
@@ -56,6 +57,7 @@ NEEDED = {
     "tensor_file": [""],
     "recording": ["struct npl_eager *ctx = NULL; struct npl_eager_value *y = NULL; struct npl_cost cost;"],
     "traffic": ["struct npl_memory *memory; struct npl_traffic *traffic; struct npl_traffic_result result;"],
+    "vcd": ["struct npl_layer layer = {0}; struct npl_result result = {0};"],
     "validate": ["struct npl_validate_options options = {0};"],
     "README": ["struct npl_build *b = NULL; struct npl_tensor weights = {0}, image = {0}, result; struct npl_device *tpu_v1 = NULL; struct npl_cost cost;"],
 }

@@ -328,7 +328,8 @@ int npl_trace_recorder_open(struct npl_trace_header *header, const char *path, s
 	if (!r)
 		return npl_no_memory(err);
 	r->header = header;
-	r->sink = (struct npl_instruction_sink){on_program, on_instruction, on_end, r};
+	r->sink = (struct npl_instruction_sink){
+		.on_program = on_program, .on_instruction = on_instruction, .on_end = on_end, .context = r};
 	r->watcher = (struct npl_run_watcher){.on_start = on_start,
 					      .on_value = on_value,
 					      .on_accuracy = on_accuracy,

@@ -19,6 +19,7 @@ extern "C" {
 
 struct npl_isa; /* opaque: an instruction set (sim/common/isa.h) */
 struct npl_instruction_sink;
+struct npl_signal_def;
 struct npl_program_dump;
 
 /* A member whose comment begins with "Optional" can be left out: it is then NULL, false or 0. If the comment begins
@@ -109,6 +110,9 @@ struct npl_driver {
 	/* Optional, with isa: from now on tells the sink the instructions that it executes (instruction_sink.h); NULL:
 	 * tells none. `machine` of a program is left to core. */
 	void (*tell_instructions)(void *state, const struct npl_instruction_sink *sink);
+	/* Optional, with tell_instructions: fills the table of the signals that the engine `rtl` tells the signal sink
+	 * of such a sink (signal_sink.h), at most NPL_MAX_SIGNAL_ROWS. Returns the number of rows. */
+	int (*signals)(const void *state, struct npl_signal_def *def);
 
 	/* Optional: what the machine costs by its components (energy_model.h). */
 	const struct npl_energy_model *(*energy_model)(const void *state);

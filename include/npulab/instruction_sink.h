@@ -53,6 +53,8 @@ struct npl_executed_end {
 	const uint64_t *counter; /* of the whole program, in the order of npl_executed_program.counter_def */
 };
 
+struct npl_signal_sink;
+
 /* If a function does not return 0, the run ends with that code. Functions may be NULL. Each on_program that returned 0
  * is followed by one on_end, whose end is NULL where the run failed; the code that it then returns is not used. */
 struct npl_instruction_sink {
@@ -60,10 +62,13 @@ struct npl_instruction_sink {
 	int (*on_instruction)(void *context, const struct npl_executed_instruction *instruction, struct npl_err *err);
 	int (*on_end)(void *context, const struct npl_executed_end *end, struct npl_err *err);
 	void *context;
+	/* Is told the signals of the engine `rtl` (npulab/signal_sink.h), borrowed like the sink. NULL: none are. */
+	const struct npl_signal_sink *signals;
 };
 
 /* From now on the sink (borrowed) gets the instructions of npl_device_run and npl_device_run_layer_group. NULL: none
- * are told. Returns NPL_EUSAGE when the device makes no programs, with the drivers that do. */
+ * are told. Returns NPL_EUSAGE when the device makes no programs, with the drivers that do, and for a sink with signals
+ * when the device does not run the engine `rtl`. */
 int npl_device_tell_instructions(struct npl_device *device, const struct npl_instruction_sink *sink,
 				 struct npl_err *err);
 

@@ -54,7 +54,9 @@
 #include "npulab/program.h"
 #include "npulab/program_dump.h"
 #include "npulab/result.h"
+#include "npulab/signal_sink.h"
 #include "npulab/traffic.h"
+#include "npulab/vcd.h"
 
 /* The computer, the process, and small parts. */
 #include "npulab/arena.h"

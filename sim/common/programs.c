@@ -175,6 +175,8 @@ int npl_program_run(const struct npl_program *program, const struct npl_device *
 	if (execution->request.buffer && !program->isa->has_buffer)
 		return npl_fail(err, NPL_EUSAGE, "%s has no buffer that programs could find operands in",
 				npl_device_name(device));
+	if (request->sink && request->sink->signals && npl_device_check_signals(device, execution->request.engine, err))
+		return err->code;
 	return program->isa->execute(npl_device_state(device), program->path, &program->code, execution, err);
 }
 

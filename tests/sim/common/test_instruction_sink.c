@@ -102,7 +102,8 @@ static int on_end(void *context, const struct npl_executed_end *end, struct npl_
 static struct told run_told(struct npl_device *device, struct npl_layer *layer, bool timing_only, bool with_checksums)
 {
 	struct told told = {.with_checksums = with_checksums};
-	const struct npl_instruction_sink sink = {on_program, on_instruction, on_end, &told};
+	const struct npl_instruction_sink sink = {
+		.on_program = on_program, .on_instruction = on_instruction, .on_end = on_end, .context = &told};
 	struct npl_result result = {0};
 	struct npl_err err = {0};
 	told.text = open_memstream(&told.data, &told.bytes);
@@ -133,7 +134,8 @@ static void expect_same(const struct told *a, const struct told *b, const char *
 static void expect_error(struct npl_device *device, struct npl_layer *layer, int64_t count)
 {
 	struct told told = {.fail_after = (int)(count / 2)};
-	const struct npl_instruction_sink sink = {on_program, on_instruction, NULL, &told};
+	const struct npl_instruction_sink sink = {
+		.on_program = on_program, .on_instruction = on_instruction, .context = &told};
 	struct npl_result result = {0};
 	struct npl_err err = {0};
 	told.text = open_memstream(&told.data, &told.bytes);

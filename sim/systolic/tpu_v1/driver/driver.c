@@ -12,6 +12,7 @@
 #include "core/one_layer_group.h"
 #include "driver_impl.h"
 #include "sim/common/execute.h"
+#include "sim/systolic/tpu_v1/rtl/run.h"
 
 static void tpu_close(void *state)
 {
@@ -64,6 +65,11 @@ static int tpu_choose_engine(void *state, const char *name, struct npl_err *err)
 static void tpu_tell_instructions(void *state, const struct npl_instruction_sink *sink)
 {
 	((struct tpu_machine *)state)->sink = sink;
+}
+
+static int tpu_list_signals(const void *state, struct npl_signal_def *def)
+{
+	return tpu_signals(&((const struct tpu_machine *)state)->config, def);
 }
 
 static void tpu_describe(const void *state, struct npl_device_info *info)
@@ -192,6 +198,7 @@ const struct npl_driver npl_driver_systolic = {
 	.dump_layer = tpu_dump_layer,
 	.dump_layer_group = tpu_layer_group_dump,
 	.tell_instructions = tpu_tell_instructions,
+	.signals = tpu_list_signals,
 	.isa = &tpu_isa,
 	.energy_model = tpu_model_of,
 };

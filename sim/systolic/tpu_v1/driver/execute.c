@@ -81,6 +81,7 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 				      .observer = observer};
 	if (told.sink && tpu_teller_open(&told, &teller, err))
 		return err->code;
+	engine_input->signals = told.sink ? told.sink->signals : NULL;
 	engine_input->observer = teller ? tpu_teller_observer(teller) : observer;
 	int rc = (sim_is_rtl(execution->request.engine) ? tpu_run_rtl : tpu_run_fast)(engine_input, &outcome, err);
 	if (!rc && teller)

@@ -230,6 +230,7 @@ static int run_engine(struct tpu_machine *machine, struct tpu_layer_group *handl
 						      .program = &handle->generated.program,
 						      .memory = *handle->memory,
 						      .observer = observer,
+						      .signals = machine->sink ? machine->sink->signals : NULL,
 						      .activity = handle->attribution.activity,
 						      .cache = &handle->cache};
 	if (machine->rtl)

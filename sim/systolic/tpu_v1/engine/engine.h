@@ -15,6 +15,8 @@
 #include "sim/systolic/tpu_v1/isa/isa.h"
 #include "sim/systolic/tpu_v1/tpu.h"
 
+struct npl_signal_sink;
+
 enum tpu_event {
 #define TPU_EVENT(constant, ...) TPU_##constant,
 #include "events.def"
@@ -39,6 +41,8 @@ struct tpu_engine_input {
 	const struct sim_program *program;
 	struct tpu_memory memory;
 	const struct sim_observer *observer; /* NULL: none */
+	/* Is told the signals of the engine rtl (npulab/signal_sink.h); NULL: nobody looks. fast has none. */
+	const struct npl_signal_sink *signals;
 	/* An entry for each instruction, to which the activity of its operands is added where the configuration asks
 	 * for it; NULL: only the program's is counted. */
 	struct tpu_activity *activity;

@@ -41,8 +41,12 @@ static int run(struct tpu_rtl *rtl)
 	struct tpu_rtl_wires wires;
 	while (!rtl->issue.halted) {
 		drive_wires(rtl, &wires);
+		if (rtl->signals)
+			tpu_rtl_signals_first(rtl, &wires);
 		tpu_rtl_count_cycle(rtl, &wires, context);
 		bool changed = clock_all(rtl, &wires);
+		if (rtl->signals)
+			tpu_rtl_signals_last(rtl, &wires);
 		tpu_rtl_tell(context, context->cycle);
 		if (context->rc)
 			return context->rc;
@@ -90,6 +94,7 @@ static void close_machine(struct tpu_rtl *rtl)
 {
 	tpu_rtl_activity_close(&rtl->context);
 	tpu_rtl_observe_close(&rtl->context);
+	sim_signals_close(rtl->signals);
 	free(rtl->link[0].queue.slot);
 	free(rtl->link[1].queue.slot);
 	tpu_rtl_weights_close(&rtl->weights);
@@ -108,6 +113,8 @@ int tpu_run_rtl(const struct tpu_engine_input *engine_input, struct tpu_outcome 
 					  .outcome = outcome,
 					  .err = err}};
 	int rc = open_machine(&rtl);
+	if (!rc)
+		rc = tpu_rtl_signals_open(&rtl, engine_input->signals);
 	if (!rc)
 		rc = run(&rtl);
 	close_machine(&rtl);

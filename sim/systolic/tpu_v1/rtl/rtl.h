@@ -14,7 +14,7 @@
  *                        +--> parameter table ----------> activate (activate.c, values.c, pool.c)
  *
  *      scoreboard of accumulator rows (scoreboard.c), counters (counters.c), the observer's events (observe.c),
- *      a machine that has come to a stop (stuck.c), the whole machine (rtl.c)
+ *      a machine that has come to a stop (stuck.c), signals for those who look (signals.c), the whole machine (rtl.c)
  *
  * A cycle has two phases. In the first every block drives its wires: tpu_rtl_X_drive() reads registers, all of them as
  * they were when the cycle began (the machine is const), and puts its decisions on the wires. In the second the clock
@@ -30,6 +30,7 @@
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_RTL_RTL_H
 
 #include "run.h"
+#include "sim/common/signals.h"
 #include "sim/systolic/array/matrix_unit.h"
 #include "sim/systolic/tpu_v1/function_table.h"
 
@@ -399,7 +400,15 @@ struct tpu_rtl {
 	struct tpu_rtl_shifter shifter;
 	struct tpu_rtl_matrix matrix;
 	struct tpu_rtl_activate activate;
+	struct sim_signals *signals; /* those that are told; NULL: none are */
+	struct tpu_counters counted; /* up to the present cycle, where signals are told */
 };
+/* Functions of signals.c. open() tells the sink, which may be NULL, which signals come. In each cycle first() reads
+ * registers and wires before the clock, and last() what passed through the array and the ports, and tells the sink.
+ * first() and last() need rtl->signals. */
+int tpu_rtl_signals_open(struct tpu_rtl *rtl, const struct npl_signal_sink *sink);
+void tpu_rtl_signals_first(struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires);
+void tpu_rtl_signals_last(struct tpu_rtl *rtl, const struct tpu_rtl_wires *wires);
 const struct tpu_rtl_queue *tpu_rtl_queue_of(const struct tpu_rtl *rtl, enum tpu_unit unit);
 /* Says whether a unit has nothing left to do. */
 bool tpu_rtl_idle(const struct tpu_rtl *rtl, enum tpu_unit unit);

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * npulab trace export: makes the run of a trace again, and writes what it does for other programs (docs/waveforms.md).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/refuse.h"
+#include "npulab/vcd.h"
+#include "reports/format/table.h"
+#include "trace_run.h"
+
+struct export_options {
+	const char *vcd; /* the file of the waveforms */
+	const char *signals, *machine, *layer;
+	int64_t from, until;
+	bool list, current, quiet;
+};
+
+/* ---- The list of signals. */
+
+/* Writes the name of a signal with the range of its indices: "cell[0..15][0..15].sum". */
+static const char *name_text(const struct npl_signal_def *def, char *buf, size_t n)
+{
+	size_t used = 0;
+	const char *at = def->name;
+	for (int i = 0; i < def->n_indices && used < n; i++) {
+		const size_t plain = strcspn(at, "[");
+		used += (size_t)snprintf(buf + used, n - used, "%.*s[0..%" PRId64 "]", (int)plain, at,
+					 def->extent[i] - 1);
+		at += plain + strcspn(at + plain, "]") + 1;
+	}
+	if (used < n)
+		snprintf(buf + used, n - used, "%s", at);
+	return buf;
+}
+
+static int list_signals(void *context, const struct npl_device *device, struct npl_err *err)
+{
+	const struct export_options *o = context;
+	struct npl_signal_def def[NPL_MAX_SIGNAL_ROWS];
+	struct npl_table table;
+	if (o->machine && strcmp(o->machine, npl_device_name(device)) != 0 &&
+	    strcmp(o->machine, npl_device_instance(device)) != 0)
+		return 0;
+	const int n = npl_device_signals(device, def);
+	printf("%s: %s\n", npl_device_instance(device),
+	       n ? "* stands before signals that are told by default" : "no signals: it has no engine rtl");
+	if (!n)
+		return 0;
+	npl_table_open(&table, "llrl", (const char *const[]){"", "SIGNAL", "BITS", "MEANING"});
+	for (int i = 0; i < n; i++) {
+		char name[NPL_SIGNAL_NAME], bits[20];
+		snprintf(bits, sizeof bits, "%d", def[i].width);
+		npl_table_row(&table,
+			      (const char *const[]){def[i].by_default ? "*" : "", name_text(&def[i], name, sizeof name),
+						    bits, def[i].meaning});
+	}
+	npl_table_print(&table, stdout);
+	return npl_table_close(&table) ? npl_no_memory(err) : 0;
+}
+
+/* ---- Waveforms. */
+
+/* Returns the machine of a program that runs by itself; NULL: others run. */
+static const char *own_machine(const struct npl_trace_header *header)
+{
+	return !strcmp(header->command, "exec") && header->n_machines ? header->machine[0].name : NULL;
+}
+
+static int export_vcd(const char *trace, const struct npl_trace_header *header, const struct export_options *o,
+		      struct npl_err *err)
+{
+	const struct npl_vcd_options options = {.signals = o->signals,
+						.machine = o->machine ? o->machine : own_machine(header),
+						.layer = o->layer,
+						.from = (uint64_t)o->from,
+						.until = (uint64_t)o->until};
+	struct npl_vcd *vcd;
+	if (npl_vcd_open(&options, o->vcd, &vcd, err))
+		return err->code;
+	int rc = cli_trace_listen_again(trace, header, o->current, npl_vcd_sink(vcd), err);
+	if (!rc)
+		rc = npl_vcd_finish(vcd, err);
+	const struct npl_vcd_size size = npl_vcd_size_of(vcd);
+	cli_waiting_end();
+	if (!rc && !o->quiet)
+		printf("%s: %" PRId64 " signals, %" PRIu64 " changes in %" PRIu64 " cycles of %" PRId64 " program%s\n",
+		       o->vcd, size.signals, size.changes, size.cycles, size.programs, size.programs == 1 ? "" : "s");
+	npl_vcd_close(vcd);
+	return rc;
+}
+
+static int export_main(int argc, char **argv, struct npl_err *err)
+{
+	const char *word = NULL;
+	struct export_options o = {0};
+	bool help_printed;
+	int n_words;
+	struct npl_trace_header header;
+	const struct cli_option options[] = {
+		{"vcd", CLI_OUTPUT, &o.vcd, 0, 0, "OUT", "the signals of the engine rtl, as a value change dump"},
+		{"signals", CLI_TEXT, &o.signals, 0, 0, "LIST",
+		 "which signals: names with * and ?, separated by commas (default: default)"},
+		{"machine", CLI_TEXT, &o.machine, 0, 0, "D",
+		 "of which device of the run (default: the first that runs)"},
+		{"layer", CLI_TEXT, &o.layer, 0, 0, "TEXT",
+		 "only programs that compute a layer whose name has this text"},
+		{"from", CLI_INT, &o.from, 0, INT64_MAX, "CYCLE", "only from this cycle of each program on"},
+		{"until", CLI_INT, &o.until, 0, INT64_MAX, "CYCLE", "only before this cycle of each program"},
+		{"list", CLI_FLAG, &o.list, 0, 0, NULL, "print the signals that there are, and run nothing"},
+		{"current", CLI_FLAG, &o.current, 0, 0, NULL,
+		 "with the machines and files as they are now, not as in the trace"},
+		CLI_QUIET_OPTION(&o.quiet, ""),
+		{0}};
+	if (cli_parse(&cli_trace_export, options, argc, argv, &word, 1, &n_words, &help_printed, err) || help_printed)
+		return help_printed ? 0 : err->code;
+	if (!word || (!o.vcd && !o.list))
+		return npl_fail(err, NPL_EUSAGE, "trace export: expected a trace, and --vcd OUT or --list");
+	if (o.until && o.until <= o.from)
+		return npl_fail(err, NPL_EUSAGE, "trace export: --until %lld comes before --from %lld",
+				(long long)o.until, (long long)o.from);
+	if (npl_trace_header_read(word, &header, err))
+		return err->code;
+	int rc = o.list ? cli_trace_each_machine(word, &header, o.current, list_signals, &o, err)
+			: export_vcd(word, &header, &o, err);
+	npl_trace_header_free(&header);
+	return rc;
+}
+
+const struct cli_command cli_trace_export = {
+	"trace export", "FILE --vcd OUT [--signals LIST] [--layer TEXT]",
+	"runs a trace's run again, and writes its signals for a viewer of waveforms", export_main};
