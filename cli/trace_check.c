@@ -34,7 +34,7 @@ static int check_one(const struct check *check, const char *path, struct npl_tra
 	struct npl_trace_recorder *recorder = NULL;
 	if (npl_trace_header_read(path, &header, err))
 		return err->code;
-	again.detail = header.detail;
+	cli_trace_keep_choice(&header, &again);
 	int rc = npl_trace_recorder_open(&again, NULL, &recorder, err);
 	if (!rc)
 		rc = cli_trace_run_again(path, &header, check->current, recorder, &again, err);

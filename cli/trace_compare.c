@@ -82,7 +82,7 @@ static int bless_one(const char *path, const char *reason, struct npl_err *err)
 		rc = npl_trace_add(&again, &again.reason, header.reason.pair[i].name, header.reason.pair[i].value, err);
 	if (!rc)
 		rc = npl_trace_add(&again, &again.reason, npl_version(), reason, err);
-	again.detail = header.detail;
+	cli_trace_keep_choice(&header, &again);
 	if (!rc)
 		rc = npl_trace_recorder_open(&again, path, &recorder, err);
 	if (!rc)

@@ -6,9 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "core/device_access.h"
 #include "npulab/driver.h"
+#include "npulab/signal_sink.h"
 
 static const struct npl_trace_machine *machine_of(const struct npl_trace_header *header, const char *name)
 {
@@ -110,6 +112,30 @@ int cli_trace_restore(const struct cli_trace_machines *machines, struct npl_comp
 	options->set = settings.set;
 	options->n_sets = settings.n;
 	return rc;
+}
+
+int cli_trace_need_signals(const struct npl_compare_options *options, struct npl_arena *arena, struct npl_err *err)
+{
+	struct npl_compare_options opened = *options;
+	struct npl_device **device = calloc((size_t)options->n_devices + 1, sizeof *device);
+	struct npl_unavailables unavailable = {.arena = arena};
+	struct npl_signal_def def[NPL_MAX_SIGNAL_ROWS];
+	char drivers[100] = "";
+	int n = 0;
+	opened.engine = NULL; /* which devices without engines refuse with another message */
+	int rc = device ? npl_devices_open(&opened, device, &unavailable, err) : npl_no_memory(err);
+	for (int d = 0; device && d < options->n_devices; d++) {
+		n += device[d] ? npl_device_signals(device[d], def) : 0;
+		npl_device_close(device[d]);
+	}
+	free(device);
+	for (const struct npl_driver *const *driver = npl_drivers; *driver; driver++)
+		if ((*driver)->signals)
+			npl_append(drivers, sizeof drivers, " or ", "%s", (*driver)->name);
+	if (rc || n)
+		return rc;
+	return npl_fail(err, NPL_EUSAGE, "%s has no engine rtl, whose signals could be told; expected a machine of %s",
+			options->device_names[0], drivers);
 }
 
 int cli_trace_open_machine(const struct cli_trace_machines *machines, const char *name, const struct cli_common *common,

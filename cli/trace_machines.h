@@ -17,6 +17,8 @@ struct cli_trace_machines {
 /* Gives the devices of the options, and the host where there is one, the parameters of the trace. */
 int cli_trace_restore(const struct cli_trace_machines *machines, struct npl_compare_options *options,
 		      struct npl_arena *arena, struct npl_err *err);
+/* Returns NPL_EUSAGE where none of the devices of the options has signals. */
+int cli_trace_need_signals(const struct npl_compare_options *options, struct npl_arena *arena, struct npl_err *err);
 /* Opens one machine, with the parameters of the trace where there is one. The caller closes it, after an error too. */
 int cli_trace_open_machine(const struct cli_trace_machines *machines, const char *name, const struct cli_common *common,
 			   struct npl_arena *arena, struct npl_device **device, struct npl_err *err);

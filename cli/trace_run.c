@@ -46,7 +46,9 @@ static void list_options(struct cli_traced_run *run, struct cli_option options[O
 	const struct cli_option list[] = {
 		{"o", CLI_OUTPUT, &run->output, 0, 0, "FILE", "the trace; compressed where its name ends in .zst"},
 		{"detail", CLI_TEXT, &run->detail, 0, 0, "WHAT",
-		 "layers, or instructions too where a machine has them (default instructions)"},
+		 "layers; instructions too where a machine has them (default); cycles: signals too, by the engine rtl"},
+		{"signals", CLI_TEXT, &run->signals, 0, 0, "LIST",
+		 "which signals with --detail cycles, as in `npulab trace export` (default: default)"},
 		{"reason", CLI_TEXT, &run->reason, 0, 0, "TEXT", "why it is recorded, for those who read it later"},
 		{"device", CLI_TEXT, &run->device, 0, 0, "D", "the device or machine"},
 		{"place", CLI_TEXT, &run->rules, 0, 0, "RULES", "a network on several devices, as in `npulab run`"},
@@ -129,12 +131,28 @@ static int keep_option(void *context, const struct cli_option *option, const cha
 static int read_detail(const struct cli_traced_run *run, enum npl_trace_detail *detail, struct npl_err *err)
 {
 	*detail = NPL_TRACE_INSTRUCTIONS;
-	if (!run->detail)
-		return 0;
-	for (*detail = 0; *detail < NPL_TRACE_DETAILS; (*detail)++)
-		if (!strcmp(run->detail, npl_trace_detail_name(*detail)))
+	for (enum npl_trace_detail d = 0; d < NPL_TRACE_DETAILS && run->detail; d++) {
+		*detail = d;
+		if (!strcmp(run->detail, npl_trace_detail_name(d)))
 			return 0;
-	return npl_fail(err, NPL_EUSAGE, "trace record: --detail %s: expected layers or instructions", run->detail);
+	}
+	return !run->detail
+		       ? 0
+		       : npl_fail(err, NPL_EUSAGE, "trace record: --detail %s: expected layers, instructions or cycles",
+				  run->detail);
+}
+
+/* Signals come from the engine rtl alone. */
+static int choose_engine(struct cli_traced_run *run, enum npl_trace_detail detail, struct npl_err *err)
+{
+	if (detail != NPL_TRACE_CYCLES)
+		return !run->signals ? 0
+				     : npl_fail(err, NPL_EUSAGE, "trace record: --signals goes with --detail cycles");
+	if (run->common.engine && strcmp(run->common.engine, "rtl") != 0)
+		return npl_fail(err, NPL_EUSAGE, "trace record: --detail cycles runs the engine rtl, not --engine %s",
+				run->common.engine);
+	run->common.engine = "rtl";
+	return 0;
 }
 
 int cli_trace_read(int argc, char **argv, bool again, struct cli_traced_run *run, struct npl_trace_header *header,
@@ -149,8 +167,10 @@ int cli_trace_read(int argc, char **argv, bool again, struct cli_traced_run *run
 							    &run->n_words, help_printed, err);
 	if (rc || *help_printed)
 		return rc;
-	if (refuse_word(run, err) || refuse_place(run, err) || read_detail(run, &header->detail, err))
+	if (refuse_word(run, err) || refuse_place(run, err) || read_detail(run, &header->detail, err) ||
+	    choose_engine(run, header->detail, err))
 		return err->code;
+	header->signals = run->signals;
 	header->command = npl_arena_strdup(arena, kind_of(run) == LAYER     ? "layer"
 						  : kind_of(run) == PROGRAM ? "exec"
 									    : "run");
@@ -200,6 +220,16 @@ static int finish(const struct listener *to, struct npl_err *err)
 	return to->recorder ? npl_trace_recorder_finish(to->recorder, err) : 0;
 }
 
+/* Prepares the devices of a comparison. */
+static int prepare(const struct cli_trace_machines *machines, const struct listener *to,
+		   struct npl_compare_options *options, struct npl_arena *arena, struct npl_err *err)
+{
+	const struct npl_instruction_sink *sink = to->watcher.instructions;
+	if (sink && sink->signals && cli_trace_need_signals(options, arena, err))
+		return err->code;
+	return machines->header ? cli_trace_restore(machines, options, arena, err) : 0;
+}
+
 /* Ends what a comparison told, after it returned rc. */
 static int end_comparison(struct npl_comparison *comparison, const struct listener *to, int rc, struct npl_err *err)
 {
@@ -237,8 +267,7 @@ static int run_network(struct cli_traced_run *run, const struct cli_trace_machin
 		options.layer_accuracy = true;
 		options.only_real_accuracy = !run->accuracy;
 		options.watcher = &to->watcher;
-		if (machines->header)
-			rc = cli_trace_restore(machines, &options, &inputs.arena, err);
+		rc = prepare(machines, to, &options, &inputs.arena, err);
 	}
 	if (!rc)
 		rc = npl_compare(inputs.graph, &inputs.samples, inputs.calibrated ? &inputs.calibration : NULL,
@@ -270,8 +299,7 @@ static int run_layer(struct cli_traced_run *run, const struct cli_trace_machines
 		options.n_devices = 1;
 		options.without_host = true;
 		options.watcher = &to->watcher;
-		if (machines->header)
-			rc = cli_trace_restore(machines, &options, &arena, err);
+		rc = prepare(machines, to, &options, &arena, err);
 	}
 	if (!rc)
 		rc = npl_single_layer(&spec, &options, &comparison, NULL, err);
@@ -458,6 +486,14 @@ static int end_again(const char *trace, int rc, struct npl_err *err)
 	if (rc == NPL_EUSAGE)
 		err->code = NPL_EINPUT;
 	return rc ? npl_prefix(err, "%s", trace) : 0;
+}
+
+void cli_trace_keep_choice(const struct npl_trace_header *header, struct npl_trace_header *again)
+{
+	again->detail = header->detail;
+	for (int i = 0; i < header->option.n; i++)
+		if (!strcmp(header->option.pair[i].name, "signals"))
+			again->signals = header->option.pair[i].value;
 }
 
 int cli_trace_run_again(const char *trace, const struct npl_trace_header *header, bool current,

@@ -17,7 +17,7 @@ struct cli_traced_run {
 	struct cli_layer_options layer;
 	const char *device, *rules, *rules_file;    /* where a network runs */
 	const char *host_memory, *weights, *buffer; /* of a program */
-	const char *detail, *reason, *output;
+	const char *detail, *signals, *reason, *output;
 	bool accuracy; /* of simulated machines too */
 };
 
@@ -29,9 +29,12 @@ int cli_trace_read(int argc, char **argv, bool again, struct cli_traced_run *run
 int cli_trace_record_run(struct cli_traced_run *run, struct npl_trace_header *header, const char *path,
 			 struct npl_err *err);
 
+/* Gives the head of a trace that is recorded again what its recorder must know when it is opened: the detail and the
+ * choice of signals, which stays the other head's. */
+void cli_trace_keep_choice(const struct npl_trace_header *header, struct npl_trace_header *again);
 /* Makes the run of a trace again, with the machines of the trace or, with `current`, as they are now. `header` is that
- * of the trace. The recorder was opened on `again`, which has the detail of `header` and becomes the head of the new
- * trace; it is finished. */
+ * of the trace. The recorder was opened on `again` after cli_trace_keep_choice, and `again` becomes the head of the new
+ * trace; the recorder is finished. */
 int cli_trace_run_again(const char *trace, const struct npl_trace_header *header, bool current,
 			struct npl_trace_recorder *recorder, struct npl_trace_header *again, struct npl_err *err);
 

@@ -87,7 +87,10 @@ fuzz()
 			printf '# a trace\n0x0 READ 0\n0xBFFFFFC0\tWRITE 7 # its end\r\n\n0X40 write 1099511627776' > "$corpus/seed-text"
 			gzip -cn "$corpus/seed-text" > "$corpus/seed-gzip"
 			;;
-		run_trace) printf ' program tpu Gemm\nblock 1 fields=0 sums=7fa4129e\ni a b +1 2 c=2 d=3 sum\nend 2\n' > "$corpus/seed-events" ;;
+		run_trace)
+			printf ' program tpu Gemm\nblock 1 fields=0 sums=7fa4129e\ni a b +1 2 c=2 d=3 sum\nend 2\n' > "$corpus/seed-events"
+			printf ' program tpu Gemm\nc +0 a.b=0 c[1]=x\nc +3 c[1]=-7\nc +0 a.b=1\nend 9\n' > "$corpus/seed-signals"
+			;;
 		*) seed "$corpus" '' "$name" ;;
 		esac
 	fi

@@ -15,7 +15,7 @@
 
 const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n)
 {
-	static const char *const names[] = {"the program", "times", "values", "energy", "counts"};
+	static const char *const names[] = {"the program", "times", "values", "energy", "counts", "signals"};
 	enum { NAMES = sizeof names / sizeof *names };
 	_Static_assert(1 << (NAMES - 1) == NPL_TRACE_MOVED_END - 1, "each flag has a name");
 	int left = __builtin_popcount(moved);
@@ -32,8 +32,10 @@ struct comparison {
 	struct trace_judge judge;
 	const char *path[2];
 	/* Of either trace; NULL where there is none: */
-	char *layer[2];  /* the layer whose instructions come */
-	char *device[2]; /* the device whose program they are of */
+	char *layer[2];     /* the layer whose instructions come */
+	char *device[2];    /* the device whose program they are of */
+	uint64_t cycle[2];  /* of the signals that were read last, in their program */
+	uint64_t only_line; /* of the last event that the first trace alone has */
 	/* The first block whose instructions have other fields, such as an address. It is shown where nothing else
 	 * differs. */
 	struct npl_trace_first first_block;
@@ -102,6 +104,7 @@ struct change {
 static void add_change(const struct comparison *c, enum trace_kind kind, struct change *change, unsigned moved,
 		       const char *key, const char *a, const char *b)
 {
+	const char *none = kind == TRACE_CYCLE ? "as before" : "0";
 	change->moved |= moved;
 	change->is_beyond = change->is_beyond || !trace_is_tolerated(&c->judge, kind, moved, key, a, b, c->sqnr_db);
 	if (moved == NPL_TRACE_MOVED_VALUES && !strcmp(key, "sum") && c->sqnr_db &&
@@ -111,7 +114,7 @@ static void add_change(const struct comparison *c, enum trace_kind kind, struct 
 	else if (moved == NPL_TRACE_MOVED_VALUES && !strcmp(key, "sum"))
 		npl_append(change->what, sizeof change->what, ", ", "other values");
 	else
-		npl_append(change->what, sizeof change->what, ", ", "%s %s -> %s", key, a ? a : "0", b ? b : "0");
+		npl_append(change->what, sizeof change->what, ", ", "%s %s -> %s", key, a ? a : none, b ? b : none);
 }
 
 /* Returns the index after the classes of cycles of an instruction: they come first, and sum to its length. */
@@ -170,6 +173,18 @@ static bool is_compared(const char *key)
 	return strcmp(key, "sums") != 0 && strcmp(key, "sqnr_db") != 0;
 }
 
+static unsigned moved_in(enum trace_kind kind, const char *key)
+{
+	return kind == TRACE_CYCLE ? NPL_TRACE_MOVED_SIGNALS : trace_moved_by(key);
+}
+
+/* Begins what is said of a difference in signals with where it is. */
+static void say_cycles(const struct comparison *c, struct change *change)
+{
+	const unsigned long long a = c->cycle[0], b = c->cycle[1];
+	snprintf(change->what, sizeof change->what, a == b ? "cycle %llu" : "cycles %llu and %llu", a, b);
+}
+
 /* Compares the key=value from words first_a and first_b on. A key may come several times, each time for itself. */
 static void compare_keys(const struct comparison *c, enum trace_kind kind, int first_a, int first_b,
 			 struct change *change)
@@ -183,12 +198,12 @@ static void compare_keys(const struct comparison *c, enum trace_kind kind, int f
 		if (j < b->n)
 			used[j] = true;
 		if (a->value[i] && (j == b->n || strcmp(a->value[i], b->value[j]) != 0) && is_compared(a->word[i]))
-			add_change(c, kind, change, trace_moved_by(a->word[i]), a->word[i], a->value[i],
+			add_change(c, kind, change, moved_in(kind, a->word[i]), a->word[i], a->value[i],
 				   j < b->n ? b->value[j] : NULL);
 	}
 	for (int j = first_b; j < b->n; j++)
 		if (!used[j] && b->value[j] && is_compared(b->word[j]))
-			add_change(c, kind, change, trace_moved_by(b->word[j]), b->word[j], NULL, b->value[j]);
+			add_change(c, kind, change, moved_in(kind, b->word[j]), b->word[j], NULL, b->value[j]);
 }
 
 /* Compares two events with the same identity, whose words are in c->words. */
@@ -208,6 +223,11 @@ static int compare_pair(struct comparison *c, const struct trace_event *a, const
 			add_change(c, a->kind, change, NPL_TRACE_MOVED_TIMES, "lasts", wa->word[4], wb->word[4]);
 		if (a->has_sum != b->has_sum || (a->has_sum && strcmp(a->sum, b->sum) != 0))
 			add_change(c, a->kind, change, NPL_TRACE_MOVED_VALUES, "sum", a->sum, b->sum);
+	}
+	if (a->kind == TRACE_CYCLE) {
+		say_cycles(c, change);
+		if (strcmp(wa->word[1], wb->word[1]) != 0)
+			add_change(c, a->kind, change, NPL_TRACE_MOVED_TIMES, "after", wa->word[1], wb->word[1]);
 	}
 	if (a->kind == TRACE_END && strcmp(wa->word[1], wb->word[1]) != 0)
 		add_change(c, a->kind, change, NPL_TRACE_MOVED_TIMES, "cycles", wa->word[1], wb->word[1]);
@@ -284,6 +304,10 @@ static int keep_text(struct comparison *c, char **kept, const char *text)
 /* Notes the device and the layer that instructions belong to from here on. */
 static int note_place(struct comparison *c, int side, const struct trace_event *event)
 {
+	if (event->kind == TRACE_PROGRAM)
+		c->cycle[side] = 0;
+	if (event->kind == TRACE_CYCLE)
+		c->cycle[side] += strtoull(event->line + strlen("c +"), NULL, 10);
 	if (event->kind != TRACE_OF && event->kind != TRACE_PROGRAM && event->kind != TRACE_END)
 		return 0;
 	trace_event_cut(event, &c->words[side]);
@@ -353,6 +377,23 @@ static int on_both(struct comparison *c, const struct trace_event *a, const stru
 	return note_first(c, a->kind == TRACE_BLOCK ? &c->first_block : &d->first, a, b, change.what);
 }
 
+/* The first difference may be a cycle in which other signals change: then each trace has a line of its own for it. Says
+ * which signals these are. */
+static int join_first(struct comparison *c, const struct trace_event *b)
+{
+	struct npl_trace_first *first = &c->diff->first;
+	struct change change = {0};
+	if (!first->is_known || first->text[1] || first->line[0] != c->only_line || c->cycle[0] != c->cycle[1] ||
+	    strcmp(c->words[0].word[0], "c") != 0)
+		return 0;
+	say_cycles(c, &change);
+	compare_keys(c, TRACE_CYCLE, 2, 2, &change);
+	first->line[1] = b->number;
+	first->text[1] = npl_arena_strdup(&c->diff->arena, b->line);
+	first->what = npl_arena_strdup(&c->diff->arena, change.what);
+	return first->text[1] && first->what ? 0 : npl_no_memory(c->err);
+}
+
 static int on_one(struct comparison *c, int side, const struct trace_event *event)
 {
 	struct npl_trace_diff *d = c->diff;
@@ -361,13 +402,24 @@ static int on_one(struct comparison *c, int side, const struct trace_event *even
 		return c->err->code;
 	if (event->kind == TRACE_BLOCK || event->kind == TRACE_OF)
 		return 0;
-	d->moved |= NPL_TRACE_MOVED_PROGRAM;
-	d->is_beyond = true;
+	const bool is_cycle = event->kind == TRACE_CYCLE;
+	const unsigned moved = is_cycle ? NPL_TRACE_MOVED_SIGNALS : NPL_TRACE_MOVED_PROGRAM;
+	d->moved |= moved;
+	d->is_beyond = d->is_beyond || !trace_is_tolerated(&c->judge, event->kind, moved, "", NULL, NULL, NULL);
 	d->only[side]++;
-	if (mark_layer(c, side, event, NPL_TRACE_MOVED_PROGRAM))
+	if (mark_layer(c, side, event, moved) || (is_cycle && side && join_first(c, event)))
 		return c->err->code;
-	return note_first(c, &d->first, side ? NULL : event, side ? event : NULL,
-			  side ? "only the second trace has it" : "only the first trace has it");
+	if (!side)
+		c->only_line = event->number;
+	char what[200];
+	const char *which = side ? "second" : "first";
+	if (is_cycle)
+		snprintf(what, sizeof what, "cycle %llu: only in the %s trace %s changes",
+			 (unsigned long long)c->cycle[side], which,
+			 c->words[side].n > 2 ? c->words[side].word[2] : "nothing");
+	else
+		snprintf(what, sizeof what, "only the %s trace has it", which);
+	return note_first(c, &d->first, side ? NULL : event, side ? event : NULL, what);
 }
 
 static int on_pair(void *context, const struct trace_event *a, const struct trace_event *b, struct npl_err *err)

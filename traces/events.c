@@ -20,6 +20,7 @@ static const struct form {
 	[TRACE_BLOCK] = {"block", 1, 0, true},
 	[TRACE_OF] = {"of", 1, 1, true},
 	[TRACE_INSTRUCTION] = {"i", 4, 2, true},
+	[TRACE_CYCLE] = {"c", 1, 0, true},
 	[TRACE_END] = {"end", 1, 0, true},
 	[TRACE_LAYER] = {"layer", 4, 4, false},
 	[TRACE_BATCH] = {"batch", 1, 1, false},
@@ -138,6 +139,22 @@ static int take_instruction(struct trace_events *events, struct trace_event *eve
 	return 0;
 }
 
+/* Checks the words of signals that change. */
+static int check_cycle(struct trace_events *events, struct npl_err *err)
+{
+	const struct trace_words *w = &events->words;
+	uint64_t cycles;
+	if (events->left || *events->next_sum)
+		return fail_event(events, "signals within a block", err);
+	if (!trace_cycles_after(w->word[1], &cycles))
+		return fail_event(events, "expected + and how many cycles after the line before the signals change",
+				  err);
+	for (int i = 2; i < w->n; i++)
+		if (!w->value[i] || !trace_cycles_value(w->value[i]))
+			return fail_event(events, "expected signals with their values, a number or x each", err);
+	return 0;
+}
+
 static int take(struct trace_events *events, struct trace_event *event, struct npl_err *err)
 {
 	switch (event->kind) {
@@ -148,6 +165,8 @@ static int take(struct trace_events *events, struct trace_event *event, struct n
 		return open_block(events, err);
 	case TRACE_INSTRUCTION:
 		return take_instruction(events, event, err);
+	case TRACE_CYCLE:
+		return check_cycle(events, err);
 	case TRACE_END:
 		if (events->left || *events->next_sum)
 			return fail_event(events, "the program ends within a block", err);

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "cycles.h"
 #include "text.h"
 
 enum trace_kind {
@@ -13,6 +14,7 @@ enum trace_kind {
 	TRACE_BLOCK,       /* instructions follow: how many, with the checksum of their fields */
 	TRACE_OF,          /* instructions of another layer follow */
 	TRACE_INSTRUCTION, /* name, unit, begin, length */
+	TRACE_CYCLE,       /* signals change: how many cycles after the line before */
 	TRACE_END,         /* of a program: its cycles */
 	TRACE_LAYER,       /* name, operator, device, role */
 	TRACE_BATCH,       /* its number */
@@ -29,10 +31,12 @@ struct trace_event {
 	bool has_sum;       /* of an instruction: a checksum of what it wrote is known */
 	char sum[9];
 };
-/* Says whether two events are the same but for their times and values: their kind, and the words that identify them. */
+/* Says whether two events are the same but for their times and values: their kind, and the words that identify them.
+ * What identifies signals that change is their names. */
 static inline bool trace_same_event(const struct trace_event *a, const struct trace_event *b)
 {
-	return a->identifying == b->identifying && !memcmp(a->line, b->line, a->identifying);
+	return a->identifying == b->identifying && !memcmp(a->line, b->line, a->identifying) &&
+	       (a->kind != TRACE_CYCLE || trace_cycles_same_signals(a->line, b->line));
 }
 
 struct trace_events;

@@ -12,7 +12,7 @@
 
 const char *npl_trace_detail_name(enum npl_trace_detail detail)
 {
-	static const char *const names[] = {"layers", "instructions"};
+	static const char *const names[] = {"layers", "instructions", "cycles"};
 	_Static_assert(sizeof names / sizeof *names == NPL_TRACE_DETAILS, "each detail has a name");
 	return names[detail];
 }
@@ -175,7 +175,7 @@ static int read_detail(struct reader *r)
 			r->header->detail = d;
 			return 0;
 		}
-	return fail_line(r, "a detail that npulab does not know, expected layers or instructions");
+	return fail_line(r, "a detail that npulab does not know, expected layers, instructions or cycles");
 }
 
 static int read_flag(struct reader *r, bool *flag)

@@ -54,7 +54,7 @@ struct trace_instructions {
 
 	/* The ring of batches. The caller fills number `filled`; the n_full before it wait for the thread. */
 	pthread_t thread;
-	bool has_thread, closes;
+	bool own_thread, has_thread, closes;
 	pthread_mutex_t mutex;  /* of n_full and closes */
 	pthread_cond_t changed; /* a batch became full or empty, or the thread shall end */
 	unsigned filled, n_full;
@@ -231,7 +231,8 @@ static void wait_for_thread(struct trace_instructions *t)
 
 /* ---- What is told. */
 
-int trace_instructions_open(struct trace_out *out, struct trace_instructions **opened, struct npl_err *err)
+int trace_instructions_open(struct trace_out *out, bool own_thread, struct trace_instructions **opened,
+			    struct npl_err *err)
 {
 	struct trace_instructions *t = calloc(1, sizeof *t);
 	*opened = NULL;
@@ -243,6 +244,7 @@ int trace_instructions_open(struct trace_out *out, struct trace_instructions **o
 		return npl_no_memory(err);
 	}
 	t->out = out;
+	t->own_thread = own_thread;
 	pthread_mutex_init(&t->mutex, NULL);
 	pthread_cond_init(&t->changed, NULL);
 	*opened = t;
@@ -284,7 +286,7 @@ void trace_instructions_program(struct trace_instructions *instructions, const s
 		for (int k = 0; k < program->n_cycle_classes; k++)
 			t->is_class[i] |= !strcmp(program->counter_def[i].name, program->cycle_class[k].name);
 	}
-	if (!t->has_thread && npl_threads_allowed() > 1)
+	if (t->own_thread && !t->has_thread && npl_threads_allowed() > 1)
 		t->has_thread = !npl_thread_start(&t->thread, write_batches, t);
 }
 

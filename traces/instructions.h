@@ -9,8 +9,10 @@
 #include "stream.h"
 
 struct trace_instructions;
-/* The output is borrowed. Between trace_instructions_program and trace_instructions_end nobody else may use it. */
-int trace_instructions_open(struct trace_out *out, struct trace_instructions **opened, struct npl_err *err);
+/* The output is borrowed. With `own_thread` nobody else may use it between trace_instructions_program and
+ * trace_instructions_end. */
+int trace_instructions_open(struct trace_out *out, bool own_thread, struct trace_instructions **opened,
+			    struct npl_err *err);
 void trace_instructions_close(struct trace_instructions *instructions); /* accepts NULL */
 /* A program begins; it is borrowed until its end. */
 void trace_instructions_program(struct trace_instructions *instructions, const struct npl_executed_program *program);

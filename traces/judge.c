@@ -86,6 +86,8 @@ bool trace_is_tolerated(const struct trace_judge *judge, enum trace_kind kind, u
 	const bool of_row = kind == TRACE_LAYER || kind == TRACE_BATCH || kind == TRACE_EXECUTION,
 		   of_energy = moved == NPL_TRACE_MOVED_ENERGY;
 	const double share = of_energy ? judge->tolerance.energy : judge->tolerance.cycles;
+	if (kind == TRACE_CYCLE)
+		return judge->tolerance.cycles > 0; /* signals move with the times */
 	if (moved == NPL_TRACE_MOVED_VALUES)
 		return values_are_tolerated(judge, kind, sqnr_db);
 	if ((moved != NPL_TRACE_MOVED_TIMES && !of_energy) || share <= 0)

@@ -10,6 +10,7 @@
 #include "core/base/checksum.h"
 #include "core/base/refuse.h"
 #include "core/device_access.h"
+#include "cycles.h"
 #include "diff.h"
 #include "header.h"
 #include "instructions.h"
@@ -23,6 +24,7 @@ struct npl_trace_recorder {
 	struct trace_line line;
 	struct npl_run_watcher watcher;
 	struct npl_instruction_sink sink;
+	struct trace_cycles cycles;    /* with NPL_TRACE_CYCLES */
 	const struct npl_graph *graph; /* NULL: no network runs */
 	struct value_sum {
 		bool is_known;
@@ -340,9 +342,14 @@ int npl_trace_recorder_open(struct npl_trace_header *header, const char *path, s
 		npl_trace_recorder_close(r);
 		return npl_no_memory(err);
 	}
-	if (trace_out_open(path, &r->out, err) || trace_instructions_open(r->out, &r->instructions, err)) {
+	if (trace_out_open(path, &r->out, err) ||
+	    trace_instructions_open(r->out, header->detail < NPL_TRACE_CYCLES, &r->instructions, err)) {
 		npl_trace_recorder_close(r);
 		return err->code;
+	}
+	if (header->detail == NPL_TRACE_CYCLES) {
+		trace_cycles_open(&r->cycles, header->signals, &r->line, r->out);
+		r->sink.signals = &r->cycles.sink;
 	}
 	*opened = r;
 	return 0;

@@ -18,8 +18,9 @@ struct shown {
 	struct trace_words words;
 	uint64_t begin;  /* of the instruction that was read last, in its program */
 	uint64_t number; /* of the next instruction in its program */
+	uint64_t cycle;  /* of the signals that were read last, in their program */
 	char *layer;     /* whose instructions come; NULL: none */
-	bool chosen_layer, heading;
+	bool chosen_layer, chosen_program, heading;
 };
 
 /* Writes texts up to NULL. Those of a trace may hold anything, and control no terminal. */
@@ -83,13 +84,38 @@ static void put_instruction(struct shown *s, const struct trace_event *event)
 	put_keys(s, 5);
 }
 
+/* Prints the signals that change in a cycle. */
+static void put_cycle(struct shown *s)
+{
+	const struct npl_trace_choice *choice = s->choice;
+	uint64_t after;
+	int n = 0;
+	trace_cycles_after(s->words.word[1], &after);
+	s->cycle += after;
+	if (!s->chosen_program || s->cycle < choice->from || (choice->until && s->cycle >= choice->until))
+		return;
+	for (int i = 2; i < s->words.n; i++) {
+		const char *name = s->words.word[i];
+		if (choice->unit && strncmp(name, choice->unit, strlen(choice->unit)) != 0)
+			continue;
+		if (!n++)
+			fprintf(s->out, "%20" PRIu64 " ", s->cycle);
+		fprintf(s->out, " %s=%s", name, s->words.value[i]);
+	}
+	if (n)
+		fprintf(s->out, "\n");
+}
+
 static void put_program(struct shown *s)
 {
 	fprintf(s->out, "\nprogram on %s:", s->words.word[1]);
 	for (int i = 2; i < s->words.n; i++)
 		fprintf(s->out, " %s", s->words.word[i]);
 	fprintf(s->out, "\n");
-	s->begin = s->number = 0;
+	s->begin = s->number = s->cycle = 0;
+	s->chosen_program = !s->choice->layer;
+	for (int i = 2; i < s->words.n; i++)
+		s->chosen_program |= is_chosen(s, s->words.word[i]);
 	s->heading = false;
 	s->chosen_layer = is_chosen(s, s->words.n == 2 ? "" : NULL);
 }
@@ -117,6 +143,9 @@ static int put_event(struct shown *s, const struct trace_event *event, struct np
 		s->begin += (uint64_t)strtoll(s->words.word[3], NULL, 10);
 		put_instruction(s, event);
 		s->number++;
+		break;
+	case TRACE_CYCLE:
+		put_cycle(s);
 		break;
 	case TRACE_LAYER:
 		if (!is_chosen(s, s->words.word[1]))

@@ -25,8 +25,8 @@ extern "C" {
 #define NPL_TRACE_FORMAT 1 /* the version of the format that is written, and the only one that is read */
 
 /* How much of a run is recorded. */
-enum npl_trace_detail { NPL_TRACE_LAYERS, NPL_TRACE_INSTRUCTIONS, NPL_TRACE_DETAILS };
-const char *npl_trace_detail_name(enum npl_trace_detail detail); /* "layers", "instructions" */
+enum npl_trace_detail { NPL_TRACE_LAYERS, NPL_TRACE_INSTRUCTIONS, NPL_TRACE_CYCLES, NPL_TRACE_DETAILS };
+const char *npl_trace_detail_name(enum npl_trace_detail detail); /* "layers", "instructions", "cycles" */
 
 /* A name and a value; a file and its SHA-256. */
 struct npl_trace_pair {
@@ -52,6 +52,9 @@ struct npl_trace_header {
 	const char *version;            /* npulab's */
 	const char *command, *argument; /* "run", "layer" or "exec", and the model, the kind of layer or the program */
 	enum npl_trace_detail detail;
+	/* With NPL_TRACE_CYCLES: the signals that are recorded (npl_signal_sink.choice); NULL: those by default. A head
+	 * that has been read has them among its options only. */
+	const char *signals;
 	bool has_values, has_times;         /* has_times false: the devices are real */
 	struct npl_trace_pairs reason;      /* why it was recorded, oldest first: the version and the text */
 	struct npl_trace_pairs option;      /* of the command, as they were given */
@@ -73,8 +76,9 @@ enum {
 	NPL_TRACE_MOVED_TIMES = 1 << 1,
 	NPL_TRACE_MOVED_VALUES = 1 << 2,
 	NPL_TRACE_MOVED_ENERGY = 1 << 3,
-	NPL_TRACE_MOVED_COUNTS = 1 << 4, /* bytes, rows, tiles */
-	NPL_TRACE_MOVED_END              /* one more than the last flag */
+	NPL_TRACE_MOVED_COUNTS = 1 << 4,  /* bytes, rows, tiles */
+	NPL_TRACE_MOVED_SIGNALS = 1 << 5, /* which signals change, and to what */
+	NPL_TRACE_MOVED_END               /* one more than the last flag */
 };
 /* Writes "program, times and values"; returns buf. */
 const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n);
@@ -82,7 +86,7 @@ const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n);
 /* How far figures may be off before traces count as different. 0: not at all. */
 struct npl_trace_tolerance {
 	/* As shares: 0.01 is 1 %. With `cycles` the times of layers and batches are judged, and those of single
-	 * instructions are not. */
+	 * instructions and signals are not. */
 	double cycles, energy;
 	/* By how many dB the signal-to-noise ratio of a layer's result to float32 may be another one, where the result
 	 * is. It has an effect where both traces have ratios. Two of at least NPL_TRACE_ROUNDING_DB are alike. */
@@ -179,9 +183,9 @@ void npl_trace_annotations(FILE *out, const struct npl_trace_verdict *verdict, i
 /* Prints the head of a trace and its events as tables. Returns 0, NPL_ENOMEM, or NPL_EINPUT for what is no trace. */
 struct npl_trace_choice {
 	const char *layer; /* only events of layers whose name has this text; NULL: of all */
-	const char *unit;  /* only instructions of this unit; NULL: of all */
-	uint64_t from,
-		until; /* only instructions in the cycles from <= t < until of their program; until 0: to its end */
+	const char *unit;  /* only instructions of this unit, and signals whose names begin with it; NULL: of all */
+	/* only instructions and signals in the cycles from <= t < until of their program; until 0: to its end */
+	uint64_t from, until;
 };
 int npl_trace_show(FILE *out, const char *path, const struct npl_trace_choice *choice, struct npl_err *err);
 

@@ -17,13 +17,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char head[] = "npulab-trace 1\nnpulab 0\nrun layer gemm\noption m 4\ndetail instructions\nvalues yes\n"
+static const char head[] = "npulab-trace 1\nnpulab 0\nrun layer gemm\noption m 4\ndetail cycles\nvalues yes\n"
 			   "times yes\nmachine tpu systolic int8 0\nparameter array.rows 16\nevents follow\n";
-static const char events[] = "program tpu Gemm\nblock 3 fields=0 sums=7fa4129e\nof Gemm\n"
-			     "i read_weights weights +0 7 issue=1 weight_memory=6 weight_bytes=256\n"
-			     "i activate activate +1 66 issue=1 results=65 sum\ni halt issue +1 1 issue=1\n"
-			     "end 74 cycles:array_active=4\nlayer Gemm Gemm tpu ran macs=1024 seconds=1e-7 sum=0\n"
-			     "batch 0 cycles=74 joules:array:modelled:x=1e-9\n";
+static const char events[] =
+	"program tpu Gemm\nc +0 matrix.busy=0 cell[0][1].sum=x\n"
+	"c +7 matrix.busy=1 cell[0][1].sum=-5\nc +0 matrix.queue=3\nblock 3 fields=0 sums=7fa4129e\nof Gemm\n"
+	"i read_weights weights +0 7 issue=1 weight_memory=6 weight_bytes=256\n"
+	"i activate activate +1 66 issue=1 results=65 sum\ni halt issue +1 1 issue=1\n"
+	"end 74 cycles:array_active=4\nlayer Gemm Gemm tpu ran macs=1024 seconds=1e-7 sum=0\n"
+	"batch 0 cycles=74 joules:array:modelled:x=1e-9\n";
 
 /* libFuzzer reports an abort as a crash, with the input. */
 static void require(bool holds)

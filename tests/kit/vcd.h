@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A reader of value change dumps, for the tests: it knows what npulab writes, and fails for anything else. It is
- * written from IEEE 1364-2005, section 18.
+ * A reader of value change dumps, for the tests: it knows what npulab and fst2vcd write, and fails for anything else.
+ * It is written from IEEE 1364-2005, section 18.
  */
 #ifndef NPULAB_TESTS_KIT_VCD_H
 #define NPULAB_TESTS_KIT_VCD_H
@@ -22,8 +22,8 @@ struct vcd_variable {
 };
 
 struct vcd {
-	char *text, *at; /* the text is cut while it is read */
-	char timescale[20];
+	char *text, *at;    /* the text is cut while it is read */
+	char timescale[20]; /* without blanks: "1fs" */
 	struct vcd_variable variable[VCD_VARIABLES];
 	int n;
 	uint64_t time;
@@ -34,7 +34,7 @@ static inline char *vcd_word(struct vcd *vcd)
 {
 	char *word;
 	do
-		word = strsep(&vcd->at, " \n");
+		word = strsep(&vcd->at, " \t\n");
 	while (word && !*word);
 	return word;
 }
@@ -84,11 +84,11 @@ static inline void vcd_open(struct vcd *vcd, char *text)
 		} else if (!strcmp(word, "$var")) {
 			vcd_read_variable(vcd, scope);
 		} else if (!strcmp(word, "$timescale")) {
-			const char *number = vcd_word(vcd);
-			snprintf(vcd->timescale, sizeof vcd->timescale, "%s %s", number, vcd_word(vcd));
-			vcd_expect(vcd, "$end");
+			while (strcmp(word = vcd_word(vcd), "$end") != 0)
+				strncat(vcd->timescale, word, sizeof vcd->timescale - strlen(vcd->timescale) - 1);
 		} else {
-			cr_assert(!strcmp(word, "$version") || !strcmp(word, "$comment"), "%s", word);
+			cr_assert(!strcmp(word, "$version") || !strcmp(word, "$comment") || !strcmp(word, "$date"),
+				  "%s", word);
 			while (strcmp(word, "$end") != 0)
 				cr_assert((word = vcd_word(vcd)) != NULL);
 		}
@@ -124,6 +124,8 @@ static inline void vcd_take_value(struct vcd *vcd, struct vcd_variable *v, const
 	cr_assert(n >= 1 && n <= (size_t)v->width, "%s: %zu bits", v->name, n);
 	v->is_known = *bits != 'x';
 	v->value = 0;
+	for (size_t i = 0; i < n && !v->is_known; i++)
+		cr_assert_eq(bits[i], 'x', "%s: %s", v->name, bits);
 	for (size_t i = 0; i < n && v->is_known; i++) {
 		cr_assert(bits[i] == '0' || bits[i] == '1', "%s: %s", v->name, bits);
 		v->value = v->value << 1 | (uint64_t)(bits[i] - '0');
@@ -131,10 +133,17 @@ static inline void vcd_take_value(struct vcd *vcd, struct vcd_variable *v, const
 	vcd->changes++;
 }
 
-/* Reads up to the next change, which *changed has, and whose time vcd->time is. Returns false at the end. */
-static inline bool vcd_next(struct vcd *vcd, struct vcd_variable **changed)
+/* Reads up to the next change, which *changed has, and whose time vcd->time is. Returns false at the end, and before a
+ * time that is later than `last`. */
+static inline bool vcd_next_of(struct vcd *vcd, struct vcd_variable **changed, uint64_t last)
 {
-	for (const char *word; (word = vcd_word(vcd));) {
+	while (vcd->at) {
+		vcd->at += strspn(vcd->at, " \t\n");
+		if (*vcd->at == '#' && strtoull(vcd->at + 1, NULL, 10) > last)
+			return false;
+		const char *word = vcd_word(vcd);
+		if (!word)
+			return false;
 		if (*word == '#') {
 			const uint64_t time = strtoull(word + 1, NULL, 10);
 			cr_assert(!vcd->changes || time > vcd->time, "time %s after %" PRIu64, word, vcd->time);
@@ -154,6 +163,19 @@ static inline bool vcd_next(struct vcd *vcd, struct vcd_variable **changed)
 		}
 	}
 	return false;
+}
+
+static inline bool vcd_next(struct vcd *vcd, struct vcd_variable **changed)
+{
+	return vcd_next_of(vcd, changed, UINT64_MAX);
+}
+
+/* Reads all changes up to this time. */
+static inline void vcd_until(struct vcd *vcd, uint64_t time)
+{
+	struct vcd_variable *changed;
+	while (vcd_next_of(vcd, &changed, time))
+		;
 }
 
 #endif

@@ -242,9 +242,9 @@ Test(run_trace, a_hostile_trace_is_shown_as_text)
 /* Each key of the head and each kind of event stands in the tables of docs/traces.md. */
 Test(run_trace, the_page_has_every_key_and_event)
 {
-	static const char *const runs[][8] = {
+	static const char *const runs[][10] = {
 		{"digits", "--device", "reference"},
-		{"layer", "pool", "--input", "1x4x4x4", "--kernel", "2x2", "--device", "tpu_v1"}};
+		{"layer", "pool", "--input", "1x4x4x4", "--kernel", "2x2", "--device", "tpu_v1", "--detail", "cycles"}};
 	char folder[CLI_PATH], *head = page_section("docs/traces.md", "### The head"),
 			       *events = page_section("docs/traces.md", "### Events");
 	cli_folder(folder);

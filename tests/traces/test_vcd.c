@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * `npulab trace export --vcd`: the dump has the chosen signals and no others, its changes are those of the run, and
- * what cannot be exported is refused and leaves no file. */
-#include "tests/kit/cli_run.h"
+ * `npulab trace export --vcd`: the dump has the chosen signals and no others, its changes are those of a trace with
+ * signals, programs follow each other, other programs read it as it is meant; what cannot be exported is refused and
+ * leaves no file. */
+#include "tests/kit/digits_input.h"
 #include "tests/kit/vcd.h"
 
 #define EXPORT(options, ...) cli_run(options, "trace", "export", "@/a.trace", __VA_ARGS__)
@@ -31,7 +32,7 @@ Test(vcd, the_dump_has_the_cycles_of_the_run)
 	cr_assert(vcd && r.status == 0, "%s", r.err);
 	cli_free(&r);
 	vcd_open(vcd, cli_read(cli_path(folder, "a.vcd"), NULL));
-	cr_expect_str_eq(vcd->timescale, "1 fs");
+	cr_expect_str_eq(vcd->timescale, "1fs");
 	while (vcd_next(vcd, &changed)) {
 		if (changed != vcd_named(vcd, "matrix.busy"))
 			continue;
@@ -44,6 +45,155 @@ Test(vcd, the_dump_has_the_cycles_of_the_run)
 	cr_expect_eq(vcd->time, 74ull * 10000000 / 7);
 	free(vcd->text);
 	free(vcd);
+	cli_remove_folder(folder);
+}
+
+/* The time of a cycle of the dump in fs, at 700 MHz. */
+static uint64_t time_of(uint64_t cycle)
+{
+	return cycle * 10000000 / 7;
+}
+
+/* Compares the dump with the lines of signals in a trace, cycle by cycle. Returns how many changes the trace has. */
+static int64_t expect_changes_of(struct vcd *vcd, char *trace)
+{
+	uint64_t begin = 0, cycle = 0;
+	int64_t changes = 0;
+	for (char *line, *word; (line = strsep(&trace, "\n"));) {
+		if (!strncmp(line, "program ", 8))
+			cycle = 0;
+		if (!strncmp(line, "end ", 4))
+			begin += strtoull(line + 4, NULL, 10);
+		if (strncmp(line, "c +", 3) != 0)
+			continue;
+		strsep(&line, "+");
+		cycle += strtoull(strsep(&line, " "), NULL, 10);
+		vcd_until(vcd, time_of(begin + cycle));
+		cr_assert_eq(vcd->time, time_of(begin + cycle), "cycle %" PRIu64, cycle);
+		for (; (word = strsep(&line, " ")); changes++) {
+			const struct vcd_variable *v = vcd_named(vcd, strsep(&word, "="));
+			const uint64_t mask = v->width < 64 ? ((uint64_t)1 << v->width) - 1 : UINT64_MAX;
+			cr_assert_eq(v->is_known, *word != 'x', "cycle %" PRIu64 ", %s", cycle, v->name);
+			cr_assert(!v->is_known || v->value == ((uint64_t)strtoll(word, NULL, 10) & mask),
+				  "cycle %" PRIu64 ", %s: %" PRIu64 ", expected %s", cycle, v->name, v->value, word);
+		}
+	}
+	return changes;
+}
+
+static void export_to(const struct cli_run_options *options, struct vcd *vcd, const char *trace, const char *arguments)
+{
+	char *words = strdup(arguments), *rest = words;
+	const char *args[CLI_ARGUMENTS] = {"trace", "export", trace, "--vcd", "@/x.vcd"};
+	for (int n = 5; rest && n < CLI_ARGUMENTS - 1; n++)
+		args[n] = strsep(&rest, " ");
+	struct cli_result r = cli_run_list(options, args);
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cli_free(&r);
+	free(words);
+	vcd_open(vcd, cli_read(cli_path(options->folder, "x.vcd"), NULL));
+}
+
+static void record_cycles(const struct cli_run_options *options, const char *const *run)
+{
+	const char *args[CLI_ARGUMENTS] = {"trace", "record", "--detail", "cycles", "-o", "@/c.trace"};
+	for (int n = 6; *run; run++)
+		args[n++] = *run;
+	struct cli_result r = cli_run_list(options, args);
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cli_free(&r);
+}
+
+#define MANY "default,array.*,accumulator.*,cell[3][*"
+
+Test(vcd, its_changes_are_those_of_the_trace)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	struct vcd *vcd = malloc(sizeof *vcd);
+	record_cycles(&options, (const char *const[]){"layer", "gemm", "-m", "4", "-n", "16", "-k", "40", "--device",
+						      "systolic_16x16", "--signals", MANY, NULL});
+	export_to(&options, vcd, "@/c.trace", "--signals " MANY);
+	char *trace = cli_read(cli_path(folder, "c.trace"), NULL);
+	const int64_t changes = expect_changes_of(vcd, trace);
+	vcd_until(vcd, UINT64_MAX);
+	cr_expect_eq(vcd->changes, changes + 1, "a change of `program`, and no other");
+	free(trace);
+	free(vcd->text);
+	/* Within a window all is as it was, and nothing is known outside. */
+	export_to(&options, vcd, "@/c.trace", "--from 30 --until 50 --signals matrix.*");
+	struct vcd_variable *queue = vcd_named(vcd, "matrix.queue"), *busy = vcd_named(vcd, "matrix.busy");
+	cr_expect_eq(vcd->n, 8); /* `program` too */
+	vcd_until(vcd, time_of(30) - 1);
+	cr_expect(!queue->is_known && !busy->is_known);
+	vcd_until(vcd, time_of(30));
+	cr_expect(queue->is_known && busy->is_known);
+	vcd_until(vcd, time_of(50) - 1);
+	cr_expect(queue->is_known && busy->is_known);
+	vcd_until(vcd, time_of(50));
+	cr_expect(!queue->is_known && !busy->is_known);
+	free(vcd->text);
+	free(vcd);
+	cli_remove_folder(folder);
+}
+
+Test(vcd, programs_follow_each_other)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	struct vcd *vcd = malloc(sizeof *vcd);
+	digits_input(folder, 3);
+	record_cycles(&options, (const char *const[]){"digits", "--device", "systolic_16x16", "--batch", "1", "--input",
+						      "@/in.npy", NULL});
+	export_to(&options, vcd, "@/c.trace", "--quiet");
+	char *trace = cli_read(cli_path(folder, "c.trace"), NULL);
+	int programs = 0;
+	for (const char *at = trace; (at = strstr(at, "\nend ")); at++)
+		programs++;
+	cr_assert_gt(programs, 1);
+	expect_changes_of(vcd, trace);
+	cr_expect_eq(vcd_named(vcd, "program")->value, programs);
+	free(trace);
+	free(vcd->text);
+	free(vcd);
+	cli_remove_folder(folder);
+}
+
+/* GTKWave's own programs take the dump into their format and back: at every time each variable has the same value. */
+Test(vcd, other_programs_read_the_same)
+{
+	char folder[CLI_PATH], command[6 * CLI_PATH];
+	if (system("type vcd2fst fst2vcd > /dev/null 2>&1") != 0)
+		cr_skip_test("gtkwave is not installed");
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	struct vcd *vcd = malloc(sizeof *vcd), *back = malloc(sizeof *back);
+	record_cycles(&options, (const char *const[]){"layer", "gemm", "-m", "4", "-n", "16", "-k", "40", "--device",
+						      "systolic_16x16", NULL});
+	export_to(&options, vcd, "@/c.trace", "--from 3 --signals " MANY);
+	snprintf(command, sizeof command, "vcd2fst %s/x.vcd %s/x.fst > %s/log && fst2vcd %s/x.fst > %s/y.vcd", folder,
+		 folder, folder, folder, folder);
+	cr_assert_eq(system(command), 0, "%s", command);
+	vcd_open(back, cli_read(cli_path(folder, "y.vcd"), NULL));
+	cr_assert_eq(back->n, vcd->n);
+	cr_expect_str_eq(back->timescale, vcd->timescale);
+	for (uint64_t cycle = 0; cycle < 120; cycle++) {
+		vcd_until(vcd, time_of(cycle));
+		vcd_until(back, time_of(cycle));
+		for (int i = 0; i < vcd->n; i++) {
+			const struct vcd_variable *a = &vcd->variable[i],
+						  *b = vcd_named(back, strchr(a->name, '.') + 1);
+			cr_assert(a->width == b->width && a->is_known == b->is_known && a->value == b->value,
+				  "cycle %" PRIu64 ", %s", cycle, a->name);
+		}
+	}
+	cr_expect_gt(vcd->changes, 1000);
+	free(vcd->text);
+	free(back->text);
+	free(vcd);
+	free(back);
 	cli_remove_folder(folder);
 }
 

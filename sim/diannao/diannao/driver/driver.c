@@ -10,6 +10,7 @@
 #include "core/base/refuse.h"
 #include "driver_impl.h"
 #include "sim/common/execute.h"
+#include "sim/diannao/diannao/rtl/run.h"
 
 static void dn_close(void *state)
 {
@@ -194,6 +195,11 @@ static void dn_tell_instructions(void *state, const struct npl_instruction_sink 
 	((struct dn_machine *)state)->sink = sink;
 }
 
+static int dn_list_signals(const void *state, struct npl_signal_def *def)
+{
+	return dn_signals(((const struct dn_machine *)state)->config, def);
+}
+
 static const struct npl_energy_model *dn_model_of(const void *state)
 {
 	return &((const struct dn_machine *)state)->energy;
@@ -219,4 +225,5 @@ const struct npl_driver npl_driver_diannao = {
 	.energy_model = dn_model_of,
 	.dump_layer = dn_dump_layer,
 	.tell_instructions = dn_tell_instructions,
+	.signals = dn_list_signals,
 };

@@ -97,6 +97,7 @@ static int run(void *context, const struct sim_observer *observer, struct npl_ex
 	engine_input->observer = observer;
 	const struct dn_told told = {.sink = execution->request.sink, .observer = observer};
 	struct dn_teller *teller = NULL;
+	engine_input->signals = told.sink ? told.sink->signals : NULL;
 	int rc = told.sink ? dn_teller_open(&told, engine_input, &teller, err) : 0;
 	if (teller)
 		dn_teller_results(teller, engine_input->memory.bytes, 0);

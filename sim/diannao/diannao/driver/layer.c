@@ -116,6 +116,7 @@ static int run_program(struct dn_machine *machine, struct layer_run *run, struct
 {
 	const struct dn_told told = {.sink = machine->sink, .layer = run->model_layer->name};
 	run->engine_input = dn_engine_input_of(machine, run->layer, run->generator);
+	run->engine_input.signals = told.sink ? told.sink->signals : NULL;
 	int rc = told.sink ? dn_teller_open(&told, &run->engine_input, &run->teller, err) : 0;
 	if (!rc)
 		rc = !machine->rtl                   ? run_fast(run, err)

@@ -15,6 +15,8 @@
 #include "sim/diannao/diannao/dn.h"
 #include "sim/diannao/diannao/isa/isa.h"
 
+struct npl_signal_sink;
+
 #define DN_REPEAT_LEVELS 12
 
 /* A program, instruction by instruction; the last one has DN_CP_END. */
@@ -54,6 +56,9 @@ struct dn_engine_input {
 	 * program. */
 	struct npl_memory *port;
 	const struct sim_observer *observer; /* NULL: none */
+	/* Is told the signals of the engine rtl (npulab/signal_sink.h), in each cycle and at the boundary that ends the
+	 * program; NULL: nobody looks. fast has none. */
+	const struct npl_signal_sink *signals;
 };
 
 struct dn_outcome {

@@ -29,11 +29,16 @@ static int run(struct dn_rtl *rtl)
 		boundary(rtl);
 		if (rtl->rc)
 			return rtl->rc;
-		if (dn_rtl_has_ended(rtl))
-			return 0;
+		if (dn_rtl_has_ended(rtl)) {
+			if (rtl->signals)
+				dn_rtl_signals_tell(rtl);
+			return rtl->rc;
+		}
 		if (rtl->cycle >= longest)
 			return dn_fail_too_long(rtl->engine_input, rtl->err);
 		dn_rtl_take_step(rtl);
+		if (rtl->signals)
+			dn_rtl_signals_tell(rtl);
 		/* Nothing has changed and nothing can change any more: no answer is due, no request's turn has come,
 		 * and the NFU waits. */
 		if (!rtl->progress && !dn_rtl_dma_busy(rtl))
@@ -48,7 +53,9 @@ static int open_machine(struct dn_rtl *rtl)
 		rc = dn_rtl_dma_open(rtl);
 	if (!rc)
 		rc = dn_rtl_nfu_open(rtl);
-	return rc ? rc : dn_rtl_control_open(rtl);
+	if (!rc)
+		rc = dn_rtl_control_open(rtl);
+	return rc ? rc : dn_rtl_signals_open(rtl);
 }
 
 int dn_run_rtl(const struct dn_engine_input *engine_input, struct dn_outcome *outcome, struct npl_err *err)
@@ -78,5 +85,6 @@ int dn_run_rtl(const struct dn_engine_input *engine_input, struct dn_outcome *ou
 	dn_rtl_dma_close(&rtl);
 	dn_rtl_nfu_close(&rtl);
 	dn_rtl_control_close(&rtl);
+	sim_signals_close(rtl.signals);
 	return rc;
 }

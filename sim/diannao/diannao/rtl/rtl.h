@@ -12,7 +12,8 @@
  *                       <-- DMA NBout <-- NBout <--------------------------+--+-------+
  *                                      (buffers.c)
  *
- *      what each cycle was, and who observes (counters.c); all of it together, in the order of a boundary (rtl.c)
+ *      what each cycle was, and who observes (counters.c); signals for those who look (signals.c); all of it together,
+ *      in the order of a boundary (rtl.c)
  *
  * A cycle begins with its boundary: the registers of the NFU move, then come the six steps of docs/diannao-isa.md,
  * section Time. The last of them decides which row of each buffer is read, or none. That decision is on the wires
@@ -29,6 +30,7 @@
 
 #include "npulab/memory.h"
 #include "run.h"
+#include "sim/common/signals.h"
 #include "sim/diannao/diannao/engine/stuck.h"
 
 /* Queues. */
@@ -204,7 +206,14 @@ struct dn_rtl {
 	bool stepped;
 	/* the last step's cycle; the stages that its instruction goes through */
 	uint64_t last_step, last_stages_to_leave;
+	struct sim_signals *signals; /* those that are told; NULL: none are */
+	struct dn_counters counted;  /* up to the last cycle whose signals were read */
 };
+
+/* Functions of signals.c. open() tells the sink of the input, which may be NULL, which signals come. tell() reads the
+ * signals of the cycle and tells the sink what has changed; it needs rtl->signals. */
+int dn_rtl_signals_open(struct dn_rtl *rtl);
+void dn_rtl_signals_tell(struct dn_rtl *rtl);
 
 /* Functions of buffers.c. */
 int dn_rtl_buffers_open(struct dn_rtl *rtl);
