@@ -3,13 +3,15 @@
 #
 # Installs the Debian packages that npulab needs and that are missing; silent and without the network when none is.
 #
-#     scripts/install-deps.sh [--list] [demo] [test] [lint] [emulate] [cosim] [prove]
+#     scripts/install-deps.sh [--list] [demo] [test] [lint] [emulate] [cosim] [waves] [prove]
 #
 #   demo    to build and run the program (always included)
 #   test    to build and run the tests
 #   lint    the tests, the checkers of scripts/lint.sh, and clang's sanitizers for scripts/fuzz.sh
 #   emulate the emulator of other processors, for `make test-emulated`
 #   cosim   Verilator and the C++ compiler that it needs, for scripts/cosim.sh
+#   waves   GTKWave, through whose vcd2fst a test reads dumps; without it that test is skipped. What else
+#           scripts/waveforms-picture.sh needs, it says itself
 #   prove   what scripts/prove-clean-root.sh itself needs
 #   --list  prints the packages and installs nothing
 #
@@ -23,6 +25,7 @@ lint=(clang clang-format clang-tidy cppcheck libclang-rt-dev shellcheck)
 lint_tools=(clang clang-format clang-tidy cppcheck shellcheck)
 emulate=(qemu-user-static)
 cosim=(verilator g++)
+waves=(gtkwave)
 prove=(debootstrap)
 
 die()
@@ -67,12 +70,15 @@ have_without_packages()
 	if [ "$want_cosim" ]; then
 		type "${cosim[@]}" > /dev/null 2>&1 || return 1
 	fi
+	if [ "$want_waves" ]; then
+		type "${waves[@]}" > /dev/null 2>&1 || return 1
+	fi
 	if [ "$want_prove" ]; then
 		type debootstrap > /dev/null 2>&1 || return 1
 	fi
 }
 
-list='' want_test='' want_lint='' want_emulate='' want_cosim='' want_prove=''
+list='' want_test='' want_lint='' want_emulate='' want_cosim='' want_waves='' want_prove=''
 for word; do
 	case $word in
 	--list) list=1 ;;
@@ -81,12 +87,13 @@ for word; do
 	lint) want_test=1 want_lint=1 ;;
 	emulate) want_emulate=1 ;;
 	cosim) want_cosim=1 ;;
+	waves) want_waves=1 ;;
 	prove) want_prove=1 ;;
-	*) die "there is no set '$word'; usage: install-deps.sh [--list] [demo] [test] [lint] [emulate] [cosim] [prove]" ;;
+	*) die "there is no set '$word'; usage: install-deps.sh [--list] [demo] [test] [lint] [emulate] [cosim] [waves] [prove]" ;;
 	esac
 done
 packages=("${demo[@]}" ${want_test:+"${test[@]}"} ${want_lint:+"${lint[@]}"} ${want_emulate:+"${emulate[@]}"} ${want_cosim:+"${cosim[@]}"}
-	${want_prove:+"${prove[@]}"})
+	${want_waves:+"${waves[@]}"} ${want_prove:+"${prove[@]}"})
 
 if [ "$list" ]; then
 	printf '%s\n' "${packages[@]}"

@@ -161,6 +161,42 @@ Test(vcd, programs_follow_each_other)
 	cli_remove_folder(folder);
 }
 
+/* The file that docs/waveforms.md gives to GTKWave names signals of its dump, with their widths. */
+Test(vcd, the_page_s_save_file_fits_its_dump)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	struct vcd *vcd = malloc(sizeof *vcd);
+	const struct cli_run_options within = {.enter = folder}; /* where "@" is itself */
+	struct cli_result r = cli_run(&within, "trace", "record", "layer", "gemm", "-m", "6", "-n", "4", "-k", "8",
+				      "--device", "systolic_16x16@array.rows=4@array.columns=4", "-o", "c.trace");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cli_free(&r);
+	export_to(&options, vcd, "@/c.trace", "--signals cycle,default,array.*,cell[2][1].*");
+	char *text = cli_read("docs/waveforms/product.gtkw", NULL), *rest = text;
+	int named = 0;
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		int high = 0;
+		if (!strchr(line, '.') || strchr("[*@-", *line))
+			continue;
+		char *range = strrchr(line, '['), *colon = range ? strchr(range, ':') : NULL;
+		if (colon) {
+			high = atoi(range + 1);
+			*range = '\0';
+		}
+		const struct vcd_variable *v = vcd_named(vcd, strchr(line, '.') + 1);
+		cr_expect_str_eq(v->name, line);
+		cr_expect_eq(v->width, high + 1, "%s", line);
+		named++;
+	}
+	cr_expect_gt(named, 20);
+	free(text);
+	free(vcd->text);
+	free(vcd);
+	cli_remove_folder(folder);
+}
+
 /* GTKWave's own programs take the dump into their format and back: at every time each variable has the same value. */
 Test(vcd, other_programs_read_the_same)
 {
