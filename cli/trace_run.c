@@ -513,7 +513,7 @@ int cli_trace_run_again(const char *trace, const struct npl_trace_header *header
 int cli_trace_listen_again(const char *trace, const struct npl_trace_header *header, bool current,
 			   const struct npl_instruction_sink *sink, struct npl_err *err)
 {
-	struct cli_traced_run run;
+	struct cli_traced_run run = {.n_words = 0};
 	struct npl_trace_header again = {0};
 	const struct cli_trace_machines machines = {.header = current ? NULL : header, .trace = trace};
 	const struct listener to = {.watcher = {.instructions = sink}};
@@ -533,9 +533,9 @@ int cli_trace_each_machine(const char *trace, const struct npl_trace_header *hea
 			   int (*each)(void *context, const struct npl_device *device, struct npl_err *err),
 			   void *context, struct npl_err *err)
 {
-	struct cli_traced_run run;
+	struct cli_traced_run run = {.n_words = 0};
 	struct npl_trace_header again = {0};
-	struct npl_compare_options options;
+	struct npl_compare_options options = {.n_devices = 0};
 	const struct cli_trace_machines machines = {.header = current ? NULL : header, .trace = trace, .quiet = true};
 	struct npl_device *device[32] = {NULL};
 	const char *name[32];

@@ -159,7 +159,7 @@ static int on_signals(void *context, const struct npl_signal *signal, int n, int
 	cr_assert(n > 0 && n <= SIGNALS && clock_hz > 0);
 	seen->n = n;
 	for (int i = 0; i < n; i++) {
-		strcpy(seen->name[i], signal[i].name);
+		memcpy(seen->name[i], signal[i].name, sizeof seen->name[i]);
 		cr_assert(signal[i].def.width >= 1 && signal[i].def.width <= 64 && *signal[i].def.meaning);
 	}
 	return 0;

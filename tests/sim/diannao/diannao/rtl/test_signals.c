@@ -29,7 +29,7 @@ static int on_signals(void *context, const struct npl_signal *signal, int n, int
 	(void)clock_hz;
 	(void)err;
 	for (int i = 0; i < n; i++)
-		strcpy(seen->name[i], signal[i].name);
+		memcpy(seen->name[i], signal[i].name, sizeof seen->name[i]);
 	return 0;
 }
 
