@@ -321,6 +321,8 @@ static int note_place(struct comparison *c, int side, const struct trace_event *
 static int mark_layer(struct comparison *c, int side, const struct trace_event *event, unsigned moved)
 {
 	const bool is_row = event->kind == TRACE_LAYER;
+	if (event->kind == TRACE_TASK) /* The layer's row says what moved. */
+		return 0;
 	const char *name = is_row ? c->words[side].word[1] : c->layer[side],
 		   *ran_on = is_row ? c->words[side].word[3] : c->device[side];
 	if (!name)

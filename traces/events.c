@@ -23,6 +23,7 @@ static const struct form {
 	[TRACE_CYCLE] = {"c", 1, 0, true},
 	[TRACE_END] = {"end", 1, 0, true},
 	[TRACE_LAYER] = {"layer", 4, 4, false},
+	[TRACE_TASK] = {"task", 3, 3, false},
 	[TRACE_BATCH] = {"batch", 1, 1, false},
 	[TRACE_EXECUTION] = {"execution", 0, 0, false},
 };

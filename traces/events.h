@@ -17,6 +17,7 @@ enum trace_kind {
 	TRACE_CYCLE,       /* signals change: how many cycles after the line before */
 	TRACE_END,         /* of a program: its cycles */
 	TRACE_LAYER,       /* name, operator, device, role */
+	TRACE_TASK,        /* kind, device, layer */
 	TRACE_BATCH,       /* its number */
 	TRACE_EXECUTION,   /* of a program that is run by itself */
 	TRACE_KINDS

@@ -83,7 +83,7 @@ static bool values_are_tolerated(const struct trace_judge *judge, enum trace_kin
 bool trace_is_tolerated(const struct trace_judge *judge, enum trace_kind kind, unsigned moved, const char *key,
 			const char *a, const char *b, const double sqnr_db[2])
 {
-	const bool of_row = kind == TRACE_LAYER || kind == TRACE_BATCH || kind == TRACE_EXECUTION,
+	const bool of_row = kind == TRACE_LAYER || kind == TRACE_TASK || kind == TRACE_BATCH || kind == TRACE_EXECUTION,
 		   of_energy = moved == NPL_TRACE_MOVED_ENERGY;
 	const double share = of_energy ? judge->tolerance.energy : judge->tolerance.cycles;
 	if (kind == TRACE_CYCLE)

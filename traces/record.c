@@ -276,6 +276,30 @@ static void put_row(struct npl_trace_recorder *r, const struct npl_layer_run *ro
 	end_line(r);
 }
 
+/* Writes when each task of the schedule began: the rows of layers have sums alone. */
+static void put_tasks(struct npl_trace_recorder *r, const struct npl_run *run)
+{
+	static const char *const kinds[] = {[NPL_TASK_LAYER] = "layer",
+					    [NPL_TASK_CONVERSION] = "conversion",
+					    [NPL_TASK_TO_DEVICE] = "to_device",
+					    [NPL_TASK_TO_HOST] = "to_host",
+					    [NPL_TASK_LINK_HELD] = "link_held"};
+	double previous_start = 0;
+	for (int i = 0; i < run->n_tasks; i++) {
+		const struct npl_task *task = &run->task[i];
+		const struct npl_resource *resource = &run->resource[task->resource];
+		trace_line_begin(&r->line, "task");
+		trace_line_word(&r->line, kinds[task->kind]);
+		trace_line_word(&r->line, resource->device_name ? resource->device_name : resource->name);
+		trace_line_word(&r->line, r->graph->node[task->node].name);
+		put_real(r, "start", task->start_seconds - previous_start);
+		put_real(r, "seconds", task->seconds);
+		put_count(r, "bytes", task->bytes);
+		end_line(r);
+		previous_start = task->start_seconds;
+	}
+}
+
 static int on_batch(void *context, int64_t batch, const struct npl_run *run, struct npl_err *err)
 {
 	struct npl_trace_recorder *r = context;
@@ -286,6 +310,8 @@ static int on_batch(void *context, int64_t batch, const struct npl_run *run, str
 	free(r->sqnr_db);
 	r->sqnr_db = NULL;
 	r->n_ratios = 0;
+	if (r->header->has_times)
+		put_tasks(r, run);
 	trace_line_begin(&r->line, "batch");
 	trace_line_number(&r->line, (uint64_t)batch);
 	if (r->header->has_times) {

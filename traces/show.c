@@ -154,6 +154,12 @@ static int put_event(struct shown *s, const struct trace_event *event, struct np
 			s->words.word[4]);
 		put_keys(s, 5);
 		break;
+	case TRACE_TASK:
+		if (!is_chosen(s, s->words.word[3]))
+			break;
+		fprintf(s->out, "%-20s %-12s %-12s task  ", s->words.word[3], s->words.word[1], s->words.word[2]);
+		put_keys(s, 4);
+		break;
 	case TRACE_END:
 	case TRACE_BATCH:
 	case TRACE_EXECUTION:

@@ -25,6 +25,7 @@ static const char events[] =
 	"i read_weights weights +0 7 issue=1 weight_memory=6 weight_bytes=256\n"
 	"i activate activate +1 66 issue=1 results=65 sum\ni halt issue +1 1 issue=1\n"
 	"end 74 cycles:array_active=4\nlayer Gemm Gemm tpu ran macs=1024 seconds=1e-7 sum=0\n"
+	"task layer tpu Gemm start=1e-7 seconds=1e-7\ntask to_host tpu Gemm bytes=4\n"
 	"batch 0 cycles=74 joules:array:modelled:x=1e-9\n";
 
 /* libFuzzer reports an abort as a crash, with the input. */

@@ -3,6 +3,8 @@
  * Run traces, as `npulab trace` records and compares them. What the program promises: the same run gives the same
  * bytes, whichever engine, number of threads or folder; a check finds what moved and names it; traces that are damaged
  * are refused with their line; blessing keeps the reasons. */
+#include <math.h>
+
 #include "tests/kit/cli_run.h"
 #include "tests/kit/page.h"
 
@@ -158,6 +160,52 @@ Test(run_trace, programs_and_other_devices_are_recorded)
 	cli_remove_folder(folder);
 }
 
+/* Returns the number of a key in a line of a trace; 0: the line lacks it. */
+static double number_of(const char *line, const char *key)
+{
+	char text[40];
+	snprintf(text, sizeof text, " %s=", key);
+	const char *at = strstr(line, text);
+	return at ? strtod(at + strlen(text), NULL) : 0;
+}
+
+/* The tasks of a batch have the times of the rows of its layers, and the batch ends with the last of them. */
+Test(run_trace, tasks_are_those_of_the_schedule)
+{
+	static const char *const runs[][4] = {{"digits", "--device", "tpu_v1"},
+					      {"lenet5", "--place", "Conv*=tpu_v1,*=diannao"}};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	for (int i = 0; i < 2; i++) {
+		double start = 0, end = 0, of_tasks = 0, of_rows = 0;
+		int batches = 0, tasks = 0;
+		EXPECT(&options, 0, "trace", "record", runs[i][0], runs[i][1], runs[i][2], "--timing-only", "-o",
+		       "@/a.trace");
+		char *text = cli_read(cli_path(folder, "a.trace"), NULL), *tail = text;
+		for (char *line; (line = strsep(&tail, "\n"));) {
+			const double seconds = number_of(line, "seconds");
+			if (!strncmp(line, "layer ", 6)) {
+				of_rows += seconds + number_of(line, "host_seconds") + number_of(line, "link_seconds");
+			} else if (!strncmp(line, "task ", 5)) {
+				start += number_of(line, "start");
+				end = fmax(end, start + seconds);
+				of_tasks += strncmp(line, "task link_held ", 15) ? seconds : 0;
+				tasks++;
+			} else if (!strncmp(line, "batch ", 6)) {
+				cr_assert(fabs(end - seconds) < 1e-12 && fabs(of_tasks - of_rows) < 1e-12,
+					  "%s, batch %d: tasks end at %g of %g s, and take %g of %g s", runs[i][0],
+					  batches, end, seconds, of_tasks, of_rows);
+				start = end = of_tasks = of_rows = 0;
+				batches++;
+			}
+		}
+		cr_assert(batches > 0 && tasks >= 8 * batches, "%d batches, %d tasks", batches, tasks);
+		free(text);
+	}
+	cli_remove_folder(folder);
+}
+
 /* Reads a damaged trace by each command that reads one. */
 static void expect_refused(const struct cli_run_options *options, const char *folder, const char *data, size_t bytes,
 			   const char *what)
@@ -244,12 +292,13 @@ Test(run_trace, the_page_has_every_key_and_event)
 {
 	static const char *const runs[][10] = {
 		{"digits", "--device", "reference"},
+		{"digits", "--device", "tpu_v1", "--timing-only"},
 		{"layer", "pool", "--input", "1x4x4x4", "--kernel", "2x2", "--device", "tpu_v1", "--detail", "cycles"}};
 	char folder[CLI_PATH], *head = page_section("docs/traces.md", "### The head"),
 			       *events = page_section("docs/traces.md", "### Events");
 	cli_folder(folder);
 	const struct cli_run_options options = {.folder = folder};
-	for (int i = 0; i < 2; i++) {
+	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
 		const char *args[CLI_ARGUMENTS] = {"trace", "record", "-o", "@/a.trace"};
 		memcpy(args + 4, runs[i], sizeof runs[i]);
 		expect_status(&options, 0, args);
