@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab trace export: makes the run of a trace again, and writes what it does for other programs (docs/waveforms.md).
- */
+ * npulab trace export: writes a trace for other programs (docs/waveforms.md): its instructions in time for Perfetto, or
+ * the signals of its run, which is made again, for viewers of waveforms. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "trace_run.h"
 
 struct export_options {
-	const char *vcd; /* the file of the waveforms */
-	const char *signals, *machine, *layer;
-	int64_t from, until;
+	const char *vcd, *perfetto; /* the file of the waveforms, of the picture in time */
+	const char *signals, *machine, *layer, *unit;
+	int64_t from, until, bin;
 	bool list, current, quiet;
 };
 
@@ -93,6 +93,43 @@ static int export_vcd(const char *trace, const struct npl_trace_header *header, 
 	return rc;
 }
 
+/* ---- The picture in time. */
+
+static int export_perfetto(const char *trace, const struct export_options *o, struct npl_err *err)
+{
+	const struct npl_trace_choice choice = {
+		.layer = o->layer, .unit = o->unit, .from = (uint64_t)o->from, .until = (uint64_t)o->until};
+	return npl_trace_export_perfetto(trace, o->perfetto, &choice, o->bin ? (uint64_t)o->bin : NPL_TRACE_BIN_CYCLES,
+					 err);
+}
+
+/* ---- The command. */
+
+/* Refuses options that do not go together. */
+static int check_options(const char *trace, const struct export_options *o, struct npl_err *err)
+{
+	const char *of_signals = o->signals   ? "--signals"
+				 : o->machine ? "--machine"
+				 : o->current ? "--current"
+				 : o->list    ? "--list"
+					      : NULL,
+		   *of_picture = o->unit  ? "--unit"
+				 : o->bin ? "--bin"
+					  : NULL;
+	if (!trace || (!o->vcd && !o->perfetto && !o->list))
+		return npl_fail(err, NPL_EUSAGE,
+				"trace export: expected a trace, and --perfetto OUT, --vcd OUT or --list");
+	if (o->perfetto && o->vcd)
+		return npl_fail(err, NPL_EUSAGE, "trace export: --perfetto or --vcd, not both");
+	if (o->perfetto ? of_signals : of_picture)
+		return npl_fail(err, NPL_EUSAGE, "trace export: %s goes with %s alone",
+				o->perfetto ? of_signals : of_picture, o->perfetto ? "--vcd" : "--perfetto");
+	if (o->until && o->until <= o->from)
+		return npl_fail(err, NPL_EUSAGE, "trace export: --until %lld comes before --from %lld",
+				(long long)o->until, (long long)o->from);
+	return 0;
+}
+
 static int export_main(int argc, char **argv, struct npl_err *err)
 {
 	const char *word = NULL;
@@ -101,13 +138,17 @@ static int export_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	struct npl_trace_header header;
 	const struct cli_option options[] = {
+		{"perfetto", CLI_OUTPUT, &o.perfetto, 0, 0, "OUT",
+		 "the trace as a picture in time, for Perfetto or chrome://tracing"},
 		{"vcd", CLI_OUTPUT, &o.vcd, 0, 0, "OUT", "the signals of the engine rtl, as a value change dump"},
 		{"signals", CLI_TEXT, &o.signals, 0, 0, "LIST",
 		 "which signals: names with * and ?, separated by commas (default: default)"},
 		{"machine", CLI_TEXT, &o.machine, 0, 0, "D",
 		 "of which device of the run (default: the first that runs)"},
 		{"layer", CLI_TEXT, &o.layer, 0, 0, "TEXT",
-		 "only programs that compute a layer whose name has this text"},
+		 "only layers whose name has this text; signals: programs that compute one"},
+		{"unit", CLI_TEXT, &o.unit, 0, 0, "UNIT", "only instructions of this unit"},
+		{"bin", CLI_INT, &o.bin, 1, 1000000000, "CYCLES", "of which counters have the mean (default: 256)"},
 		{"from", CLI_INT, &o.from, 0, INT64_MAX, "CYCLE", "only from this cycle of each program on"},
 		{"until", CLI_INT, &o.until, 0, INT64_MAX, "CYCLE", "only before this cycle of each program"},
 		{"list", CLI_FLAG, &o.list, 0, 0, NULL, "print the signals that there are, and run nothing"},
@@ -117,11 +158,10 @@ static int export_main(int argc, char **argv, struct npl_err *err)
 		{0}};
 	if (cli_parse(&cli_trace_export, options, argc, argv, &word, 1, &n_words, &help_printed, err) || help_printed)
 		return help_printed ? 0 : err->code;
-	if (!word || (!o.vcd && !o.list))
-		return npl_fail(err, NPL_EUSAGE, "trace export: expected a trace, and --vcd OUT or --list");
-	if (o.until && o.until <= o.from)
-		return npl_fail(err, NPL_EUSAGE, "trace export: --until %lld comes before --from %lld",
-				(long long)o.until, (long long)o.from);
+	if (check_options(word, &o, err))
+		return err->code;
+	if (o.perfetto)
+		return export_perfetto(word, &o, err);
 	if (npl_trace_header_read(word, &header, err))
 		return err->code;
 	int rc = o.list ? cli_trace_each_machine(word, &header, o.current, list_signals, &o, err)
@@ -131,5 +171,5 @@ static int export_main(int argc, char **argv, struct npl_err *err)
 }
 
 const struct cli_command cli_trace_export = {
-	"trace export", "FILE --vcd OUT [--signals LIST] [--layer TEXT]",
-	"runs a trace's run again, and writes its signals for a viewer of waveforms", export_main};
+	"trace export", "FILE --perfetto OUT | --vcd OUT [--signals LIST] [--layer TEXT]",
+	"writes a trace for viewers: instructions in time, or signals as waveforms", export_main};

@@ -90,6 +90,7 @@ fuzz()
 		run_trace)
 			printf ' program tpu Gemm\nblock 1 fields=0 sums=7fa4129e\ni a b +1 2 c=2 d=3 sum\nend 2\n' > "$corpus/seed-events"
 			printf ' program tpu Gemm\nc +0 a.b=0 c[1]=x\nc +3 c[1]=-7\nc +0 a.b=1\nend 9\n' > "$corpus/seed-signals"
+			printf ' program tpu Gemm\nblock 1 fields=0 sums=7fa4129e\ni a b +1 2 c=2 d=3 sum\nend 3\ntask layer tpu Gemm start=1e-7 seconds=1e-9\nbatch 0 seconds=1e-6\n' > "$corpus/seed-tasks"
 			;;
 		*) seed "$corpus" '' "$name" ;;
 		esac

@@ -21,7 +21,7 @@ from onnx import TensorProto, helper
 
 ROOT = os.getcwd()
 ONNX = "/usr/share/libonnx-testdata/data/node"
-# Their documents are on standard output; of a command behind the word `timeline` it is the file out.json.
+# Their documents are on standard output; of a command behind the word `timeline` or `picture` it is the file out.json.
 COMMANDS = [
     "compare digits --devices reference,null,tpu_v1,diannao,cpu,cuda --json -",
     "compare digits --devices tpu_v1@array.rows=128@activity=counted,cpu --set cpu.precision=int8 --set cpu.tdp_watts=100 --set cpu.tdp_cores=8 --json -",
@@ -67,6 +67,7 @@ COMMANDS = [
     "trace diff b.trace a.trace --json -",
     "trace diff c.trace b.trace --json -",
     "trace diff d.trace e.trace --json -",
+    "picture trace export run.trace --perfetto out.json",
 ]
 PROGRAM = """read_host_memory ub=0 rows=2
 read_weights first=0 count=1
@@ -84,6 +85,7 @@ halt
 
 # The traces of `trace`; moved.trace has a parameter that it was not recorded with.
 TRACES = [
+    "lenet5 --place 'Conv*=tpu_v1,*=diannao' --batch 1 -o run.trace --quiet",
     "layer gemm -m 4 -n 20 -k 30 --device tpu_v1 -o a.trace",
     "layer gemm -m 4 -n 20 -k 30 --device tpu_v1 --detail layers -o b.trace",
     "layer pool --input 1x4x4x4 --kernel 2 --device tpu_v1 --detail layers -o c.trace",
@@ -133,7 +135,7 @@ def documents():
     runner = shlex.split(os.environ.get("NPULAB_TEST_RUNNER", ""))
     for number, command in enumerate(COMMANDS):
         words = shlex.split(command)
-        file = words[0] == "timeline"
+        file = words[0] in ("timeline", "picture")
         environment = {k: v for k, v in os.environ.items() if k != "NPULAB_MAX_ISA"}
         if number % 2:
             environment["NPULAB_MAX_ISA"] = "sse2"
@@ -148,7 +150,7 @@ def documents():
                 document = json.load(f)
         else:
             document = json.loads(done.stdout)
-        yield command, "npulab.timeline-1" if file else document["schema"].replace("/", "-"), document
+        yield command, f"npulab.{words[0]}-1" if file else document["schema"].replace("/", "-"), document
 
 
 def note(schema, value, path, seen):

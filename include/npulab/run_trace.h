@@ -189,6 +189,14 @@ struct npl_trace_choice {
 };
 int npl_trace_show(FILE *out, const char *path, const struct npl_trace_choice *choice, struct npl_err *err);
 
+/* Writes a trace as a picture in time, for Perfetto and chrome://tracing (docs/waveforms.md): trace events in JSON, as
+ * the file `out`, whole or not at all. `choice` chooses instructions, and with `layer` also the layers. Counters have
+ * the means of bins of bin_cycles cycles, 1 to 10^9. Returns NPL_EINPUT for what is no trace, or has no times since its
+ * devices are real; NPL_EOUTPUT when the file cannot be written; NPL_ENOMEM. */
+#define NPL_TRACE_BIN_CYCLES 256 /* by default */
+int npl_trace_export_perfetto(const char *path, const char *out, const struct npl_trace_choice *choice,
+			      uint64_t bin_cycles, struct npl_err *err);
+
 /* Makes a recorder. The header, whose detail is known, is borrowed until the recorder is closed, which adds the
  * machines. `path` is written when it finishes, whole or not at all; one that ends in ".zst" is compressed. NULL: the
  * trace gets no name, and is kept until the recorder is closed, for npl_trace_diff_recorded. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * libFuzzer on run traces: any bytes are read as a trace, as they are or behind a head that is right. Either they are
- * refused, with one line that names the file and blames the input, or they are shown, and compared with themselves and
- * with another trace.
+ * refused, with one line that names the file and blames the input, or they are shown, drawn for Perfetto, and compared
+ * with themselves and with another trace.
  *
  * Files are memfds, opened by their names below /proc like any other.
  */
@@ -18,7 +18,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const char head[] = "npulab-trace 1\nnpulab 0\nrun layer gemm\noption m 4\ndetail cycles\nvalues yes\n"
-			   "times yes\nmachine tpu systolic int8 0\nparameter array.rows 16\nevents follow\n";
+			   "times yes\nmachine tpu systolic int8 0\nparameter clock_hz 1e9\nevents follow\n";
 static const char events[] =
 	"program tpu Gemm\nc +0 matrix.busy=0 cell[0][1].sum=x\n"
 	"c +7 matrix.busy=1 cell[0][1].sum=-5\nc +0 matrix.queue=3\nblock 3 fields=0 sums=7fa4129e\nof Gemm\n"
@@ -77,6 +77,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const int rc = npl_trace_show(nowhere, path, &all, &err);
 	if (rc)
 		check_refusal(rc, &err, path);
+	const int drawn = npl_trace_export_perfetto(path, "/dev/null", &all, 64, &err);
+	if (drawn)
+		check_refusal(drawn, &err, path);
 	compare(path, path, true);
 	compare(path, good, false);
 	close(fd);
