@@ -289,7 +289,7 @@ static int on_end(void *context, const struct npl_executed_end *end, struct npl_
 	struct npl_vcd *vcd = context;
 	const uint64_t until = vcd->options.until;
 	(void)err;
-	if (!vcd->is_chosen)
+	if (!vcd->is_chosen || !end)
 		return 0;
 	if (!vcd->has_values)
 		put_first(vcd, NULL, 0);

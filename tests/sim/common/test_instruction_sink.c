@@ -80,6 +80,10 @@ static int on_end(void *context, const struct npl_executed_end *end, struct npl_
 	struct told *told = context;
 	(void)err;
 	told->ends++;
+	if (!end) {
+		cr_assert(told->fail_after && told->count == told->fail_after);
+		return NPL_EOUTPUT; /* of no use */
+	}
 	fprintf(told->text, "%llu", (unsigned long long)end->cycles);
 	for (size_t k = 0; k < told->program.n_counters; k++) {
 		const struct npl_counter_def *def = &told->program.counter_def[k];
@@ -130,12 +134,12 @@ static void expect_same(const struct told *a, const struct told *b, const char *
 		       a->data + at, (int)strcspn(b->data + at, "\n"), b->data + at);
 }
 
-/* A sink that fails ends the run with its error. */
+/* A sink that fails ends the run with its error, and is told that there is no end. */
 static void expect_error(struct npl_device *device, struct npl_layer *layer, int64_t count)
 {
 	struct told told = {.fail_after = (int)(count / 2)};
 	const struct npl_instruction_sink sink = {
-		.on_program = on_program, .on_instruction = on_instruction, .context = &told};
+		.on_program = on_program, .on_instruction = on_instruction, .on_end = on_end, .context = &told};
 	struct npl_result result = {0};
 	struct npl_err err = {0};
 	told.text = open_memstream(&told.data, &told.bytes);
@@ -143,6 +147,7 @@ static void expect_error(struct npl_device *device, struct npl_layer *layer, int
 	cr_assert(npl_device_run(device, layer, &result, &err) == NPL_EINPUT && strstr(err.msg, "the sink is full"),
 		  "%s", err.msg);
 	cr_assert_eq(npl_device_tell_instructions(device, NULL, &err), 0);
+	cr_assert_eq(told.ends, count >= 2);
 	fclose(told.text);
 	free(told.data);
 }

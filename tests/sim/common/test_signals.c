@@ -247,6 +247,8 @@ static int on_end(void *context, const struct npl_executed_end *end, struct npl_
 {
 	struct seen *seen = context;
 	(void)err;
+	if (!end) /* the sink itself ended the run */
+		return 0;
 	seen->ends++;
 	if (seen->sink->from || seen->sink->until)
 		return 0;

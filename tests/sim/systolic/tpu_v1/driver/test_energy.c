@@ -123,13 +123,12 @@ Test(tpu_energy, a_row_of_the_machine_files_costs_what_its_macros_do)
 /* Jouppi et al., Table 2: 28 W at idle, of a die of at most 331 mm2. */
 Test(tpu_energy, idle_power_of_the_machine_files_follows_area)
 {
-	static const struct {
+	static const struct area {
 		const char *path;
 		double least_mm2, most_mm2;
 	} areas[] = {{"machines/tpu_v1.yaml", 330.999999, 331.000001},
 		     {"machines/systolic_128x128.yaml", 200, 230},
 		     {"machines/systolic_16x16.yaml", 120, 140}};
-	enum { AREAS = sizeof areas / sizeof *areas };
 	struct npl_arena arena = {0};
 	int n;
 	const char **files = test_machine_paths(&npl_driver_systolic, &arena, &n);
@@ -137,12 +136,13 @@ Test(tpu_energy, idle_power_of_the_machine_files_follows_area)
 		const struct tpu_config c = test_tpu_load(files[i], &arena);
 		void *state;
 		const struct npl_energy_model *model = open_model(&c, &state);
-		int a = 0;
-		while (a < AREAS && strcmp(files[i], areas[a].path))
-			a++;
-		cr_assert_lt(a, AREAS, "%s: the test knows no area of it", files[i]);
-		cr_expect(model->area_mm2 > areas[a].least_mm2 && model->area_mm2 < areas[a].most_mm2, "%s: %g mm2",
-			  files[i], model->area_mm2);
+		const struct area *area = NULL;
+		for (size_t a = 0; a < sizeof areas / sizeof *areas; a++)
+			if (!strcmp(files[i], areas[a].path))
+				area = &areas[a];
+		cr_assert(area, "%s: the test knows no area of it", files[i]);
+		cr_expect(model->area_mm2 > area->least_mm2 && model->area_mm2 < area->most_mm2, "%s: %g mm2", files[i],
+			  model->area_mm2);
 		cr_expect_float_eq(model->static_watts, model->area_mm2 * 28 / 331, 1e-8, "%s", files[i]);
 		cr_expect(strcmp(c.link.energy_origin, "absent") && c.link.pj_per_byte == 0 &&
 				  c.weight_standby == TPU_STANDBY_STATIC,
