@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/refuse.h"
 #include "jobs.h"
@@ -32,6 +33,9 @@ static int check_one(const struct check *check, const char *path, struct npl_tra
 {
 	struct npl_trace_header header, again = {0};
 	struct npl_trace_recorder *recorder = NULL;
+	struct stat status;
+	if (!stat(path, &status) && !S_ISREG(status.st_mode))
+		return npl_fail(err, NPL_EINPUT, "%s: is no file: a trace that is checked is read twice", path);
 	if (npl_trace_header_read(path, &header, err))
 		return err->code;
 	cli_trace_keep_choice(&header, &again);
@@ -104,7 +108,7 @@ static void print_same(const struct npl_trace_verdict *verdict)
 static int print_verdict(const struct check *check, const struct npl_trace_verdict *verdict, struct npl_err *err)
 {
 	int rc = 0;
-	if (verdict->code && check->n > 1)
+	if (verdict->code && verdict->code != NPL_EUSAGE && check->n > 1)
 		fprintf(stderr, "npulab: %s\n", verdict->message);
 	if (verdict->code || check->quiet || cli_trace_reports_on_stdout(&check->reports))
 		return 0;
@@ -153,6 +157,16 @@ static int conclude(const struct check *check, struct npl_err *err)
 		     : 0;
 }
 
+/* Writes the reports. A report over a file of a run, which the run's process refused to read, is not written, and no
+ * other is. */
+static int write_reports(const struct check *check, struct npl_err *err)
+{
+	for (int i = 0; i < check->n; i++)
+		if (check->verdict[i].code == NPL_EUSAGE)
+			return npl_fail(err, NPL_EUSAGE, "%s", check->verdict[i].message);
+	return cli_trace_write_reports(&check->reports, check->verdict, check->n, &check->tolerance, err);
+}
+
 static int check_all(struct check *check, struct npl_err *err)
 {
 	const int processors = npl_processors();
@@ -170,8 +184,8 @@ static int check_all(struct check *check, struct npl_err *err)
 	if (!check->quiet)
 		cli_trace_resume_commands(&check->reports);
 	if (!rc) {
-		rc = cli_trace_write_reports(&check->reports, check->verdict, check->n, &check->tolerance, err);
-		if (conclude(check, &failure))
+		rc = write_reports(check, err);
+		if (rc != NPL_EUSAGE && conclude(check, &failure))
 			rc = cli_also_failed(rc, &failure, err);
 	}
 	for (int i = 0; check->verdict && i < check->n; i++)

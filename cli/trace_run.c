@@ -119,12 +119,19 @@ struct keeper {
 	struct npl_trace_header *header;
 };
 
+static bool is_kept(const char *option)
+{
+	for (size_t i = 0; i < sizeof not_kept / sizeof *not_kept; i++)
+		if (!strcmp(option, not_kept[i]))
+			return false;
+	return true;
+}
+
 static int keep_option(void *context, const struct cli_option *option, const char *value, struct npl_err *err)
 {
 	const struct keeper *keeper = context;
-	for (size_t i = 0; i < sizeof not_kept / sizeof *not_kept; i++)
-		if (!strcmp(option->name, not_kept[i]))
-			return 0;
+	if (!is_kept(option->name))
+		return 0;
 	return npl_trace_add(keeper->header, &keeper->header->option, option->name, value ? value : "", err);
 }
 
@@ -454,13 +461,14 @@ static int same_files(const char *trace, const struct npl_trace_header *then, co
 	return 0;
 }
 
-/* Refuses options of a trace that would print something instead of a run. */
-static int refuse_help(const struct npl_trace_header *header, struct npl_err *err)
+/* Refuses options that no trace has, since they decide nothing of a run or would print something instead. */
+static int refuse_options(const struct npl_trace_header *header, struct npl_err *err)
 {
-	for (int i = 0; i < header->option.n; i++)
-		if (!strcmp(header->option.pair[i].name, "help") || !strcmp(header->option.pair[i].name, "h"))
-			return npl_fail(err, NPL_EINPUT, "its option '%s' is none of a run",
-					header->option.pair[i].name);
+	for (int i = 0; i < header->option.n; i++) {
+		const char *name = header->option.pair[i].name;
+		if (!strcmp(name, "help") || !strcmp(name, "h") || !is_kept(name))
+			return npl_fail(err, NPL_EINPUT, "its option '%s' is none of a run", name);
+	}
 	return 0;
 }
 
@@ -471,7 +479,7 @@ static int read_again(const struct npl_trace_header *header, struct cli_traced_r
 	bool help_printed;
 	int argc = 0;
 	char **argv = command_line(header, &again->arena, &argc);
-	int rc = argv ? refuse_help(header, err) : npl_no_memory(err);
+	int rc = argv ? refuse_options(header, err) : npl_no_memory(err);
 	if (!rc)
 		rc = cli_trace_read(argc, argv, true, run, again, &help_printed, err);
 	if (!rc && strcmp(header->command, again->command) != 0)
@@ -480,12 +488,15 @@ static int read_again(const struct npl_trace_header *header, struct cli_traced_r
 	return rc;
 }
 
-/* Ends a run that was made again. The trace is an input, and nobody typed its options now. */
+/* Ends a run that was made again. The trace is an input, and nobody typed its options now. What somebody did type is an
+ * output over a file of the run. */
 static int end_again(const char *trace, int rc, struct npl_err *err)
 {
-	if (rc == NPL_EUSAGE)
+	if (rc == NPL_EUSAGE && !npl_file_output_was_read())
 		err->code = NPL_EINPUT;
-	return rc ? npl_prefix(err, "%s", trace) : 0;
+	if (rc && strncmp(err->msg, trace, strlen(trace)) != 0) /* a trace that cannot be written is named already */
+		npl_prefix(err, "%s", trace);
+	return rc ? err->code : 0;
 }
 
 void cli_trace_keep_choice(const struct npl_trace_header *header, struct npl_trace_header *again)

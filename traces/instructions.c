@@ -139,6 +139,8 @@ static void put_known_shape(struct trace_instructions *t, const struct shape *sh
 	if (!known->bytes || memcmp(&known->shape, shape, t->shape_bytes) != 0) {
 		put_shape(t, shape);
 		known->bytes = 0;
+		if (t->line.full)
+			trace_out_too_long(t->out);
 		if (t->line.n > sizeof known->text) {
 			add_text(&t->block, t->line.text, t->line.n);
 			return;
@@ -159,6 +161,8 @@ static void put_instruction(struct trace_instructions *t, const struct told *tol
 	if (told->layer >= 0 && told->layer != t->layer_now) {
 		trace_line_begin(&t->line, "of");
 		trace_line_word(&t->line, t->program.layer[told->layer]);
+		if (t->line.full)
+			trace_out_too_long(t->out);
 		t->line.text[t->line.n++] = '\n';
 		add_text(block, t->line.text, t->line.n);
 		t->layer_now = told->layer;

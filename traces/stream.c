@@ -31,6 +31,7 @@ struct trace_out {
 	char *path; /* NULL: it stays without a name */
 	int file;
 	int errnum;         /* of the first write that failed */
+	bool is_too_long; /* a line was */
 	ZSTD_CCtx *context; /* NULL: the file is not compressed */
 	size_t n;           /* bytes of text that wait */
 	char text[TEXT_BYTES], packed[TEXT_BYTES];
@@ -140,10 +141,18 @@ void trace_out_put(struct trace_out *out, const char *text, size_t bytes)
 	}
 }
 
+void trace_out_too_long(struct trace_out *out)
+{
+	out->is_too_long = true;
+}
+
 int trace_out_finish(struct trace_out *out, struct npl_err *err)
 {
 	struct stat status;
 	flush(out, true);
+	if (out->is_too_long)
+		return npl_fail(err, NPL_EOUTPUT, "%s: a line of it would have %d bytes or more, for a name or a reason",
+				name_of(out), TRACE_LINE);
 	if (!out->errnum && fstat(out->file, &status))
 		out->errnum = errno;
 	if (out->errnum)

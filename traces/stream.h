@@ -16,6 +16,8 @@ struct trace_out;
 int trace_out_open(const char *path, struct trace_out **opened, struct npl_err *err);
 /* Writes text. A failure is kept until trace_out_finish. */
 void trace_out_put(struct trace_out *out, const char *text, size_t bytes);
+/* Notes that a line did not fit into TRACE_LINE bytes: trace_out_finish then fails. */
+void trace_out_too_long(struct trace_out *out);
 int trace_out_finish(struct trace_out *out, struct npl_err *err);
 void trace_out_close(struct trace_out *out); /* accepts NULL */
 

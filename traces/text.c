@@ -127,6 +127,8 @@ void trace_line_put_short_checksum(struct trace_line *line, uint64_t checksum)
 
 void trace_line_end(struct trace_line *line, struct trace_out *out)
 {
+	if (line->full)
+		trace_out_too_long(out);
 	line->text[line->n++] = '\n';
 	trace_out_put(out, line->text, line->n);
 }

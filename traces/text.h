@@ -29,7 +29,7 @@ void trace_line_put_real(struct trace_line *line, double real);
 void trace_line_put_checksum(struct trace_line *line, uint64_t checksum);       /* 16 digits */
 void trace_line_put_short_checksum(struct trace_line *line, uint64_t checksum); /* 8 digits: its lower half */
 void trace_line_put_word(struct trace_line *line, const char *word);
-/* Ends the line and writes it. A line that is too long is cut: names are. */
+/* Ends the line and writes it. If it did not fit, trace_out_finish fails. */
 void trace_line_end(struct trace_line *line, struct trace_out *out);
 
 /* Splits a line into words, in place: quotes and escapes are removed. Of a word `key=value` word[i] is the key, and

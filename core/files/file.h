@@ -16,6 +16,7 @@
 #ifndef NPULAB_CORE_FILES_FILE_H
 #define NPULAB_CORE_FILES_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "npulab/error.h"
@@ -76,6 +77,8 @@ int npl_file_declare_output(const char *path, struct npl_err *err);
 /* Refuses, like npl_file_declare_output, an output whose name is known only after the run. Files that were read since
  * an output was declared are refused too. Declares nothing. */
 int npl_file_check_output(const char *path, struct npl_err *err);
+/* Says whether a declared output was to be read, which was refused with NPL_EUSAGE. */
+bool npl_file_output_was_read(void);
 void npl_file_forget_outputs(void);
 
 /* Removes the temporaries of documents that are being written, in all threads. May be called in a signal handler, and

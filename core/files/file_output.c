@@ -223,6 +223,16 @@ int npl_file_check_output(const char *path, struct npl_err *err)
 	return rc;
 }
 
+bool npl_file_output_was_read(void)
+{
+	bool was_read = false;
+	pthread_mutex_lock(&changing);
+	for (int i = 0; i < MAX_OUTPUTS; i++)
+		was_read |= declared[i].read_attempted;
+	pthread_mutex_unlock(&changing);
+	return was_read;
+}
+
 void npl_file_forget_outputs(void)
 {
 	pthread_mutex_lock(&changing);
