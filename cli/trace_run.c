@@ -528,12 +528,17 @@ int cli_trace_listen_again(const char *trace, const struct npl_trace_header *hea
 	struct npl_trace_header again = {0};
 	const struct cli_trace_machines machines = {.header = current ? NULL : header, .trace = trace};
 	const struct listener to = {.watcher = {.instructions = sink}};
-	int rc = end_again(trace, read_again(header, &run, &again, err), err);
-	if (!rc && sink->signals)
+	int rc = read_again(header, &run, &again, err);
+	if (rc) {
+		npl_trace_header_free(&again);
+		return end_again(trace, rc, err);
+	}
+	if (sink->signals)
 		run.common.engine = "rtl";
-	if (!rc && (rc = make_run(&run, &machines, &again, &to, err)))
+	rc = make_run(&run, &machines, &again, &to, err);
+	if (rc)
 		npl_prefix(err, "%s", trace);
-	if (!rc && !current)
+	else if (!current)
 		rc = same_files(trace, header, &again, err);
 	npl_trace_header_free(&again);
 	return rc;

@@ -294,24 +294,24 @@ void trace_instructions_program(struct trace_instructions *instructions, const s
 		t->has_thread = !npl_thread_start(&t->thread, write_batches, t);
 }
 
-void trace_instructions_add(struct trace_instructions *instructions, const struct npl_executed_instruction *i)
+void trace_instructions_add(struct trace_instructions *instructions, const struct npl_executed_instruction *told)
 {
 	struct trace_instructions *t = instructions;
 	if (BATCH_BYTES - t->batch[t->filled].bytes < sizeof(struct told))
 		give_batch(t);
 	struct batch *batch = &t->batch[t->filled];
-	struct told *told = (struct told *)(void *)(batch->told + batch->bytes);
+	struct told *packed = (struct told *)(void *)(batch->told + batch->bytes);
 	const size_t classes = (size_t)t->program.n_cycle_classes;
-	told->fields = i->fields_checksum;
-	told->sum = i->checksum;
-	told->has_sum = i->has_checksum;
-	told->layer = i->layer;
-	told->shape.name = i->name;
-	told->shape.unit = i->unit;
-	told->shape.begin = (int64_t)(i->time->begin - t->previous_begin);
-	memcpy(told->shape.figure, i->time->cycles, classes * sizeof *told->shape.figure);
-	memcpy(told->shape.figure + classes, i->counter, t->program.n_counters * sizeof *told->shape.figure);
-	t->previous_begin = i->time->begin;
+	packed->fields = told->fields_checksum;
+	packed->sum = told->checksum;
+	packed->has_sum = told->has_checksum;
+	packed->layer = told->layer;
+	packed->shape.name = told->name;
+	packed->shape.unit = told->unit;
+	packed->shape.begin = (int64_t)(told->time->begin - t->previous_begin);
+	memcpy(packed->shape.figure, told->time->cycles, classes * sizeof *packed->shape.figure);
+	memcpy(packed->shape.figure + classes, told->counter, t->program.n_counters * sizeof *packed->shape.figure);
+	t->previous_begin = told->time->begin;
 	batch->bytes += t->told_bytes;
 }
 
