@@ -11,27 +11,34 @@
 #include "trace_run.h"
 
 #define MAX_TRACES 4096
+#define MAX_EVENTS 1000000
 
 static int diff_main(int argc, char **argv, struct npl_err *err)
 {
 	const char *word[2] = {NULL}, *text = NULL;
 	bool help_printed, quiet = false;
+	int64_t events = 1;
 	int n_words;
+	struct npl_trace_wanted wanted = {0};
 	struct npl_trace_tolerance tolerance;
 	struct npl_trace_verdict verdict = {.wall_seconds = NAN};
 	struct cli_trace_reports reports = {0};
 	struct npl_err failure;
-	const struct cli_option options[] = {CLI_TOLERANCE_OPTION(&text),
-					     CLI_MARKDOWN_OPTION(&reports.markdown),
-					     CLI_JSON_OPTION(&reports.json),
-					     CLI_QUIET_OPTION(&quiet, ""),
-					     {0}};
+	const struct cli_option options[] = {
+		CLI_TOLERANCE_OPTION(&text),
+		{"layer", CLI_TEXT, &wanted.layer, 0, 0, "TEXT", "show events of layers whose name has this text"},
+		{"events", CLI_INT, &events, 1, MAX_EVENTS, "N", "show the first N events that differ (default: 1)"},
+		CLI_MARKDOWN_OPTION(&reports.markdown),
+		CLI_JSON_OPTION(&reports.json),
+		CLI_QUIET_OPTION(&quiet, ""),
+		{0}};
 	if (cli_parse(&cli_trace_diff, options, argc, argv, word, 2, &n_words, &help_printed, err) || help_printed)
 		return help_printed ? 0 : err->code;
 	if (n_words != 2)
 		return npl_fail(err, NPL_EUSAGE, "trace diff: expected two traces");
+	wanted.events = (int)events;
 	if (cli_trace_tolerance(text, &tolerance, err) || cli_trace_check_reports(&reports, err) ||
-	    npl_trace_diff(word[0], word[1], &tolerance, &verdict.diff, err))
+	    npl_trace_diff_events(word[0], word[1], &tolerance, &wanted, &verdict.diff, err))
 		return err->code;
 	cli_waiting_end();
 	verdict.path = word[0];
@@ -112,7 +119,7 @@ static int bless_main(int argc, char **argv, struct npl_err *err)
 	return rc;
 }
 
-const struct cli_command cli_trace_diff = {"trace diff", "A B [--tolerance KEY=N,...]",
+const struct cli_command cli_trace_diff = {"trace diff", "A B [--tolerance KEY=N,...] [--layer TEXT] [--events N]",
 					   "compares two traces: the first event that differs, and what moved",
 					   diff_main};
 const struct cli_command cli_trace_show = {"trace show", "FILE [--layer TEXT] [--unit UNIT] [--from C] [--until C]",

@@ -84,10 +84,17 @@ static void pass_first(struct wire *w, struct npl_trace_first *first)
 		pass_text(w, &first->before[i]);
 }
 
+static void pass_class(struct wire *w, struct npl_trace_class *cycle_class)
+{
+	pass_text(w, &cycle_class->name);
+	PASS(w, cycle_class->cycles);
+}
+
 static void pass_layer(struct wire *w, struct npl_trace_layer *layer)
 {
 	pass_text(w, &layer->name);
 	pass_text(w, &layer->ran_on);
+	pass_text(w, &layer->other_ran_on);
 	PASS(w, layer->order);
 	PASS(w, layer->in);
 	PASS(w, layer->moved);
@@ -95,6 +102,9 @@ static void pass_layer(struct wire *w, struct npl_trace_layer *layer)
 	PASS(w, layer->seconds);
 	PASS(w, layer->joules);
 	PASS(w, layer->sqnr_db);
+	layer->cycle_class = pass_array(w, layer->cycle_class, &layer->n_classes, sizeof *layer->cycle_class);
+	for (int i = 0; i < layer->n_classes; i++)
+		pass_class(w, &layer->cycle_class[i]);
 }
 
 static void pass_cause(struct wire *w, struct npl_trace_cause *cause)
@@ -109,6 +119,7 @@ static void pass_diff(struct wire *w, struct npl_trace_diff *diff)
 	PASS(w, diff->moved);
 	PASS(w, diff->is_beyond);
 	PASS(w, diff->values_db);
+	pass_text(w, &diff->beyond);
 	PASS(w, diff->events);
 	PASS(w, diff->differing);
 	PASS(w, diff->only);
@@ -117,6 +128,9 @@ static void pass_diff(struct wire *w, struct npl_trace_diff *diff)
 	PASS(w, diff->joules);
 	pass_first(w, &diff->first);
 	pass_first(w, &diff->first_wait);
+	diff->event = pass_array(w, diff->event, &diff->n_events, sizeof *diff->event);
+	for (int i = 0; i < diff->n_events; i++)
+		pass_first(w, &diff->event[i]);
 	diff->head = pass_array(w, diff->head, &diff->n_heads, sizeof *diff->head);
 	for (int i = 0; i < diff->n_heads; i++)
 		pass_text(w, &diff->head[i]);

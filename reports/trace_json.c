@@ -27,13 +27,13 @@ static void put_line(struct npl_json *json, const char *key, uint64_t line)
 		npl_json_null(json, key);
 }
 
-static void put_first(struct npl_json *json, const struct npl_trace_first *first)
+static void put_event(struct npl_json *json, const char *key, const struct npl_trace_first *first)
 {
 	if (!first->is_known) {
-		npl_json_null(json, "first_event");
+		npl_json_null(json, key);
 		return;
 	}
-	npl_json_open(json, "first_event", '{');
+	npl_json_open(json, key, '{');
 	put_line(json, "line", first->line[0]);
 	put_line(json, "other_line", first->line[1]);
 	npl_json_string(json, "layer", first->layer);
@@ -54,17 +54,32 @@ static void put_figures(struct npl_json *json, const uint64_t cycles[2], const d
 	npl_json_double(json, "other_energy_j", joules[1]);
 }
 
+static void put_class(struct npl_json *json, const struct npl_trace_class *cycle_class)
+{
+	npl_json_open(json, NULL, '{');
+	npl_json_string(json, "class", cycle_class->name);
+	npl_json_u64(json, "cycles", cycle_class->cycles[0]);
+	npl_json_u64(json, "other_cycles", cycle_class->cycles[1]);
+	npl_json_close(json, '}');
+}
+
 static void put_layer(struct npl_json *json, const struct npl_trace_layer *layer)
 {
 	npl_json_open(json, NULL, '{');
 	npl_json_string(json, "name", layer->name);
 	npl_json_string(json, "ran_on", layer->ran_on);
+	npl_json_string(json, "other_ran_on", layer->other_ran_on ? layer->other_ran_on : layer->ran_on);
 	put_moved(json, layer->moved);
 	npl_json_bool(json, "in_trace", layer->in[0]);
 	npl_json_bool(json, "in_other", layer->in[1]);
 	put_figures(json, layer->cycles, layer->seconds, layer->joules);
 	npl_json_double(json, "sqnr_db", layer->sqnr_db[0]);
 	npl_json_double(json, "other_sqnr_db", layer->sqnr_db[1]);
+	npl_json_open(json, "classes", '[');
+	for (int i = 0; i < layer->n_classes; i++)
+		if (layer->cycle_class[i].cycles[0] != layer->cycle_class[i].cycles[1])
+			put_class(json, &layer->cycle_class[i]);
+	npl_json_close(json, ']');
 	npl_json_close(json, '}');
 }
 
@@ -93,7 +108,12 @@ static void put_diff(struct npl_json *json, const struct npl_trace_diff *diff)
 	npl_json_u64(json, "moved_events", diff->differing);
 	npl_json_u64(json, "only_in_trace", diff->only[0]);
 	npl_json_u64(json, "only_in_other", diff->only[1]);
-	put_first(json, &diff->first);
+	npl_json_string(json, "beyond", diff->beyond);
+	put_event(json, "first_event", &diff->first);
+	npl_json_open(json, "next_events", '[');
+	for (int i = 1; i < diff->n_events; i++)
+		put_event(json, NULL, &diff->event[i]);
+	npl_json_close(json, ']');
 	put_figures(json, diff->cycles, diff->seconds, diff->joules);
 	npl_json_open(json, "layers", '[');
 	for (int i = 0; i < diff->n_layers; i++)

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * Verdicts of traces as Markdown, for a comment on a merge request or the summary of a job. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "reports/format/markup.h"
 #include "trace_verdict.h"
 
 /* GitHub takes comments of 65,536 characters. */
-enum { LAYERS_SHOWN = 40, TRACES_SHOWN = 20, LINE_SHOWN = 200 };
+enum { LAYERS_SHOWN = 40, CAUSES_SHOWN = 12, TRACES_SHOWN = 20, LINE_SHOWN = 200 };
 
 static void put_totals(FILE *out, const struct npl_trace_verdict *verdict)
 {
@@ -24,11 +25,11 @@ static void put_totals(FILE *out, const struct npl_trace_verdict *verdict)
 
 static void put_layer(FILE *out, const struct npl_trace_layer *layer, bool ratios)
 {
-	char cycles[80], time[40], energy[40], moved[80], ratio[60];
+	char cycles[80], time[40], energy[40], moved[80], place[200], ratio[60];
 	fputs("| ", out);
 	npl_markdown_put_code(out, layer->name);
 	fputs(" | ", out);
-	npl_markdown_put_code(out, layer->ran_on);
+	npl_markdown_put_code(out, npl_trace_place_text(place, sizeof place, layer));
 	fprintf(out, " | %s | %s | %s | %s |", npl_trace_moved_text(layer->moved, moved, sizeof moved),
 		npl_trace_pair_text(cycles, sizeof cycles, (double)layer->cycles[0], (double)layer->cycles[1], "%.0f"),
 		npl_trace_change_text(time, sizeof time, layer->seconds[0], layer->seconds[1]),
@@ -57,14 +58,69 @@ static void put_layers(FILE *out, const struct npl_trace_diff *diff)
 		fprintf(out, "\nAnd %d more layers moved.\n", n - LAYERS_SHOWN);
 }
 
-static void put_line(FILE *out, const char *mark, const char *line)
+/* Puts a row of a table of causes: what has the cycles, their class, and how many there are. */
+static void put_cause(FILE *out, const char *of, const char *cycle_class, const char *cycles)
+{
+	fputs("| ", out);
+	npl_markdown_put_code(out, of);
+	fputs(" | ", out);
+	npl_markdown_put_code(out, cycle_class);
+	fprintf(out, " | %s |\n", cycles);
+}
+
+static void put_rest(FILE *out, int n)
+{
+	if (n > CAUSES_SHOWN)
+		fprintf(out, "\nAnd %d more.\n", n - CAUSES_SHOWN);
+}
+
+static void put_shifts(FILE *out, const struct npl_trace_diff *diff)
+{
+	struct npl_trace_shift *shift;
+	const int n = npl_trace_shifts(diff, &shift);
+	if (n > 0)
+		fputs("\n| layer | cycles of the run | cycles |\n|---|---|---:|\n", out);
+	for (int i = 0; i < n && i < CAUSES_SHOWN; i++) {
+		char cycles[120];
+		snprintf(cycles, sizeof cycles, "%" PRIu64 " -> %" PRIu64 " (%+" PRId64 ")", shift[i].cycles[0],
+			 shift[i].cycles[1], (int64_t)(shift[i].cycles[1] - shift[i].cycles[0]));
+		put_cause(out, shift[i].layer, shift[i].cycle_class, cycles);
+	}
+	put_rest(out, n);
+	free(shift);
+}
+
+static void put_causes(FILE *out, const struct npl_trace_diff *diff)
+{
+	struct npl_trace_cause *cause;
+	const int n = npl_trace_causes(diff, &cause);
+	if (n > 0)
+		fputs("\n| unit | instructions' cycles | change |\n|---|---|---:|\n", out);
+	for (int i = 0; i < n && i < CAUSES_SHOWN; i++) {
+		char cycles[40];
+		snprintf(cycles, sizeof cycles, "%+" PRId64, cause[i].cycles);
+		put_cause(out, cause[i].unit, cause[i].cycle_class, cycles);
+	}
+	put_rest(out, n);
+	free(cause);
+}
+
+static void put_line(FILE *out, const char *mark, const char *line, const char *other)
 {
 	char shown[LINE_SHOWN];
 	if (!line)
 		return;
-	const int n = snprintf(shown, sizeof shown, "%s %s", mark, line);
-	npl_xml_put(out, shown);
-	fputs(n >= LINE_SHOWN ? "...\n" : "\n", out);
+	fprintf(out, "%s ", mark);
+	npl_xml_put(out, npl_trace_line_text(shown, sizeof shown, line, other));
+	fputs("\n", out);
+}
+
+static void put_event(FILE *out, const struct npl_trace_first *event)
+{
+	for (int i = 0; i < 3; i++)
+		put_line(out, " ", event->before[i], NULL);
+	put_line(out, "-", event->text[0], event->text[1]);
+	put_line(out, "+", event->text[1], event->text[0]);
 }
 
 /* The block is HTML, in which nothing is Markdown. */
@@ -77,10 +133,13 @@ static void put_first(FILE *out, const struct npl_trace_verdict *verdict)
 	fputs("\n<details><summary>First difference</summary>\n\n<pre>\n", out);
 	npl_xml_put(out, npl_trace_sentence(verdict, sentence, sizeof sentence));
 	fputs("\n", out);
-	for (int i = 0; i < 3; i++)
-		put_line(out, " ", first->before[i]);
-	put_line(out, "-", first->text[0]);
-	put_line(out, "+", first->text[1]);
+	put_event(out, first);
+	for (int i = 1; i < verdict->diff.n_events; i++) {
+		fputs("\n", out);
+		npl_xml_put(out, verdict->diff.event[i].what);
+		fputs("\n", out);
+		put_event(out, &verdict->diff.event[i]);
+	}
 	fputs("</pre>\n\n</details>\n", out);
 }
 
@@ -100,7 +159,14 @@ static void put_details(FILE *out, const struct npl_trace_verdict *verdict)
 		npl_markdown_put_code(out, verdict->diff.head[i]);
 		fputs(i == verdict->diff.n_heads - 1 ? "\n" : "", out);
 	}
+	if (verdict->diff.beyond) {
+		fputs("\nFirst beyond the tolerance: ", out);
+		npl_markdown_put_code(out, verdict->diff.beyond);
+		fputs("\n", out);
+	}
 	put_layers(out, &verdict->diff);
+	put_shifts(out, &verdict->diff);
+	put_causes(out, &verdict->diff);
 	put_first(out, verdict);
 }
 

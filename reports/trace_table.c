@@ -14,13 +14,13 @@
 
 enum { SHOWN_CAUSES = 12, LINE_SHOWN = 160 };
 
-static void put_line(FILE *out, const char *mark, const char *line)
+static void put_line(FILE *out, const char *mark, const char *line, const char *other)
 {
 	char shown[LINE_SHOWN + 1];
 	if (!line)
 		return;
-	const int n = snprintf(shown, sizeof shown, "%s", line);
-	fprintf(out, "%s %s%s\n", mark, npl_make_printable(shown), n > LINE_SHOWN ? "..." : "");
+	npl_trace_line_text(shown, sizeof shown, line, other);
+	fprintf(out, "%s %s\n", mark, npl_make_printable(shown));
 }
 
 static void put_first(FILE *out, const char *heading, const struct npl_trace_first *first)
@@ -36,54 +36,118 @@ static void put_first(FILE *out, const char *heading, const struct npl_trace_fir
 	npl_put_printable(out, first->what);
 	fputs("\n", out);
 	for (int i = 0; i < 3; i++)
-		put_line(out, " ", first->before[i]);
-	put_line(out, "-", first->text[0]);
-	put_line(out, "+", first->text[1]);
+		put_line(out, " ", first->before[i], NULL);
+	put_line(out, "-", first->text[0], first->text[1]);
+	put_line(out, "+", first->text[1], first->text[0]);
 }
 
 static void put_layers(struct npl_table *table, const struct npl_trace_diff *diff)
 {
+	const bool ratios = npl_trace_has_ratios(diff);
 	for (int i = 0; i < diff->n_layers; i++) {
 		const struct npl_trace_layer *layer = &diff->layer[i];
-		char moved[80], cycles[80], change[40], joules[80], ratio[60];
+		char moved[80], place[200], cycles[80], change[40], joules[80], ratio[60];
 		if (!npl_trace_layer_moved(layer))
 			continue;
+		npl_trace_moved_text(layer->moved, moved, sizeof moved);
+		npl_trace_ratio_text(ratio, sizeof ratio, layer->sqnr_db);
 		npl_table_row(
 			table,
 			(const char *const[]){
-				layer->name, layer->ran_on, npl_trace_moved_text(layer->moved, moved, sizeof moved),
+				layer->name, npl_trace_place_text(place, sizeof place, layer),
 				npl_trace_pair_text(cycles, sizeof cycles, (double)layer->cycles[0],
 						    (double)layer->cycles[1], "%.0f"),
 				npl_trace_change_text(change, sizeof change, layer->seconds[0], layer->seconds[1]),
 				npl_trace_change_text(joules, sizeof joules, layer->joules[0], layer->joules[1]),
-				npl_trace_ratio_text(ratio, sizeof ratio, layer->sqnr_db)});
+				ratios ? ratio : moved, moved});
 	}
 }
 
-static int by_size(const void *a, const void *b)
+/* Prints a table of causes, and how many it does not have. */
+static int put_table(FILE *out, struct npl_table *table, int left_out)
 {
-	const int64_t x = llabs(((const struct npl_trace_cause *)a)->cycles),
-		      y = llabs(((const struct npl_trace_cause *)b)->cycles);
-	return (x < y) - (x > y);
+	fprintf(out, "\n");
+	npl_table_print(table, out);
+	if (left_out > 0)
+		fprintf(out, "and %d more\n", left_out);
+	return npl_table_close(table);
+}
+
+static int put_shifts(FILE *out, const struct npl_trace_diff *diff)
+{
+	struct npl_trace_shift *shift;
+	struct npl_table table;
+	const int n = npl_trace_shifts(diff, &shift);
+	if (n <= 0) {
+		free(shift);
+		return n ? NPL_ENOMEM : 0;
+	}
+	npl_table_open(&table, "lwrr", (const char *const[]){"LAYER", "CYCLES OF THE RUN", "CYCLES", "CHANGE"});
+	for (int i = 0; i < n && i < SHOWN_CAUSES; i++) {
+		char cycles[80], change[40];
+		snprintf(cycles, sizeof cycles, "%" PRIu64 " -> %" PRIu64, shift[i].cycles[0], shift[i].cycles[1]);
+		snprintf(change, sizeof change, "%+" PRId64, (int64_t)(shift[i].cycles[1] - shift[i].cycles[0]));
+		npl_table_row(&table, (const char *const[]){shift[i].layer, shift[i].cycle_class, cycles, change});
+	}
+	free(shift);
+	return put_table(out, &table, n - SHOWN_CAUSES);
 }
 
 static int put_causes(FILE *out, const struct npl_trace_diff *diff)
 {
-	struct npl_trace_cause *sorted = malloc(((size_t)diff->n_causes + 1) * sizeof *sorted);
+	struct npl_trace_cause *cause;
 	struct npl_table table;
-	if (!sorted)
-		return NPL_ENOMEM;
-	for (int i = 0; i < diff->n_causes; i++)
-		sorted[i] = diff->cause[i];
-	qsort(sorted, (size_t)diff->n_causes, sizeof *sorted, by_size);
-	npl_table_open(&table, "llr", (const char *const[]){"UNIT", "INSTRUCTIONS' CYCLES", "CHANGE"});
-	for (int i = 0; i < diff->n_causes && i < SHOWN_CAUSES; i++) {
-		char cycles[40];
-		snprintf(cycles, sizeof cycles, "%+" PRId64, sorted[i].cycles);
-		if (sorted[i].cycles)
-			npl_table_row(&table, (const char *const[]){sorted[i].unit, sorted[i].cycle_class, cycles});
+	const int n = npl_trace_causes(diff, &cause);
+	if (n <= 0) {
+		free(cause);
+		return n ? NPL_ENOMEM : 0;
 	}
-	free(sorted);
+	npl_table_open(&table, "llr", (const char *const[]){"UNIT", "INSTRUCTIONS' CYCLES", "CHANGE"});
+	for (int i = 0; i < n && i < SHOWN_CAUSES; i++) {
+		char cycles[40];
+		snprintf(cycles, sizeof cycles, "%+" PRId64, cause[i].cycles);
+		npl_table_row(&table, (const char *const[]){cause[i].unit, cause[i].cycle_class, cycles});
+	}
+	free(cause);
+	return put_table(out, &table, n - SHOWN_CAUSES);
+}
+
+static void put_heads(FILE *out, const struct npl_trace_diff *diff)
+{
+	for (int i = 0; i < diff->n_heads; i++) {
+		fputs(i ? "" : "\nHEADS\n", out);
+		npl_put_printable(out, diff->head[i]);
+		fputs("\n", out);
+	}
+}
+
+static void put_events(FILE *out, const struct npl_trace_diff *diff)
+{
+	if (diff->first.is_known)
+		put_first(out, "FIRST DIFFERENCE", &diff->first);
+	for (int i = 1; i < diff->n_events; i++)
+		put_first(out, "NEXT DIFFERENCE", &diff->event[i]);
+	if (diff->first_wait.is_known && diff->first_wait.line[0] != diff->first.line[0])
+		put_first(out, "FIRST CYCLES THAT MOVED", &diff->first_wait);
+}
+
+/* Prints what moved in each layer, and in all. */
+static int put_layer_table(FILE *out, const struct npl_trace_diff *diff)
+{
+	char total[120], time[40], energy[40];
+	struct npl_table table;
+	const bool ratios = npl_trace_has_ratios(diff);
+	npl_table_open(&table, ratios ? "lwrrrrl" : "lwrrrl",
+		       (const char *const[]){"LAYER", "RAN ON", "CYCLES", "TIME", "ENERGY",
+					     ratios ? "SIGNAL/NOISE" : "MOVED", "MOVED"});
+	put_layers(&table, diff);
+	npl_table_row(&table,
+		      (const char *const[]){
+			      "all", "",
+			      npl_trace_pair_text(total, sizeof total, (double)diff->cycles[0], (double)diff->cycles[1],
+						  "%.0f"),
+			      npl_trace_change_text(time, sizeof time, diff->seconds[0], diff->seconds[1]),
+			      npl_trace_change_text(energy, sizeof energy, diff->joules[0], diff->joules[1]), "", ""});
 	fprintf(out, "\n");
 	npl_table_print(&table, out);
 	return npl_table_close(&table);
@@ -91,18 +155,15 @@ static int put_causes(FILE *out, const struct npl_trace_diff *diff)
 
 int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct npl_trace_diff *diff)
 {
-	char moved[80], total[120], change[40];
-	struct npl_table table;
-	if (!diff->moved) {
-		npl_put_printable(out, a);
-		fputs(" and ", out);
-		npl_put_printable(out, b);
-		fprintf(out, ": the same, %" PRIu64 " events\n", diff->events);
-		return 0;
-	}
+	char moved[80];
 	npl_put_printable(out, a);
 	fputs(" and ", out);
 	npl_put_printable(out, b);
+	if (!diff->moved) {
+		fprintf(out, ": the same, %" PRIu64 " events\n", diff->events);
+		put_heads(out, diff);
+		return 0;
+	}
 	fprintf(out, " differ in %s%s\n", npl_trace_moved_text(diff->moved, moved, sizeof moved),
 		diff->is_beyond ? "" : ", within the tolerance");
 	fprintf(out, "%" PRIu64 " of %" PRIu64 " events differ", diff->differing, diff->events);
@@ -112,26 +173,11 @@ int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct 
 	fprintf(out, "\n");
 	if (diff->values_db > 0 && diff->moved & NPL_TRACE_MOVED_VALUES)
 		fprintf(out, "values: judged by the signal-to-noise ratios of layers, within %g dB\n", diff->values_db);
-	for (int i = 0; i < diff->n_heads; i++) {
-		fputs(i ? "" : "\nHEADS\n", out);
-		npl_put_printable(out, diff->head[i]);
-		fputs("\n", out);
-	}
-	if (diff->first.is_known)
-		put_first(out, "FIRST DIFFERENCE", &diff->first);
-	if (diff->first_wait.is_known && diff->first_wait.line[0] != diff->first.line[0])
-		put_first(out, "FIRST CYCLES THAT MOVED", &diff->first_wait);
-	npl_table_open(&table, npl_trace_has_ratios(diff) ? "llkrrrr" : "llkrrr",
-		       (const char *const[]){"LAYER", "RAN ON", "MOVED", "CYCLES", "TIME", "ENERGY", "SIGNAL/NOISE"});
-	put_layers(&table, diff);
-	npl_table_row(&table, (const char *const[]){
-				      "all", "", "",
-				      npl_trace_pair_text(total, sizeof total, (double)diff->cycles[0],
-							  (double)diff->cycles[1], "%.0f"),
-				      npl_trace_change_text(change, sizeof change, diff->seconds[0], diff->seconds[1]),
-				      npl_trace_change_text((char[40]){0}, 40, diff->joules[0], diff->joules[1]), ""});
-	fprintf(out, "\n");
-	npl_table_print(&table, out);
-	const int rc = npl_table_close(&table);
-	return diff->n_causes ? put_causes(out, diff) || rc ? NPL_ENOMEM : 0 : rc;
+	fputs(diff->beyond ? "first beyond the tolerance: " : "", out);
+	npl_put_printable(out, diff->beyond);
+	fputs(diff->beyond ? "\n" : "", out);
+	put_heads(out, diff);
+	put_events(out, diff);
+	const int layers = put_layer_table(out, diff), shifts = put_shifts(out, diff), causes = put_causes(out, diff);
+	return layers || shifts || causes ? NPL_ENOMEM : 0;
 }

@@ -80,6 +80,17 @@ const char *npl_trace_change_text(char *buf, size_t n, double a, double b)
 	return buf;
 }
 
+const char *npl_trace_place_text(char *buf, size_t n, const struct npl_trace_layer *layer)
+{
+	const char *other = layer->other_ran_on;
+	const size_t same = strlen(layer->ran_on);
+	if (other && !strncmp(layer->ran_on, other, same) && other[same] == '@')
+		other += same; /* a variant of the same machine */
+	*buf = '\0';
+	npl_append(buf, n, "", "%s%s%s", layer->ran_on, other ? " -> " : "", other ? other : "");
+	return buf;
+}
+
 bool npl_trace_has_ratios(const struct npl_trace_diff *diff)
 {
 	for (int i = 0; i < diff->n_layers; i++)

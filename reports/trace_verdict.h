@@ -21,6 +21,22 @@ bool npl_trace_layer_moved(const struct npl_trace_layer *layer);
  * Return buf. */
 const char *npl_trace_pair_text(char *buf, size_t n, double a, double b, const char *format);
 const char *npl_trace_change_text(char *buf, size_t n, double a, double b);
+/* Writes "tpu_v1", or "tpu_v1 -> diannao" where the traces differ, and "tpu_v1 -> @KEY=VALUE" for a variant of it;
+ * returns buf. */
+const char *npl_trace_place_text(char *buf, size_t n, const struct npl_trace_layer *layer);
+/* Writes the line of an event for a reader. Where it does not fit, what the line beside it (NULL: there is none) has
+ * too is replaced by "...", so that what differs is seen. Returns buf. */
+const char *npl_trace_line_text(char *buf, size_t n, const char *line, const char *other);
+
+/* A class of cycles whose share of a layer differs. */
+struct npl_trace_shift {
+	const char *layer, *cycle_class;
+	uint64_t cycles[2];
+};
+/* Lists those of all layers, the greatest first. *list is allocated. Returns how many there are; -1: out of memory. */
+int npl_trace_shifts(const struct npl_trace_diff *diff, struct npl_trace_shift **list);
+/* Lists the causes that differ in the same way. */
+int npl_trace_causes(const struct npl_trace_diff *diff, struct npl_trace_cause **list);
 bool npl_trace_has_ratios(const struct npl_trace_diff *diff); /* signal-to-noise ratios of a layer are known */
 /* Writes "41.20 dB -> 38.92 dB", or "exact", "" where none is known. */
 const char *npl_trace_ratio_text(char *buf, size_t n, const double sqnr_db[2]);

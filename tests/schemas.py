@@ -66,7 +66,11 @@ COMMANDS = [
     "trace diff a.trace b.trace --json -",
     "trace diff b.trace a.trace --json -",
     "trace diff c.trace b.trace --json -",
-    "trace diff d.trace e.trace --json -",
+    "trace diff d.trace e.trace --tolerance energy=1% --json -",
+    "trace diff c.trace b.trace --events 20 --json -",
+    "trace diff run.trace c.trace --events 3 --json -",
+    "trace diff a.trace f.trace --events 20 --json -",
+    "trace diff shorter.trace a.trace --json -",
     "picture trace export run.trace --perfetto out.json",
 ]
 PROGRAM = """read_host_memory ub=0 rows=2
@@ -83,12 +87,14 @@ halt
 """
 
 
-# The traces of `trace`; moved.trace has a parameter that it was not recorded with.
+# The traces of `trace`; moved.trace has a parameter that it was not recorded with, and
+# shorter.trace lacks the last event.
 TRACES = [
     "lenet5 --place 'Conv*=tpu_v1,*=diannao' --batch 1 -o run.trace --quiet",
     "layer gemm -m 4 -n 20 -k 30 --device tpu_v1 -o a.trace",
     "layer gemm -m 4 -n 20 -k 30 --device tpu_v1 --detail layers -o b.trace",
     "layer pool --input 1x4x4x4 --kernel 2 --device tpu_v1 --detail layers -o c.trace",
+    "layer gemm -m 4 -n 20 -k 30 --device tpu_v1 --set tpu_v1.activate.latency_cycles=551 -o f.trace",
     "digits --device tpu_v1 --batch 100 --accuracy --detail layers -o d.trace",
     "digits --device tpu_v1 --batch 100 --accuracy --detail layers --calibrate percentile -o e.trace",
 ]
@@ -100,6 +106,8 @@ def write_traces():
         subprocess.run([*runner, os.environ["NPULAB_BIN"], "trace", "record", *shlex.split(trace)], check=True)
     with open("a.trace", encoding="utf-8") as a, open("moved.trace", "w", encoding="utf-8") as moved:
         moved.write(a.read().replace("parameter activate.latency_cycles 550\n", "parameter activate.latency_cycles 551\n"))
+    with open("a.trace", encoding="utf-8") as a, open("shorter.trace", "w", encoding="utf-8") as shorter:
+        shorter.writelines(a.readlines()[:-1])
 
 
 def write_inputs(folder):

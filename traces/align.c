@@ -68,11 +68,38 @@ static bool same_from(struct alignment *g, int i, int j)
 	return k == RUN || (k > 0 && i + k == g->a.n && j + k == g->b.n && g->a.ended && g->b.ended);
 }
 
+/* Says whether an event is one within a program, or its first line. */
+static bool is_of_program(const struct trace_event *event)
+{
+	return event->kind <= TRACE_END;
+}
+
+static bool ends_batch(const struct trace_event *event)
+{
+	return event->kind == TRACE_BATCH || event->kind == TRACE_EXECUTION;
+}
+
+static bool both_in_program(struct alignment *g)
+{
+	return is_of_program(at(&g->a, 0)) && is_of_program(at(&g->b, 0));
+}
+
+/* Returns how many events of a window can be left out: those before the end of the program where both traces are in
+ * one, or else of the batch. So no program is compared with the one of another batch. */
+static int most_left_out(struct side *side, bool in_program)
+{
+	int i = 0;
+	while (i < side->n - 1 && !(in_program ? at(side, i)->kind == TRACE_END : ends_batch(at(side, i))))
+		i++;
+	return i;
+}
+
 /* Finds the nearest place at which the traces come together again: the least number of events that are left out. */
 static bool find_meeting(struct alignment *g, int *skip_a, int *skip_b)
 {
-	for (int sum = 1; sum < g->a.n + g->b.n; sum++)
-		for (int i = sum < g->a.n ? sum : g->a.n - 1; i >= 0 && sum - i < g->b.n; i--)
+	const int most_a = most_left_out(&g->a, both_in_program(g)), most_b = most_left_out(&g->b, both_in_program(g));
+	for (int sum = 1; sum <= most_a + most_b; sum++)
+		for (int i = sum < most_a ? sum : most_a; i >= 0 && sum - i <= most_b; i--)
 			if (same_from(g, i, sum - i)) {
 				*skip_a = i;
 				*skip_b = sum - i;
@@ -81,19 +108,40 @@ static bool find_meeting(struct alignment *g, int *skip_a, int *skip_b)
 	return false;
 }
 
-/* Gives the events of one side up to the next end of a program, or of the trace. */
-static int skip_program(struct alignment *g, struct side *side)
+/* Gives the events of one side up to the next end, without it: of a program or of a batch. */
+static int skip_to_end(struct alignment *g, struct side *side, bool of_program, int *given)
 {
-	for (bool end = false; !end;) {
+	for (;;) {
 		if (fill(side, 1, g->err))
 			return g->err->code;
-		if (!side->n)
+		if (!side->n || (of_program ? at(side, 0)->kind == TRACE_END : ends_batch(at(side, 0))))
 			return 0;
-		end = at(side, 0)->kind == TRACE_END;
 		if (give(g, side == &g->a, side == &g->b))
 			return g->err->code;
+		(*given)++;
 	}
-	return 0;
+}
+
+static int give_one(struct alignment *g, struct side *side)
+{
+	return side->n ? give(g, side == &g->a, side == &g->b) : 0;
+}
+
+/* The traces do not come together again soon. Where one is in a program and the other has come to the rows of layers,
+ * the first has a program that the other lacks. */
+static int skip(struct alignment *g)
+{
+	const bool together = both_in_program(g);
+	int given = 0;
+	for (int i = 0; i < 2 && !together; i++) {
+		struct side *side = i ? &g->b : &g->a;
+		if (is_of_program(at(side, 0)))
+			return skip_to_end(g, side, true, &given) || give_one(g, side) ? g->err->code : 0;
+	}
+	if (skip_to_end(g, &g->a, together, &given) || skip_to_end(g, &g->b, together, &given))
+		return g->err->code;
+	/* Ends of batches with other numbers: both go on. */
+	return given ? 0 : give_one(g, &g->a) || give_one(g, &g->b) ? g->err->code : 0;
 }
 
 /* The first events differ: leaves out events of either side until they are the same again. */
@@ -103,7 +151,7 @@ static int meet_again(struct alignment *g)
 	if (fill(&g->a, WINDOW, g->err) || fill(&g->b, WINDOW, g->err))
 		return g->err->code;
 	if (!find_meeting(g, &skip_a, &skip_b))
-		return skip_program(g, &g->a) || skip_program(g, &g->b) ? g->err->code : 0;
+		return skip(g);
 	while (skip_a-- > 0)
 		if (give(g, true, false))
 			return g->err->code;

@@ -3,6 +3,7 @@
  * Compares two traces: what differs, where first, and by how much in each layer, unit and class of cycles. */
 #include "diff.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,9 @@
 
 #include "core/base/message.h"
 #include "core/base/refuse.h"
+#include "findings.h"
 #include "header.h"
+#include "heads.h"
 #include "judge.h"
 
 const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n)
@@ -29,66 +32,32 @@ const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n)
 
 struct comparison {
 	struct npl_trace_diff *diff;
+	struct trace_findings findings;
 	struct trace_judge judge;
+	struct trace_names names; /* of the machines of the second trace */
+	struct npl_trace_wanted wanted;
 	const char *path[2];
-	/* Of either trace; NULL where there is none: */
-	char *layer[2];     /* the layer whose instructions come */
-	char *device[2];    /* the device whose program they are of */
+	/* Of either trace: */
+	int layer[2];       /* the layer whose instructions come; -1: none */
 	uint64_t cycle[2];  /* of the signals that were read last, in their program */
 	uint64_t only_line; /* of the last event that the first trace alone has */
 	/* The first block whose instructions have other fields, such as an address. It is shown where nothing else
 	 * differs. */
 	struct npl_trace_first first_block;
-	const double *sqnr_db; /* of the row that is compared; NULL: it is none of a layer */
-	int n_rows;
-	char *before[3]; /* the last lines of the first trace, the oldest first */
+	const double *sqnr_db; /* of the row that is compared; NULL: it is none of a layer, or has no result */
+	char *before[3];       /* the last lines of the first trace, the oldest first */
 	struct trace_words words[2];
 	struct npl_err *err;
 };
 
-/* ---- Lists of the result. */
-
-static struct npl_trace_layer *layer_of(struct comparison *c, const char *name, const char *ran_on)
+/* Returns the line of an event, with the checksum of an instruction behind it: in the file its block has that. */
+static char *line_of(const struct trace_event *event)
 {
-	struct npl_trace_diff *d = c->diff;
-	for (int i = d->n_layers - 1; i >= 0; i--)
-		if (!strcmp(d->layer[i].name, name) && (!strcmp(d->layer[i].ran_on, ran_on)))
-			return &d->layer[i];
-	struct npl_trace_layer *layer = trace_grown(&d->arena, d->layer, d->n_layers, &d->layer_capacity,
-						    sizeof *d->layer);
-	if (!layer)
-		return NULL;
-	d->layer = layer;
-	layer += d->n_layers;
-	*layer = (struct npl_trace_layer){.name = npl_arena_strdup(&d->arena, name),
-					  .ran_on = npl_arena_strdup(&d->arena, ran_on),
-					  .sqnr_db = {NAN, NAN}};
-	if (!layer->name || !layer->ran_on)
-		return NULL;
-	d->n_layers++;
-	return layer;
-}
-
-static int add_cause(struct comparison *c, const char *unit, const char *cycle_class, int64_t cycles)
-{
-	struct npl_trace_diff *d = c->diff;
-	for (int i = 0; i < d->n_causes; i++)
-		if (!strcmp(d->cause[i].unit, unit) && !strcmp(d->cause[i].cycle_class, cycle_class)) {
-			d->cause[i].cycles += cycles;
-			return 0;
-		}
-	struct npl_trace_cause *cause = trace_grown(&d->arena, d->cause, d->n_causes, &d->cause_capacity,
-						    sizeof *d->cause);
-	if (!cause)
-		return npl_no_memory(c->err);
-	d->cause = cause;
-	cause += d->n_causes;
-	*cause = (struct npl_trace_cause){npl_arena_strdup(&d->arena, unit), npl_arena_strdup(&d->arena, cycle_class),
-					  cycles};
-	if (!cause->unit || !cause->cycle_class)
-		return npl_no_memory(c->err);
-	d->n_causes++;
-	return 0;
+	const size_t bytes = event->bytes + sizeof event->sum + 1;
+	char *line = malloc(bytes);
+	if (line)
+		snprintf(line, bytes, event->has_sum ? "%s=%s" : "%s%s", event->line, event->has_sum ? event->sum : "");
+	return line;
 }
 
 /* ---- One pair of events. */
@@ -96,25 +65,32 @@ static int add_cause(struct comparison *c, const char *unit, const char *cycle_c
 /* What differs in a pair. */
 struct change {
 	unsigned moved;
-	bool waits; /* classes of cycles differ */
+	bool other_sum; /* the result of an instruction differs */
+	bool waits;     /* classes of cycles differ */
 	bool is_beyond;
 	char what[400];
+	char beyond[200]; /* the first difference that the tolerance does not cover */
 };
 
 static void add_change(const struct comparison *c, enum trace_kind kind, struct change *change, unsigned moved,
 		       const char *key, const char *a, const char *b)
 {
-	const char *none = kind == TRACE_CYCLE ? "as before" : "0";
-	change->moved |= moved;
-	change->is_beyond = change->is_beyond || !trace_is_tolerated(&c->judge, kind, moved, key, a, b, c->sqnr_db);
-	if (moved == NPL_TRACE_MOVED_VALUES && !strcmp(key, "sum") && c->sqnr_db &&
-	    !isnan(c->sqnr_db[0] + c->sqnr_db[1]))
-		npl_append(change->what, sizeof change->what, ", ", "other values, %.2f dB -> %.2f dB", c->sqnr_db[0],
-			   c->sqnr_db[1]);
-	else if (moved == NPL_TRACE_MOVED_VALUES && !strcmp(key, "sum"))
-		npl_append(change->what, sizeof change->what, ", ", "other values");
+	const bool is_sum = moved == NPL_TRACE_MOVED_VALUES && !strcmp(key, "sum"),
+		   is_tolerated = trace_is_tolerated(&c->judge, kind, moved, key, a, b, c->sqnr_db);
+	const char *none = kind == TRACE_CYCLE ? "as before" : is_sum ? "none" : "0";
+	char text[200] = "";
+	if (is_sum && c->sqnr_db && !isnan(c->sqnr_db[0] + c->sqnr_db[1]))
+		npl_append(text, sizeof text, "", "other values, %.2f dB -> %.2f dB", c->sqnr_db[0], c->sqnr_db[1]);
+	else if (is_sum && kind != TRACE_INSTRUCTION)
+		npl_append(text, sizeof text, "", "other values");
 	else
-		npl_append(change->what, sizeof change->what, ", ", "%s %s -> %s", key, a ? a : none, b ? b : none);
+		npl_append(text, sizeof text, "", "%s %s -> %s", key, a ? a : none, b ? b : none);
+	npl_append(change->what, sizeof change->what, ", ", "%s", text);
+	if (!is_tolerated && !change->is_beyond)
+		npl_append(change->beyond, sizeof change->beyond, "", "%s", text);
+	change->is_beyond = change->is_beyond || !is_tolerated;
+	change->other_sum = change->other_sum || (is_sum && kind == TRACE_INSTRUCTION);
+	change->moved |= is_sum && kind == TRACE_INSTRUCTION ? 0 : moved;
 }
 
 /* Returns the index after the classes of cycles of an instruction: they come first, and sum to its length. */
@@ -152,7 +128,7 @@ static int compare_classes(struct comparison *c, int end_a, int end_b, struct ch
 			continue;
 		change->waits = true;
 		add_change(c, TRACE_INSTRUCTION, change, NPL_TRACE_MOVED_TIMES, a->word[i], a->value[i], now);
-		if (add_cause(c, a->word[2], a->word[i], less))
+		if (trace_add_cause(&c->findings, a->word[2], a->word[i], less))
 			return c->err->code;
 	}
 	for (int i = 5; i < end_b; i++) {
@@ -160,7 +136,7 @@ static int compare_classes(struct comparison *c, int end_a, int end_b, struct ch
 			continue;
 		change->waits = true;
 		add_change(c, TRACE_INSTRUCTION, change, NPL_TRACE_MOVED_TIMES, b->word[i], NULL, b->value[i]);
-		if (add_cause(c, b->word[2], b->word[i], (int64_t)count_at(b, i)))
+		if (trace_add_cause(&c->findings, b->word[2], b->word[i], (int64_t)count_at(b, i)))
 			return c->err->code;
 	}
 	return 0;
@@ -206,6 +182,17 @@ static void compare_keys(const struct comparison *c, enum trace_kind kind, int f
 			add_change(c, kind, change, moved_in(kind, b->word[j]), b->word[j], NULL, b->value[j]);
 }
 
+/* Compares where two rows of a layer ran, and how. */
+static void compare_places(const struct comparison *c, struct change *change)
+{
+	const char *const *a = (const char *const *)c->words[0].word, *const *b = (const char *const *)c->words[1].word;
+	const struct trace_name *name = trace_find_name(&c->names, b[3]);
+	if (strcmp(a[3], name ? name->other : b[3]) != 0)
+		add_change(c, TRACE_LAYER, change, NPL_TRACE_MOVED_PROGRAM, "ran on", a[3], b[3]);
+	if (strcmp(a[4], b[4]) != 0)
+		add_change(c, TRACE_LAYER, change, NPL_TRACE_MOVED_PROGRAM, "role", a[4], b[4]);
+}
+
 /* Compares two events with the same identity, whose words are in c->words. */
 static int compare_pair(struct comparison *c, const struct trace_event *a, const struct trace_event *b,
 			struct change *change)
@@ -229,6 +216,8 @@ static int compare_pair(struct comparison *c, const struct trace_event *a, const
 		if (strcmp(wa->word[1], wb->word[1]) != 0)
 			add_change(c, a->kind, change, NPL_TRACE_MOVED_TIMES, "after", wa->word[1], wb->word[1]);
 	}
+	if (a->kind == TRACE_LAYER)
+		compare_places(c, change);
 	if (a->kind == TRACE_END && strcmp(wa->word[1], wb->word[1]) != 0)
 		add_change(c, a->kind, change, NPL_TRACE_MOVED_TIMES, "cycles", wa->word[1], wb->word[1]);
 	if (a->kind == TRACE_BLOCK && strcmp(wa->word[1], wb->word[1]) != 0)
@@ -237,55 +226,88 @@ static int compare_pair(struct comparison *c, const struct trace_event *a, const
 	return 0;
 }
 
-static int note_first(struct comparison *c, struct npl_trace_first *first, const struct trace_event *a,
+/* Returns the layer that an event belongs to; NULL: to none. */
+static const char *layer_name(const struct comparison *c, int side, const struct trace_event *event)
+{
+	const struct trace_words *words = &c->words[side];
+	if (event->kind == TRACE_LAYER || event->kind == TRACE_TASK)
+		return words->word[event->kind == TRACE_LAYER ? 1 : 3];
+	return c->layer[side] < 0 ? NULL : c->diff->layer[c->layer[side]].name;
+}
+
+static int keep_event(struct comparison *c, struct npl_trace_first *kept, const struct trace_event *a,
 		      const struct trace_event *b, const char *what)
 {
 	struct npl_arena *arena = &c->diff->arena;
-	const int side = a ? 0 : 1;
-	const bool is_row = (a ? a : b)->kind == TRACE_LAYER;
-	const char *layer = is_row ? c->words[side].word[1] : c->layer[side];
-	if (first->is_known)
-		return 0;
-	*first = (struct npl_trace_first){
-		.is_known = true,
-		.line = {a ? a->number : 0, b ? b->number : 0},
-		.layer = layer ? npl_arena_strdup(arena, layer) : NULL,
-		.text = {a ? npl_arena_strdup(arena, a->line) : NULL, b ? npl_arena_strdup(arena, b->line) : NULL},
-		.what = npl_arena_strdup(arena, what)};
+	const char *layer = layer_name(c, a ? 0 : 1, a ? a : b);
+	*kept = (struct npl_trace_first){.is_known = true,
+					 .line = {a ? a->number : 0, b ? b->number : 0},
+					 .layer = layer ? npl_arena_strdup(arena, layer) : NULL,
+					 .what = npl_arena_strdup(arena, what)};
+	for (int i = 0; i < 2; i++) {
+		char *line = (i ? b : a) ? line_of(i ? b : a) : NULL;
+		kept->text[i] = line ? npl_arena_strdup(arena, line) : NULL;
+		free(line);
+	}
 	for (int i = 0; i < 3; i++)
-		first->before[i] = c->before[i] ? npl_arena_strdup(arena, c->before[i]) : NULL;
-	return first->what ? 0 : npl_no_memory(c->err);
+		kept->before[i] = c->before[i] ? npl_arena_strdup(arena, c->before[i]) : NULL;
+	return kept->what && !kept->text[0] == !a && !kept->text[1] == !b ? 0 : npl_no_memory(c->err);
+}
+
+static bool wants_more(const struct comparison *c)
+{
+	return c->diff->n_events < c->wanted.events;
+}
+
+static bool is_of_wanted_layer(const struct comparison *c, int side, const struct trace_event *event)
+{
+	const char *layer = layer_name(c, side, event);
+	return !c->wanted.layer || (layer && strstr(layer, c->wanted.layer));
+}
+
+/* Keeps an event that differs, where so many are wanted, and the layer. */
+static int note_event(struct comparison *c, const struct trace_event *a, const struct trace_event *b, const char *what)
+{
+	struct npl_trace_diff *d = c->diff;
+	if (!wants_more(c) || !is_of_wanted_layer(c, a ? 0 : 1, a ? a : b))
+		return 0;
+	struct npl_trace_first *event = trace_grown(&d->arena, d->event, d->n_events, &d->event_capacity,
+						    sizeof *event);
+	if (!event)
+		return npl_no_memory(c->err);
+	d->event = event;
+	return keep_event(c, &event[d->n_events++], a, b, what);
+}
+
+/* Keeps the first event that the tolerance does not cover. */
+static int note_beyond(struct comparison *c, int side, const struct trace_event *event, const char *what)
+{
+	struct npl_trace_diff *d = c->diff;
+	const bool first = !d->is_beyond;
+	const char *layer = event->kind == TRACE_LAYER || event->kind == TRACE_TASK ? NULL : layer_name(c, side, event);
+	d->is_beyond = true;
+	if (!first || !trace_is_given(&c->judge))
+		return 0;
+	d->beyond = npl_arena_printf(&d->arena, "line %" PRIu64 ", %.*s%s%s: %s", event->number,
+				     event->renamed ? (int)strcspn(event->line, " ") : (int)event->identifying,
+				     event->line, layer ? " of " : "", layer ? layer : "", what);
+	return d->beyond ? 0 : npl_no_memory(c->err);
 }
 
 /* Adds what a row of a layer or of a batch says of one trace. */
-static int add_figures(struct comparison *c, int side, const struct trace_event *event, const struct trace_words *words)
+static int add_figures(struct comparison *c, int side, const struct trace_event *event)
 {
-	struct npl_trace_diff *d = c->diff;
-	const char *cycles = trace_value(words, "cycles"), *seconds = trace_value(words, "seconds");
-	double joules = 0;
-	for (int i = 0; i < words->n; i++)
-		if (words->value[i] && !strncmp(words->word[i], "joules:", 7))
-			joules += strtod(words->value[i], NULL);
-	if (event->kind == TRACE_BATCH || event->kind == TRACE_EXECUTION) {
-		d->cycles[side] += cycles ? strtoull(cycles, NULL, 10) : 0;
-		d->seconds[side] += seconds ? strtod(seconds, NULL) : 0;
-		d->joules[side] += joules;
-	}
+	const struct trace_words *words = &c->words[side];
+	int index;
+	if (event->kind == TRACE_BATCH || event->kind == TRACE_EXECUTION)
+		trace_add_total(&c->findings, side, words);
 	if (event->kind != TRACE_LAYER)
 		return 0;
-	struct npl_trace_layer *layer = layer_of(c, words->word[1], words->word[3]);
-	if (!layer)
-		return npl_no_memory(c->err);
-	if (!layer->in[0] && !layer->in[1])
-		layer->order = c->n_rows++;
-	layer->in[side] = true;
-	layer->cycles[side] += cycles ? strtoull(cycles, NULL, 10) : 0;
-	layer->seconds[side] += seconds ? strtod(seconds, NULL) : 0;
-	layer->joules[side] += joules;
-	const char *ratio = trace_value(words, "sqnr_db"); /* the first batch has it */
-	if (ratio)
-		layer->sqnr_db[side] = strtod(ratio, NULL);
-	c->sqnr_db = layer->sqnr_db;
+	if (trace_find_layer(&c->findings, words->word[1], &index) ||
+	    trace_add_row(&c->findings, side, index, words->word[3], words))
+		return c->err->code;
+	if (trace_value(words, "sum"))
+		c->sqnr_db = c->diff->layer[index].sqnr_db;
 	return 0;
 }
 
@@ -294,51 +316,36 @@ static bool has_figures(const struct trace_event *event)
 	return event->kind == TRACE_LAYER || event->kind == TRACE_BATCH || event->kind == TRACE_EXECUTION;
 }
 
-static int keep_text(struct comparison *c, char **kept, const char *text)
-{
-	free(*kept);
-	*kept = text ? strdup(text) : NULL;
-	return *kept || !text ? 0 : npl_no_memory(c->err);
-}
-
-/* Notes the device and the layer that instructions belong to from here on. */
+/* Notes the layer that instructions belong to from here on. */
 static int note_place(struct comparison *c, int side, const struct trace_event *event)
 {
 	if (event->kind == TRACE_PROGRAM)
 		c->cycle[side] = 0;
 	if (event->kind == TRACE_CYCLE)
 		c->cycle[side] += strtoull(event->line + strlen("c +"), NULL, 10);
-	if (event->kind != TRACE_OF && event->kind != TRACE_PROGRAM && event->kind != TRACE_END)
+	if (event->kind == TRACE_PROGRAM || event->kind == TRACE_END)
+		c->layer[side] = -1;
+	if (event->kind != TRACE_OF)
 		return 0;
 	trace_event_cut(event, &c->words[side]);
-	const char *word = c->words[side].word[1];
-	if (event->kind == TRACE_PROGRAM && keep_text(c, &c->device[side], word))
-		return c->err->code;
-	return keep_text(c, &c->layer[side], event->kind == TRACE_OF ? word : NULL);
+	return trace_find_layer(&c->findings, c->words[side].word[1], &c->layer[side]);
 }
 
-/* Marks the layer that an event belongs to. */
+/* Marks the layer that an event belongs to. Of a task the layer's row says what moved. */
 static int mark_layer(struct comparison *c, int side, const struct trace_event *event, unsigned moved)
 {
-	const bool is_row = event->kind == TRACE_LAYER;
-	if (event->kind == TRACE_TASK) /* The layer's row says what moved. */
-		return 0;
-	const char *name = is_row ? c->words[side].word[1] : c->layer[side],
-		   *ran_on = is_row ? c->words[side].word[3] : c->device[side];
-	if (!name)
-		return 0;
-	struct npl_trace_layer *layer = layer_of(c, name, ran_on ? ran_on : "");
-	if (!layer)
-		return npl_no_memory(c->err);
-	layer->moved |= moved;
+	int index = event->kind == TRACE_TASK || event->kind == TRACE_BLOCK ? -1 : c->layer[side];
+	if (event->kind == TRACE_LAYER && trace_find_layer(&c->findings, c->words[side].word[1], &index))
+		return c->err->code;
+	trace_mark(&c->findings, index, moved);
 	return 0;
 }
 
 static int keep_before(struct comparison *c, const struct trace_event *a)
 {
-	if (c->diff->first.is_known || a->kind == TRACE_BLOCK)
+	if (!wants_more(c) || a->kind == TRACE_BLOCK)
 		return 0;
-	char *line = strdup(a->line);
+	char *line = line_of(a);
 	if (!line)
 		return npl_no_memory(c->err);
 	free(c->before[0]);
@@ -347,45 +354,65 @@ static int keep_before(struct comparison *c, const struct trace_event *a)
 	return 0;
 }
 
-static int on_both(struct comparison *c, const struct trace_event *a, const struct trace_event *b)
+/* Notes what is found in a pair of events. */
+static int note_change(struct comparison *c, const struct trace_event *a, const struct trace_event *b,
+		       const struct change *change)
 {
 	struct npl_trace_diff *d = c->diff;
-	const bool same = a->bytes == b->bytes && !memcmp(a->line, b->line, a->bytes) &&
-			  (!a->has_sum || !strcmp(a->sum, b->sum));
+	d->differing++;
+	if (mark_layer(c, 0, a, change->moved) || (change->is_beyond && note_beyond(c, 0, a, change->beyond)))
+		return c->err->code;
+	if (change->waits && !d->first_wait.is_known && is_of_wanted_layer(c, 0, a) &&
+	    keep_event(c, &d->first_wait, a, b, change->what))
+		return c->err->code;
+	if (a->kind != TRACE_BLOCK)
+		return note_event(c, a, b, change->what);
+	return c->first_block.is_known ? 0 : keep_event(c, &c->first_block, a, b, change->what);
+}
+
+static int on_both(struct comparison *c, const struct trace_event *a, const struct trace_event *b)
+{
+	const bool is_instruction = a->kind == TRACE_INSTRUCTION, same = a->bytes == b->bytes &&
+									 !memcmp(a->line, b->line, a->bytes) &&
+									 (!a->has_sum || !strcmp(a->sum, b->sum));
 	struct change change = {0};
-	d->events++;
+	c->diff->events++;
 	c->sqnr_db = NULL;
+	if (a->kind == TRACE_BLOCK && same)
+		trace_begin_block(&c->findings, TRACE_FIELDS_SAME);
+	if (is_instruction && same)
+		trace_note_instruction(&c->findings, c->layer[0], false);
 	if (same && !has_figures(a))
 		return 0;
 	trace_event_cut(a, &c->words[0]);
 	trace_event_cut(b, &c->words[1]);
-	if (has_figures(a) && (add_figures(c, 0, a, &c->words[0]) || add_figures(c, 1, b, &c->words[1])))
+	if (has_figures(a) && (add_figures(c, 0, a) || add_figures(c, 1, b)))
 		return c->err->code;
 	if (same)
 		return 0;
 	for (int side = 0; side < 2; side++)
-		if (c->words[side].n < 0 || (a->kind == TRACE_INSTRUCTION && c->words[side].n < 5))
+		if (c->words[side].n < 0 || (is_instruction && c->words[side].n < 5))
 			return npl_fail(c->err, NPL_EINPUT, "%s:%llu: the instruction lacks words", c->path[side],
 					(unsigned long long)(side ? b : a)->number);
 	if (compare_pair(c, a, b, &change))
 		return c->err->code;
-	if (!change.moved)
-		return 0;
-	d->moved |= change.moved;
-	d->is_beyond |= change.is_beyond;
-	d->differing++;
-	if (mark_layer(c, 0, a, change.moved) || (change.waits && note_first(c, &d->first_wait, a, b, change.what)))
-		return c->err->code;
-	return note_first(c, a->kind == TRACE_BLOCK ? &c->first_block : &d->first, a, b, change.what);
+	if (a->kind == TRACE_BLOCK)
+		trace_begin_block(&c->findings, strcmp(c->words[0].word[1], c->words[1].word[1]) != 0
+							? TRACE_FIELDS_UNKNOWN
+						: change.moved ? TRACE_FIELDS_DIFFER
+							       : TRACE_FIELDS_SAME);
+	if (is_instruction)
+		trace_note_instruction(&c->findings, c->layer[0], change.other_sum);
+	return change.moved || change.other_sum ? note_change(c, a, b, &change) : 0;
 }
 
-/* The first difference may be a cycle in which other signals change: then each trace has a line of its own for it. Says
- * which signals these are. */
-static int join_first(struct comparison *c, const struct trace_event *b)
+/* The event that was kept last may be a cycle in which other signals change: then each trace has a line of its own for
+ * it. Says which signals these are. */
+static int join_last(struct comparison *c, const struct trace_event *b)
 {
-	struct npl_trace_first *first = &c->diff->first;
+	struct npl_trace_first *first = c->diff->n_events ? &c->diff->event[c->diff->n_events - 1] : NULL;
 	struct change change = {0};
-	if (!first->is_known || first->text[1] || first->line[0] != c->only_line || c->cycle[0] != c->cycle[1] ||
+	if (!first || first->text[1] || first->line[0] != c->only_line || c->cycle[0] != c->cycle[1] ||
 	    strcmp(c->words[0].word[0], "c") != 0)
 		return 0;
 	say_cycles(c, &change);
@@ -400,28 +427,30 @@ static int on_one(struct comparison *c, int side, const struct trace_event *even
 {
 	struct npl_trace_diff *d = c->diff;
 	trace_event_cut(event, &c->words[side]);
-	if (c->words[side].n > 0 && add_figures(c, side, event, &c->words[side]))
+	if (c->words[side].n > 0 && add_figures(c, side, event))
 		return c->err->code;
+	if (event->kind == TRACE_BLOCK)
+		trace_begin_block(&c->findings, TRACE_FIELDS_UNKNOWN);
 	if (event->kind == TRACE_BLOCK || event->kind == TRACE_OF)
 		return 0;
 	const bool is_cycle = event->kind == TRACE_CYCLE;
 	const unsigned moved = is_cycle ? NPL_TRACE_MOVED_SIGNALS : NPL_TRACE_MOVED_PROGRAM;
-	d->moved |= moved;
-	d->is_beyond = d->is_beyond || !trace_is_tolerated(&c->judge, event->kind, moved, "", NULL, NULL, NULL);
-	d->only[side]++;
-	if (mark_layer(c, side, event, moved) || (is_cycle && side && join_first(c, event)))
-		return c->err->code;
-	if (!side)
-		c->only_line = event->number;
 	char what[200];
 	const char *which = side ? "second" : "first";
+	d->only[side]++;
 	if (is_cycle)
 		snprintf(what, sizeof what, "cycle %llu: only in the %s trace %s changes",
 			 (unsigned long long)c->cycle[side], which,
 			 c->words[side].n > 2 ? c->words[side].word[2] : "nothing");
 	else
 		snprintf(what, sizeof what, "only the %s trace has it", which);
-	return note_first(c, &d->first, side ? NULL : event, side ? event : NULL, what);
+	if (mark_layer(c, side, event, moved) || (is_cycle && side && join_last(c, event)) ||
+	    (!trace_is_tolerated(&c->judge, event->kind, moved, "", NULL, NULL, NULL) &&
+	     note_beyond(c, side, event, what)))
+		return c->err->code;
+	if (!side)
+		c->only_line = event->number;
+	return note_event(c, side ? NULL : event, side ? event : NULL, what);
 }
 
 static int on_pair(void *context, const struct trace_event *a, const struct trace_event *b, struct npl_err *err)
@@ -435,66 +464,36 @@ static int on_pair(void *context, const struct trace_event *a, const struct trac
 	return a ? keep_before(c, a) : 0;
 }
 
-/* ---- Heads. */
-
-static int add_head(struct comparison *c, const char *of, const char *name, const char *a, const char *b)
+/* Compares the events of two traces whose heads have been read. */
+static int compare_events(struct comparison *c, struct trace_events *const events[2],
+			  const struct npl_trace_header header[2])
 {
 	struct npl_trace_diff *d = c->diff;
-	const char **head = trace_grown(&d->arena, (void *)d->head, d->n_heads, &d->head_capacity, sizeof *d->head);
-	if (!head)
-		return npl_no_memory(c->err);
-	d->head = head;
-	head[d->n_heads] = npl_arena_printf(&d->arena, "%s: %s %s -> %s", of, name, a ? a : "absent", b ? b : "absent");
-	return head[d->n_heads] && ++d->n_heads ? 0 : npl_no_memory(c->err);
+	const enum npl_trace_detail detail = header[header[1].detail < header[0].detail].detail;
+	for (int i = 0; i < 2; i++)
+		trace_events_limit(events[i], detail);
+	trace_events_rename(events[1], &c->names);
+	if (trace_align(events[0], events[1], &(struct trace_pairs){on_pair, c}, c->err))
+		return c->err->code;
+	trace_conclude(&c->findings);
+	if (d->n_events)
+		d->first = d->event[0];
+	else if (!c->wanted.layer)
+		d->first = c->first_block;
+	return 0;
 }
 
-/* Compares lists whose names come once, or several times in one order. */
-static int compare_pairs(struct comparison *c, const char *of, const struct npl_trace_pairs *a,
-			 const struct npl_trace_pairs *b)
+static int compare(struct comparison *c, struct trace_events *const events[2], const struct npl_trace_header header[2])
 {
-	int rc = 0;
-	for (int i = 0, j = 0; (i < a->n || j < b->n) && !rc;) {
-		const char *x = i < a->n ? a->pair[i].name : NULL, *y = j < b->n ? b->pair[j].name : NULL;
-		const bool together = x && y && !strcmp(x, y);
-		bool later = false; /* y comes later in b: x is in a alone */
-		for (int k = j; x && y && !together && k < b->n; k++)
-			later |= !strcmp(x, b->pair[k].name);
-		const bool take_a = together || (x && (!y || !later)), take_b = together || !take_a;
-		const char *in_a = take_a ? a->pair[i].value : NULL, *in_b = take_b ? b->pair[j].value : NULL;
-		if (!in_a || !in_b || strcmp(in_a, in_b) != 0)
-			rc = add_head(c, of, take_a ? x : y, in_a, in_b);
-		i += take_a;
-		j += take_b;
-	}
-	return rc;
-}
-
-static int compare_heads(struct comparison *c, const struct npl_trace_header *a, const struct npl_trace_header *b)
-{
-	int rc = 0;
-	if (strcmp(a->argument, b->argument) != 0)
-		rc = add_head(c, "run", a->command, a->argument, b->argument);
-	if (!rc)
-		rc = compare_pairs(c, "option", &a->option, &b->option);
-	if (!rc)
-		rc = compare_pairs(c, "file", &a->file, &b->file);
-	if (!rc)
-		rc = compare_pairs(c, "environment", &a->environment, &b->environment);
-	for (int i = 0; i < a->n_machines && !rc; i++)
-		for (int j = 0; j < b->n_machines && !rc; j++)
-			if (!strcmp(a->machine[i].name, b->machine[j].name))
-				rc = compare_pairs(c, a->machine[i].name, &a->machine[i].parameter,
-						   &b->machine[j].parameter);
-	return rc;
-}
-
-static int by_order(const void *a, const void *b)
-{
-	return ((const struct npl_trace_layer *)a)->order - ((const struct npl_trace_layer *)b)->order;
+	struct npl_arena *arena = &c->diff->arena;
+	if (trace_pair_machines(&header[0], &header[1], arena, &c->names, c->err) ||
+	    trace_compare_heads(&header[0], &header[1], &c->names, c->diff, c->err))
+		return c->err->code;
+	return compare_events(c, events, header);
 }
 
 int trace_compare(struct trace_in *const in[2], const struct npl_trace_tolerance *tolerance,
-		  struct npl_trace_diff *diff, struct npl_err *err)
+		  const struct npl_trace_wanted *wanted, struct npl_trace_diff *diff, struct npl_err *err)
 {
 	struct npl_trace_header header[2] = {{.version = NULL}};
 	struct trace_events *events[2] = {NULL};
@@ -506,24 +505,21 @@ int trace_compare(struct trace_in *const in[2], const struct npl_trace_tolerance
 			rc = trace_events_open(in[i], &events[i], err);
 	if (!rc) {
 		c->diff = diff;
+		c->findings = (struct trace_findings){.diff = diff, .err = err};
 		c->judge = trace_judge_of(tolerance, &header[0], &header[1]);
 		diff->values_db = c->judge.have_ratios ? c->judge.tolerance.values_db : 0;
-		c->path[0] = trace_in_path(in[0]);
-		c->path[1] = trace_in_path(in[1]);
+		c->wanted = wanted ? *wanted : (struct npl_trace_wanted){0};
+		c->wanted.events = c->wanted.events > 0 ? c->wanted.events : 1;
 		c->err = err;
-		rc = compare_heads(c, &header[0], &header[1]);
-		if (!rc)
-			rc = trace_align(events[0], events[1], &(struct trace_pairs){on_pair, c}, err);
-		if (!rc && !diff->first.is_known)
-			diff->first = c->first_block;
-		if (!rc && diff->n_layers)
-			qsort(diff->layer, (size_t)diff->n_layers, sizeof *diff->layer, by_order);
+		for (int i = 0; i < 2; i++) {
+			c->path[i] = trace_in_path(in[i]);
+			c->layer[i] = -1;
+		}
+		rc = compare(c, events, header);
 	}
 	for (int i = 0; i < 2; i++) {
 		trace_events_close(events[i]);
 		npl_trace_header_free(&header[i]);
-		free(c ? c->layer[i] : NULL);
-		free(c ? c->device[i] : NULL);
 	}
 	for (int i = 0; c && i < 3; i++)
 		free(c->before[i]);
@@ -533,8 +529,8 @@ int trace_compare(struct trace_in *const in[2], const struct npl_trace_tolerance
 	return rc;
 }
 
-int npl_trace_diff(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
-		   struct npl_trace_diff *diff, struct npl_err *err)
+int npl_trace_diff_events(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
+			  const struct npl_trace_wanted *wanted, struct npl_trace_diff *diff, struct npl_err *err)
 {
 	struct trace_in *in[2] = {NULL};
 	*diff = (struct npl_trace_diff){0};
@@ -542,10 +538,16 @@ int npl_trace_diff(const char *a, const char *b, const struct npl_trace_toleranc
 	if (!rc)
 		rc = trace_in_open(b, &in[1], err);
 	if (!rc)
-		rc = trace_compare(in, tolerance, diff, err);
+		rc = trace_compare(in, tolerance, wanted, diff, err);
 	trace_in_close(in[0]);
 	trace_in_close(in[1]);
 	return rc;
+}
+
+int npl_trace_diff(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
+		   struct npl_trace_diff *diff, struct npl_err *err)
+{
+	return npl_trace_diff_events(a, b, tolerance, NULL, diff, err);
 }
 
 void npl_trace_diff_free(struct npl_trace_diff *diff)

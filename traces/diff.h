@@ -16,12 +16,13 @@ struct trace_pairs {
 
 /* Reads both traces to their ends and gives each event of either once, in order. Events that are the same but for their
  * times and values come together. Where they do not, the traces are brought together again where the same few events
- * follow in both within TRACE_LOOK_AHEAD events; and if there is no such place, at the next end of a program. */
+ * follow in both within TRACE_LOOK_AHEAD events, in the same program or batch; and if there is no such place, at its
+ * end. */
 #define TRACE_LOOK_AHEAD 512
 int trace_align(struct trace_events *a, struct trace_events *b, const struct trace_pairs *pairs, struct npl_err *err);
 
-/* Does what npl_trace_diff does, with two inputs that are open at their beginnings. */
+/* Does what npl_trace_diff_events does, with two inputs that are open at their beginnings. */
 int trace_compare(struct trace_in *const in[2], const struct npl_trace_tolerance *tolerance,
-		  struct npl_trace_diff *diff, struct npl_err *err);
+		  const struct npl_trace_wanted *wanted, struct npl_trace_diff *diff, struct npl_err *err);
 
 #endif

@@ -10,32 +10,35 @@
 #include "core/base/refuse.h"
 
 /* What a line of each kind has: its first word, how many words follow (-1: one or more), how many of these identify it,
- * and the state of the reader in which it can come. */
+ * which of these, from 1 on, is a device among them (0: none), and the state of the reader in which it can come. A row
+ * of a layer is identified without its device, so that one that ran elsewhere is the same layer. */
 static const struct form {
 	const char *word;
-	int words, identifying;
+	int words, identifying, device;
 	bool in_program;
 } forms[] = {
-	[TRACE_PROGRAM] = {"program", -1, -1, false},
-	[TRACE_BLOCK] = {"block", 1, 0, true},
-	[TRACE_OF] = {"of", 1, 1, true},
-	[TRACE_INSTRUCTION] = {"i", 4, 2, true},
-	[TRACE_CYCLE] = {"c", 1, 0, true},
-	[TRACE_END] = {"end", 1, 0, true},
-	[TRACE_LAYER] = {"layer", 4, 4, false},
-	[TRACE_TASK] = {"task", 3, 3, false},
-	[TRACE_BATCH] = {"batch", 1, 1, false},
-	[TRACE_EXECUTION] = {"execution", 0, 0, false},
+	[TRACE_PROGRAM] = {"program", -1, -1, 1, false},
+	[TRACE_BLOCK] = {"block", 1, 0, 0, true},
+	[TRACE_OF] = {"of", 1, 1, 0, true},
+	[TRACE_INSTRUCTION] = {"i", 4, 2, 0, true},
+	[TRACE_CYCLE] = {"c", 1, 0, 0, true},
+	[TRACE_END] = {"end", 1, 0, 0, true},
+	[TRACE_LAYER] = {"layer", 4, 2, 0, false},
+	[TRACE_TASK] = {"task", 3, 3, 2, false},
+	[TRACE_BATCH] = {"batch", 1, 1, 0, false},
+	[TRACE_EXECUTION] = {"execution", 0, 0, 0, false},
 };
 _Static_assert(sizeof forms / sizeof *forms == TRACE_KINDS, "each kind of event has a form");
 
 struct trace_events {
 	struct trace_in *in;
 	bool in_program;
-	uint64_t left;            /* instructions of the block that are still to come */
-	char sums[TRACE_LINE];    /* the checksums of the block, 8 digits each, without those that were given */
-	const char *next_sum;     /* within sums */
-	struct trace_words words; /* of the line that was read last */
+	uint64_t left;                   /* instructions of the block that are still to come */
+	char sums[TRACE_LINE];           /* the checksums of the block, 8 digits each, without those that were given */
+	const char *next_sum;            /* within sums */
+	struct trace_words words;        /* of the line that was read last */
+	const struct trace_names *names; /* NULL: none */
+	enum npl_trace_detail detail;    /* events of more detail are passed over */
 };
 
 int trace_events_open(struct trace_in *in, struct trace_events **opened, struct npl_err *err)
@@ -46,7 +49,18 @@ int trace_events_open(struct trace_in *in, struct trace_events **opened, struct 
 		return npl_no_memory(err);
 	events->in = in;
 	events->next_sum = events->sums;
+	events->detail = NPL_TRACE_CYCLES;
 	return 0;
+}
+
+void trace_events_rename(struct trace_events *events, const struct trace_names *names)
+{
+	events->names = names;
+}
+
+void trace_events_limit(struct trace_events *events, enum npl_trace_detail detail)
+{
+	events->detail = detail;
 }
 
 void trace_events_close(struct trace_events *events)
@@ -57,6 +71,7 @@ void trace_events_close(struct trace_events *events)
 void trace_event_free(struct trace_event *event)
 {
 	free(event->line);
+	free(event->renamed);
 	*event = (struct trace_event){0};
 }
 
@@ -225,7 +240,36 @@ static int read_words(struct trace_events *events, const char *line, size_t byte
 				    : check_words(events, &forms[*kind], err);
 }
 
-int trace_events_next(struct trace_events *events, struct trace_event *event, bool *more, struct npl_err *err)
+/* Gives an event of a machine that has another name in another trace that name, where it identifies the event. What
+ * identifies a program is its layers: its line has the name of the machine without a variant's parameters. The words of
+ * the line are known, except those of an instruction. */
+static int rename_device(struct trace_events *events, struct trace_event *event, struct npl_err *err)
+{
+	static const struct trace_name any = {.word = "-"};
+	const int device = forms[event->kind].device;
+	const struct trace_name *name = event->kind == TRACE_PROGRAM ? &any
+					: device ? trace_find_name(events->names, events->words.word[device])
+						 : NULL;
+	free(event->renamed);
+	event->renamed = NULL;
+	if (!name)
+		return 0;
+	const size_t before = bytes_of_words(event->line, device) + 1, word = strlen(name->word),
+		     after = bytes_of_words(event->line, device + 1);
+	if (after > event->identifying || before > after)
+		return fail_event(events, "expected the name of a device", err);
+	const size_t bytes = before + word + event->identifying - after;
+	if (!(event->renamed = malloc(bytes + 1)))
+		return npl_no_memory(err);
+	memcpy(event->renamed, event->line, before);
+	memcpy(event->renamed + before, name->word, word);
+	memcpy(event->renamed + before + word, event->line + after, event->identifying - after);
+	event->renamed[bytes] = '\0';
+	event->identifying = bytes;
+	return 0;
+}
+
+static int read_event(struct trace_events *events, struct trace_event *event, bool *more, struct npl_err *err)
 {
 	char *line;
 	size_t bytes;
@@ -248,10 +292,24 @@ int trace_events_next(struct trace_events *events, struct trace_event *event, bo
 	event->number = trace_in_number(events->in);
 	event->has_sum = false;
 	event->identifying = bytes_of_words(line, forms[kind].identifying < 0 ? -1 : forms[kind].identifying + 1);
-	if (take(events, event, err))
+	if (rename_device(events, event, err) || take(events, event, err))
 		return err->code;
 	*more = true;
 	return 0;
+}
+
+static bool has_detail(enum trace_kind kind, enum npl_trace_detail detail)
+{
+	return detail == NPL_TRACE_CYCLES || (detail == NPL_TRACE_LAYERS ? kind > TRACE_END : kind != TRACE_CYCLE);
+}
+
+int trace_events_next(struct trace_events *events, struct trace_event *event, bool *more, struct npl_err *err)
+{
+	int rc;
+	do
+		rc = read_event(events, event, more, err);
+	while (!rc && *more && !has_detail(event->kind, events->detail));
+	return rc;
 }
 
 void trace_event_cut(const struct trace_event *event, struct trace_words *words)

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "cycles.h"
+#include "names.h"
+#include "npulab/run_trace.h"
 #include "text.h"
 
 enum trace_kind {
@@ -28,7 +30,8 @@ struct trace_event {
 	uint64_t number; /* its line in the file */
 	char *line;      /* the line as it is in the file, without its end; allocated */
 	size_t bytes, capacity;
-	size_t identifying; /* so many bytes of the line identify the event */
+	size_t identifying; /* so many bytes identify the event: of the line, or of `renamed` */
+	char *renamed;      /* these bytes with the device's name in another trace; NULL: the line has them */
 	bool has_sum;       /* of an instruction: a checksum of what it wrote is known */
 	char sum[9];
 };
@@ -36,7 +39,8 @@ struct trace_event {
  * What identifies signals that change is their names. */
 static inline bool trace_same_event(const struct trace_event *a, const struct trace_event *b)
 {
-	return a->identifying == b->identifying && !memcmp(a->line, b->line, a->identifying) &&
+	return a->identifying == b->identifying &&
+	       !memcmp(a->renamed ? a->renamed : a->line, b->renamed ? b->renamed : b->line, a->identifying) &&
 	       (a->kind != TRACE_CYCLE || trace_cycles_same_signals(a->line, b->line));
 }
 
@@ -44,6 +48,10 @@ struct trace_events;
 /* Reads the events of an input whose head has been read. */
 int trace_events_open(struct trace_in *in, struct trace_events **opened, struct npl_err *err);
 void trace_events_close(struct trace_events *events); /* accepts NULL */
+/* From now on events of machines with these names (borrowed) are identified by their other names. */
+void trace_events_rename(struct trace_events *events, const struct trace_names *names);
+/* Passes over events that a trace with less detail cannot have. */
+void trace_events_limit(struct trace_events *events, enum npl_trace_detail detail);
 /* Reads the next event. *more false: there is none. The event's memory is used again; trace_event_free frees it.
  * Returns NPL_EINPUT, with the line, for what is no event, or comes where it cannot. */
 int trace_events_next(struct trace_events *events, struct trace_event *event, bool *more, struct npl_err *err);

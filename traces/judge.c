@@ -71,13 +71,21 @@ static bool same_ratio(double a, double b, double db)
 }
 
 /* Of values a trace has checksums, which are the same or not. How far they are apart is judged by the ratio of their
- * layer. What is no layer's row follows from layers, which are judged themselves. */
+ * layer, and with it the scale of the result and the values that were clipped. What is no layer's row follows from
+ * layers, which are judged themselves. So does a row without a result: a layer that is fused with it has that. */
 static bool values_are_tolerated(const struct trace_judge *judge, enum trace_kind kind, const double sqnr_db[2])
 {
 	if (!(judge->tolerance.values_db > 0) || !judge->have_ratios)
 		return false;
-	return kind == TRACE_LAYER ? sqnr_db && same_ratio(sqnr_db[0], sqnr_db[1], judge->tolerance.values_db)
-				   : kind == TRACE_BATCH || kind == TRACE_INSTRUCTION;
+	if (sqnr_db)
+		return same_ratio(sqnr_db[0], sqnr_db[1], judge->tolerance.values_db);
+	return kind == TRACE_LAYER || kind == TRACE_BATCH || kind == TRACE_INSTRUCTION;
+}
+
+bool trace_is_given(const struct trace_judge *judge)
+{
+	const struct npl_trace_tolerance *t = &judge->tolerance;
+	return t->cycles > 0 || t->energy > 0 || t->values_db > 0;
 }
 
 bool trace_is_tolerated(const struct trace_judge *judge, enum trace_kind kind, unsigned moved, const char *key,

@@ -20,8 +20,11 @@ struct trace_judge {
  * values. */
 struct trace_judge trace_judge_of(const struct npl_trace_tolerance *tolerance, const struct npl_trace_header *a,
 				  const struct npl_trace_header *b);
+/* Says whether anything has a tolerance. */
+bool trace_is_given(const struct trace_judge *judge);
 /* Says whether the tolerance covers a difference in a key of an event, whose values are a and b (NULL: it has none).
- * sqnr_db: those of the layer, NAN where they are not known; NULL: the event is no row of a layer. */
+ * sqnr_db: those of the layer, NAN where they are not known; NULL: the event is no row of a layer, or one
+ * without a result. */
 bool trace_is_tolerated(const struct trace_judge *judge, enum trace_kind kind, unsigned moved, const char *key,
 			const char *a, const char *b, const double sqnr_db[2]);
 

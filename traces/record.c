@@ -406,7 +406,7 @@ int npl_trace_diff_recorded(const char *path, const struct npl_trace_recorder *r
 	if (!rc)
 		rc = trace_in_of(recorder->out, "the run now", &in[1], err);
 	if (!rc)
-		rc = trace_compare(in, tolerance, diff, err);
+		rc = trace_compare(in, tolerance, NULL, diff, err);
 	trace_in_close(in[0]);
 	trace_in_close(in[1]);
 	return rc;

@@ -97,15 +97,33 @@ struct npl_trace_tolerance {
 /* From here on the noise is that of rounding float32, which the order of additions decides. */
 #define NPL_TRACE_ROUNDING_DB 100.0
 
+/* Which events that differ are kept. */
+struct npl_trace_wanted {
+	const char *layer; /* only events of layers whose name has this text; NULL: of all, and of none */
+	int events;        /* so many at most; 0: one */
+};
+
+/* The cycles of a layer, or of all, that went to a class. The classes of a layer sum to its cycles. */
+struct npl_trace_class {
+	const char *name;
+	uint64_t cycles[2];
+};
+
 /* A layer of either trace, over all batches. */
 struct npl_trace_layer {
-	const char *name, *ran_on;
-	int order; /* of its row in the traces */
+	const char *name;
+	const char *ran_on;       /* in the first trace; in the second one where the first lacks the layer */
+	const char *other_ran_on; /* in the second trace; NULL: the same */
+	int order;                /* of its row in the traces */
 	bool in[2];
-	unsigned moved; /* NPL_TRACE_MOVED_... of the layer's row and of its instructions */
+	/* NPL_TRACE_MOVED_... of the layer's row and of its instructions. Where its program moved, other results of its
+	 * instructions are a part of that: whether its values moved is for the rows to say. */
+	unsigned moved;
 	uint64_t cycles[2];
 	double seconds[2], joules[2];
 	double sqnr_db[2]; /* of the first batch (struct npl_layer_accuracy); NAN: not known */
+	struct npl_trace_class *cycle_class;
+	int n_classes, class_capacity;
 };
 
 /* By how much the cycles of a class in a unit differ. Instructions of units run at the same time, so that these cycles
@@ -115,12 +133,12 @@ struct npl_trace_cause {
 	int64_t cycles; /* of the second trace, less those of the first */
 };
 
-/* The first event that differs. */
+/* An event that differs. */
 struct npl_trace_first {
 	bool is_known;
 	uint64_t line[2];      /* in the files; 0: the event is in the other one alone */
 	const char *layer;     /* that it belongs to; NULL: to none */
-	const char *text[2];   /* its lines; NULL likewise */
+	const char *text[2];   /* its lines, with the checksum of an instruction as sum=...; NULL as above */
 	const char *what;      /* what differs, in words */
 	const char *before[3]; /* the lines before it in the first trace, oldest first; NULL: there are fewer */
 };
@@ -132,11 +150,15 @@ struct npl_trace_diff {
 	/* The tolerance for values that was in force: the user's, or the one for another environment. 0: values are
 	 * compared bit for bit. */
 	double values_db;
+	/* The first difference that the tolerance does not cover, in words; NULL: there is none, or no tolerance. */
+	const char *beyond;
 	uint64_t events; /* pairs of events that were compared */
 	uint64_t differing, only[2];
 	uint64_t cycles[2];
 	double seconds[2], joules[2];
 	struct npl_trace_first first, first_wait; /* first_wait: the first instruction whose cycles went elsewhere */
+	struct npl_trace_first *event;            /* the first ones that differ, with `first` */
+	int n_events, event_capacity;
 	const char **head; /* what the heads differ in, in words: "tpu_v1: weight_fifo.tiles 4 -> 1" */
 	int n_heads, head_capacity;
 	struct npl_trace_layer *layer;
@@ -144,7 +166,11 @@ struct npl_trace_diff {
 	struct npl_trace_cause *cause;
 	int n_causes, cause_capacity;
 };
-/* Compares two traces. Their heads may differ. Returns NPL_EINPUT, with file and line, for what is no trace. */
+/* Compares two traces. Their heads may differ. Machines are paired by name, and where as many others are left in both,
+ * in their order. Of traces with different detail what both have is compared. wanted NULL: one event. Returns
+ * NPL_EINPUT, with file and line, for what is no trace. */
+int npl_trace_diff_events(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
+			  const struct npl_trace_wanted *wanted, struct npl_trace_diff *diff, struct npl_err *err);
 int npl_trace_diff(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
 		   struct npl_trace_diff *diff, struct npl_err *err);
 void npl_trace_diff_free(struct npl_trace_diff *diff); /* accepts a zeroed one */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "npulab/run_trace.h"
+#include "reports/trace_verdict.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/shell.h"
 
@@ -16,12 +17,16 @@
 static struct npl_trace_layer layers[2];
 static const char *heads[] = {HOSTILE};
 static struct npl_trace_cause causes[] = {{HOSTILE, HOSTILE, -3}};
+static struct npl_trace_class classes[] = {{HOSTILE, {90, 80}}};
 
 static struct npl_trace_verdict hostile(bool is_beyond)
 {
 	for (int i = 0; i < 2; i++)
 		layers[i] = (struct npl_trace_layer){.name = i ? "conv" : HOSTILE,
 						     .ran_on = HOSTILE,
+						     .other_ran_on = i ? NULL : HOSTILE,
+						     .cycle_class = classes,
+						     .n_classes = 1,
 						     .in = {true, i},
 						     .moved = i ? NPL_TRACE_MOVED_TIMES : NPL_TRACE_MOVED_PROGRAM,
 						     .cycles = {100, 90},
@@ -32,6 +37,7 @@ static struct npl_trace_verdict hostile(bool is_beyond)
 					  .wall_seconds = NAN,
 					  .diff = {.moved = NPL_TRACE_MOVED_TIMES,
 						   .is_beyond = is_beyond,
+						   .beyond = is_beyond ? HOSTILE : NULL,
 						   .events = 5,
 						   .differing = 2,
 						   .first = {.is_known = true,
@@ -102,14 +108,15 @@ Test(trace_reports, markdown_keeps_its_columns)
 		in_block = (in_block || !strcmp(line, "<pre>")) && strcmp(line, "</pre>") != 0;
 		for (const char *at = line; *at; at++)
 			bars += *at == '|';
-		if (!strncmp(line, "| trace |", 9) || !strncmp(line, "| layer |", 9))
+		if (!strncmp(line, "| trace |", 9) || !strncmp(line, "| layer |", 9) || !strncmp(line, "| unit |", 8))
 			columns = bars; /* of the table that begins */
 		cr_assert(in_block || (bars == columns && *line == '|') || !bars, "%s", line);
 		rows += bars && !in_block;
 		cr_assert(!strpbrk(line, "\r\x1b") && !strstr(line, "<script"), "%s", line);
 		cr_assert(in_block || !strpbrk(line, "@[]"), "%s", line);
 	}
-	cr_assert_eq(rows, 2 + 3 + 2 * (2 + 2), "%d rows", rows);
+	/* Of traces; then of layers, of their cycles and of units, for each that moved. */
+	cr_assert_eq(rows, 2 + 3 + 2 * (2 + 2 + 2 + 2 + 2 + 1), "%d rows", rows);
 	free(text);
 }
 
@@ -163,4 +170,26 @@ Test(trace_reports, text_controls_no_terminal)
 	fclose(out);
 	cr_expect(!strpbrk(text, "\r\x1b\xff") && !strstr(text, "\n::error"), "%s", text);
 	free(text);
+}
+
+/* Of lines that are too long those words are shown that differ. */
+Test(trace_reports, what_differs_is_seen_in_long_lines)
+{
+	static const struct {
+		const char *line, *other, *shown;
+	} cases[] = {{"i a b +1 3 x=1", "i a b +1 3 x=2", "i a b +1 3 x=1"},
+		     {"layer fc a=1 b=2 c=3 d=4 e=5 f=6 sum=7", "layer fc a=1 b=2 c=3 d=4 e=5 f=6 sum=8",
+		      "layer fc ... sum=7"},
+		     {"layer fc a=1 b=2 c=3 d=4 e=5 f=6 sum=7", "layer fc a=1 b=9 c=3 d=4 e=5 f=6 sum=7",
+		      "layer fc ... b=2 ..."},
+		     {"layer \"a b=1 c\" a=1 b=2 c=3 d=4 sum=7", "layer \"a b=1 c\" a=1 b=2 c=3 d=4",
+		      "layer \"a b=1 c\" ... sum=7"},
+		     {"layer fc a=1 b=2 c=3 d=4 e=5 f=6 sum=7", NULL, "layer fc a=1 b=2 c=3 d=4 ..."},
+		     {"layer a_name_that_takes_more_than_all_of_the_line sum=7",
+		      "layer a_name_that_takes_more_than_all_of_the_line sum=8", "layer ..."}};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char buf[30];
+		cr_expect_str_eq(npl_trace_line_text(buf, sizeof buf, cases[i].line, cases[i].other), cases[i].shown,
+				 "%s", buf);
+	}
 }

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Compares the heads of two traces (heads.h). */
+#include "heads.h"
+
+#include <stdlib.h>
+
+#include "core/base/refuse.h"
+#include "header.h"
+
+/* ---- Machines that belong together. */
+
+static const char *name_of(const struct npl_trace_header *header, int machine)
+{
+	return header->machine[machine].name;
+}
+
+static int find_machine(const struct npl_trace_header *header, const char *name)
+{
+	int i = 0;
+	while (i < header->n_machines && strcmp(name_of(header, i), name) != 0)
+		i++;
+	return i < header->n_machines ? i : -1;
+}
+
+/* Returns the next machine from i on that the other head lacks and that is not the host; n_machines: there is none. */
+static int next_alone(const struct npl_trace_header *header, const struct npl_trace_header *other, int i)
+{
+	while (i < header->n_machines &&
+	       (find_machine(other, name_of(header, i)) >= 0 || !strcmp(name_of(header, i), "host")))
+		i++;
+	return i;
+}
+
+static int count_alone(const struct npl_trace_header *header, const struct npl_trace_header *other)
+{
+	int n = 0;
+	for (int i = next_alone(header, other, 0); i < header->n_machines; i = next_alone(header, other, i + 1))
+		n++;
+	return n;
+}
+
+/* Returns a name as a line has it; NULL: out of memory. */
+static const char *word_of(struct npl_arena *arena, const char *name)
+{
+	struct trace_line *line = calloc(1, sizeof *line);
+	if (!line)
+		return NULL;
+	trace_line_put_word(line, name);
+	const char *word = npl_arena_strndup(arena, line->text, line->n);
+	free(line);
+	return word;
+}
+
+int trace_pair_machines(const struct npl_trace_header *a, const struct npl_trace_header *b, struct npl_arena *arena,
+			struct trace_names *names, struct npl_err *err)
+{
+	const int n = count_alone(b, a);
+	*names = (struct trace_names){0};
+	if (!n || n != count_alone(a, b))
+		return 0;
+	names->name = npl_arena_array(arena, (size_t)n, sizeof *names->name);
+	if (!names->name)
+		return npl_no_memory(err);
+	for (int i = next_alone(a, b, 0), j = next_alone(b, a, 0); names->n < n;
+	     i = next_alone(a, b, i + 1), j = next_alone(b, a, j + 1)) {
+		struct trace_name *name = &names->name[names->n++];
+		*name = (struct trace_name){npl_arena_strdup(arena, name_of(b, j)),
+					    npl_arena_strdup(arena, name_of(a, i)), word_of(arena, name_of(a, i))};
+		if (!name->name || !name->other || !name->word)
+			return npl_no_memory(err);
+	}
+	return 0;
+}
+
+/* ---- Differences. */
+
+/* of NULL: the name stands alone. */
+static int add_head(struct npl_trace_diff *d, const char *of, const char *name, const char *a, const char *b,
+		    struct npl_err *err)
+{
+	const char **head = trace_grown(&d->arena, (void *)d->head, d->n_heads, &d->head_capacity, sizeof *d->head);
+	if (!head)
+		return npl_no_memory(err);
+	d->head = head;
+	head[d->n_heads] = npl_arena_printf(&d->arena, "%s%s%s %s -> %s", of ? of : "", of ? ": " : "", name,
+					    a ? a : "none", b ? b : "none");
+	return head[d->n_heads] && ++d->n_heads ? 0 : npl_no_memory(err);
+}
+
+/* Compares lists whose names come once, or several times in one order. */
+static int compare_pairs(struct npl_trace_diff *d, const char *of, const struct npl_trace_pairs *a,
+			 const struct npl_trace_pairs *b, struct npl_err *err)
+{
+	int rc = 0;
+	for (int i = 0, j = 0; (i < a->n || j < b->n) && !rc;) {
+		const char *x = i < a->n ? a->pair[i].name : NULL, *y = j < b->n ? b->pair[j].name : NULL;
+		const bool together = x && y && !strcmp(x, y);
+		bool later = false; /* y comes later in b: x is in a alone */
+		for (int k = j; x && y && !together && k < b->n; k++)
+			later |= !strcmp(x, b->pair[k].name);
+		const bool take_a = together || (x && (!y || !later)), take_b = together || !take_a;
+		const char *in_a = take_a ? a->pair[i].value : NULL, *in_b = take_b ? b->pair[j].value : NULL;
+		if (!in_a || !in_b || strcmp(in_a, in_b) != 0)
+			rc = add_head(d, of, take_a ? x : y, in_a, in_b, err);
+		i += take_a;
+		j += take_b;
+	}
+	return rc;
+}
+
+/* Compares two machines that belong together. Parameters of other kinds of machines have nothing in common. */
+static int compare_machines(struct npl_trace_diff *d, const struct npl_trace_machine *a,
+			    const struct npl_trace_machine *b, struct npl_err *err)
+{
+	if (strcmp(a->name, b->name) != 0 && add_head(d, NULL, "machine", a->name, b->name, err))
+		return err->code;
+	if (strcmp(a->driver, b->driver) != 0)
+		return add_head(d, a->name, "driver", a->driver, b->driver, err);
+	if (strcmp(a->format, b->format) != 0 && add_head(d, a->name, "number format", a->format, b->format, err))
+		return err->code;
+	return compare_pairs(d, a->name, &a->parameter, &b->parameter, err);
+}
+
+/* Compares all machines, those of a first. */
+static int compare_all_machines(struct npl_trace_diff *d, const struct npl_trace_header *a,
+				const struct npl_trace_header *b, const struct trace_names *names, struct npl_err *err)
+{
+	bool found;
+	int rc = 0;
+	for (int i = 0; i < a->n_machines && !rc; i++) {
+		found = false;
+		for (int j = 0; j < b->n_machines && !rc; j++) {
+			const struct trace_name *name = trace_find_name(names, name_of(b, j));
+			if (strcmp(name_of(a, i), name ? name->other : name_of(b, j)) != 0)
+				continue;
+			found = true;
+			rc = compare_machines(d, &a->machine[i], &b->machine[j], err);
+		}
+		if (!found && !rc)
+			rc = add_head(d, NULL, "machine", name_of(a, i), NULL, err);
+	}
+	for (int j = 0; j < b->n_machines && !rc; j++)
+		if (!trace_find_name(names, name_of(b, j)) && find_machine(a, name_of(b, j)) < 0)
+			rc = add_head(d, NULL, "machine", NULL, name_of(b, j), err);
+	return rc;
+}
+
+int trace_compare_heads(const struct npl_trace_header *a, const struct npl_trace_header *b,
+			const struct trace_names *names, struct npl_trace_diff *diff, struct npl_err *err)
+{
+	int rc = 0;
+	if (strcmp(a->argument, b->argument) != 0)
+		rc = add_head(diff, "run", a->command, a->argument, b->argument, err);
+	if (!rc && a->detail != b->detail)
+		rc = add_head(diff, NULL, "detail", npl_trace_detail_name(a->detail), npl_trace_detail_name(b->detail),
+			      err);
+	if (!rc)
+		rc = compare_pairs(diff, "option", &a->option, &b->option, err);
+	if (!rc)
+		rc = compare_pairs(diff, "file", &a->file, &b->file, err);
+	if (!rc)
+		rc = compare_pairs(diff, "environment", &a->environment, &b->environment, err);
+	return rc ? rc : compare_all_machines(diff, a, b, names, err);
+}
