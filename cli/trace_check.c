@@ -7,14 +7,11 @@
 #include <sys/stat.h>
 
 #include "core/base/refuse.h"
-#include "jobs.h"
 #include "npulab/thread.h"
+#include "trace_jobs.h"
 #include "trace_report.h"
 #include "trace_run.h"
 #include "trace_wire.h"
-
-#define MAX_TRACES 4096
-enum { MAX_JOBS = 256 };
 
 struct check {
 	struct npl_trace_tolerance tolerance;
@@ -39,7 +36,7 @@ static int check_one(const struct check *check, const char *path, struct npl_tra
 	if (npl_trace_header_read(path, &header, err))
 		return err->code;
 	cli_trace_keep_choice(&header, &again);
-	int rc = npl_trace_recorder_open(&again, NULL, &recorder, err);
+	int rc = npl_trace_recorder_open(&again, NULL, &recorder, err) ? npl_prefix(err, "%s", path) : 0;
 	if (!rc)
 		rc = cli_trace_run_again(path, &header, check->current, recorder, &again, err);
 	if (!rc)
@@ -61,41 +58,6 @@ static void work(void *context, int i, FILE *result)
 	verdict.message = verdict.code ? err.msg : NULL;
 	cli_trace_verdict_send(result, &verdict);
 	npl_trace_diff_free(&verdict.diff);
-}
-
-/* Gives a verdict the code and the message of an error. */
-static int give_up(struct npl_trace_verdict *verdict, const struct npl_err *err)
-{
-	npl_trace_diff_free(&verdict->diff);
-	verdict->code = err->code;
-	verdict->message = npl_arena_strdup(&verdict->diff.arena, err->msg);
-	return verdict->message ? 0 : NPL_ENOMEM;
-}
-
-/* Reads the verdict of a process. One that was ended, such as for its memory, has none. */
-static int receive(const struct cli_job_result *result, struct npl_trace_verdict *verdict)
-{
-	struct npl_err failure;
-	if (result->status == -9)
-		npl_fail(&failure, NPL_ENOMEM,
-			 "%s: its run was killed, as happens where memory is short: --jobs 1 "
-			 "needs least",
-			 verdict->path);
-	else if (result->status < 0)
-		npl_fail(&failure, NPL_EINTERNAL, "%s: its run was ended by signal %d (%s)", verdict->path,
-			 -result->status, strsignal(-result->status));
-	else if (result->status)
-		npl_fail(&failure, result->status == npl_exit_status(NPL_EINPUT) ? NPL_EINPUT : NPL_EINTERNAL,
-			 "%s: its run ended with the exit status %d", verdict->path, result->status);
-	else if (!cli_trace_verdict_receive(result->data, result->bytes, verdict, &failure))
-		return 0;
-	return give_up(verdict, &failure);
-}
-
-static void print_said(const struct cli_job_result *result)
-{
-	if (result->said_bytes)
-		fwrite(result->said, 1, result->said_bytes, stderr);
 }
 
 static void print_same(const struct npl_trace_verdict *verdict)
@@ -126,11 +88,11 @@ static int done(void *context, int i, const struct cli_job_result *result, struc
 	struct check *check = context;
 	struct npl_trace_verdict *verdict = &check->verdict[i];
 	*verdict = (struct npl_trace_verdict){.path = check->path[i], .wall_seconds = result->seconds};
-	if (receive(result, verdict))
+	if (cli_trace_receive(result, verdict))
 		return npl_no_memory(err);
 	check->broken += verdict->code != 0;
 	cli_waiting_pause();
-	print_said(result);
+	cli_trace_print_said(result);
 	const int rc = print_verdict(check, verdict, err);
 	cli_waiting_continue();
 	return rc;
@@ -169,13 +131,10 @@ static int write_reports(const struct check *check, struct npl_err *err)
 
 static int check_all(struct check *check, struct npl_err *err)
 {
-	const int processors = npl_processors();
-	const int at_a_time = check->jobs ? (int)check->jobs : processors;
+	const int at_a_time = cli_trace_jobs(check->jobs, check->n, &check->threads);
 	struct npl_err failure;
 	const struct cli_jobs jobs = {
 		.name = "trace", .n = check->n, .at_a_time = at_a_time, .work = work, .done = done, .context = check};
-	const int running = at_a_time < check->n ? at_a_time : check->n;
-	check->threads = processors > running ? processors / running : 1;
 	check->verdict = calloc((size_t)check->n, sizeof *check->verdict);
 	if (!check->quiet)
 		cli_trace_stop_commands(&check->reports);
@@ -196,21 +155,21 @@ static int check_all(struct check *check, struct npl_err *err)
 
 static int check_main(int argc, char **argv, struct npl_err *err)
 {
-	const char **path = calloc(MAX_TRACES, sizeof *path), *text = NULL;
+	const char **path = calloc(CLI_TRACES_MOST, sizeof *path), *text = NULL;
 	struct check check = {.path = path};
 	bool help_printed = false;
 	const struct cli_option options[] = {CLI_TOLERANCE_OPTION(&text),
 					     {"current", CLI_FLAG, &check.current, 0, 0, NULL,
 					      "with the machines and files as they are now, not as in the trace"},
-					     {"jobs", CLI_INT, &check.jobs, 1, MAX_JOBS, "N",
-					      "N traces at a time; default: as many as there are processors"},
+					     CLI_TRACE_JOBS_OPTION(&check.jobs),
 					     CLI_JUNIT_OPTION(&check.reports.junit),
 					     CLI_MARKDOWN_OPTION(&check.reports.markdown),
 					     CLI_GITHUB_OPTION(&check.reports.github),
 					     CLI_JSON_OPTION(&check.reports.json),
 					     CLI_QUIET_OPTION(&check.quiet, ""),
 					     {0}};
-	int rc = path ? cli_parse(&cli_trace_check, options, argc, argv, path, MAX_TRACES, &check.n, &help_printed, err)
+	int rc = path ? cli_parse(&cli_trace_check, options, argc, argv, path, CLI_TRACES_MOST, &check.n, &help_printed,
+				  err)
 		      : npl_no_memory(err);
 	if (!rc && !help_printed && !check.n)
 		rc = npl_fail(err, NPL_EUSAGE, "trace check: expected one or more traces");

@@ -11,6 +11,7 @@
 #include "npulab/vcd.h"
 #include "reports/format/table.h"
 #include "trace_run.h"
+#include "trace_window.h"
 
 struct export_options {
 	const char *vcd, *perfetto; /* the file of the waveforms, of the picture in time */
@@ -79,6 +80,9 @@ static int export_vcd(const char *trace, const struct npl_trace_header *header, 
 						.from = (uint64_t)o->from,
 						.until = (uint64_t)o->until};
 	struct npl_vcd *vcd;
+	/* The run takes long. Machines of today may have other layers. */
+	if (o->layer && !o->current && npl_trace_find_layer(trace, o->layer, err))
+		return err->code;
 	if (npl_vcd_open(&options, o->vcd, &vcd, err))
 		return err->code;
 	int rc = cli_trace_listen_again(trace, header, o->current, npl_vcd_sink(vcd), err);
@@ -99,8 +103,13 @@ static int export_perfetto(const char *trace, const struct export_options *o, st
 {
 	const struct npl_trace_choice choice = {
 		.layer = o->layer, .unit = o->unit, .from = (uint64_t)o->from, .until = (uint64_t)o->until};
-	return npl_trace_export_perfetto(trace, o->perfetto, &choice, o->bin ? (uint64_t)o->bin : NPL_TRACE_BIN_CYCLES,
-					 err);
+	struct npl_trace_size size;
+	const int rc = npl_trace_export_perfetto(trace, o->perfetto, &choice,
+						 o->bin ? (uint64_t)o->bin : NPL_TRACE_BIN_CYCLES, &size, err);
+	cli_waiting_end();
+	if (!rc && !o->quiet)
+		cli_trace_say_size(o->perfetto, &size);
+	return rc;
 }
 
 /* ---- The command. */
@@ -124,10 +133,7 @@ static int check_options(const char *trace, const struct export_options *o, stru
 	if (o->perfetto ? of_signals : of_picture)
 		return npl_fail(err, NPL_EUSAGE, "trace export: %s goes with %s alone",
 				o->perfetto ? of_signals : of_picture, o->perfetto ? "--vcd" : "--perfetto");
-	if (o->until && o->until <= o->from)
-		return npl_fail(err, NPL_EUSAGE, "trace export: --until %lld comes before --from %lld",
-				(long long)o->until, (long long)o->from);
-	return 0;
+	return cli_trace_check_window(&cli_trace_export, o->from, o->until, err);
 }
 
 static int export_main(int argc, char **argv, struct npl_err *err)
@@ -139,18 +145,19 @@ static int export_main(int argc, char **argv, struct npl_err *err)
 	struct npl_trace_header header;
 	const struct cli_option options[] = {
 		{"perfetto", CLI_OUTPUT, &o.perfetto, 0, 0, "OUT",
-		 "the trace as a picture in time, for Perfetto or chrome://tracing"},
+		 "the trace as a picture in time, for Perfetto or chrome://tracing; compressed if it ends in .gz"},
 		{"vcd", CLI_OUTPUT, &o.vcd, 0, 0, "OUT", "the signals of the engine rtl, as a value change dump"},
 		{"signals", CLI_TEXT, &o.signals, 0, 0, "LIST",
-		 "which signals: names with * and ?, separated by commas (default: default)"},
+		 "which signals: names with * and ?, separated by commas (default: those marked * by --list)"},
 		{"machine", CLI_TEXT, &o.machine, 0, 0, "D",
-		 "of which device of the run (default: the first that runs)"},
+		 "of which device of the run (default: that of the first program that is written)"},
 		{"layer", CLI_TEXT, &o.layer, 0, 0, "TEXT",
 		 "only layers whose name has this text; signals: programs that compute one"},
 		{"unit", CLI_TEXT, &o.unit, 0, 0, "UNIT", "only instructions of this unit"},
-		{"bin", CLI_INT, &o.bin, 1, 1000000000, "CYCLES", "of which counters have the mean (default: 256)"},
-		{"from", CLI_INT, &o.from, 0, INT64_MAX, "CYCLE", "only from this cycle of each program on"},
-		{"until", CLI_INT, &o.until, 0, INT64_MAX, "CYCLE", "only before this cycle of each program"},
+		{"bin", CLI_INT, &o.bin, 1, 1000000000, "CYCLES",
+		 "average counters over this many cycles (default: 256)"},
+		CLI_FROM_OPTION(&o.from),
+		CLI_UNTIL_OPTION(&o.until),
 		{"list", CLI_FLAG, &o.list, 0, 0, NULL, "print the signals that there are, and run nothing"},
 		{"current", CLI_FLAG, &o.current, 0, 0, NULL,
 		 "with the machines and files as they are now, not as in the trace"},

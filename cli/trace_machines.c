@@ -73,14 +73,21 @@ static int restore(const struct cli_trace_machines *machines, const struct npl_d
 		const char *wanted = then ? then : default_of(npl_device_driver(device), now[i].key);
 		char warning[300];
 		const char *const warnings[] = {warning};
-		if (!wanted || !strcmp(wanted, now[i].value))
+		const bool is_same = !wanted || !strcmp(wanted, now[i].value);
+		if (then && is_same)
 			continue;
-		snprintf(warning, sizeof warning,
-			 then ? "%s: %s is %s now; checked with %s, as in the trace"
-			      : "%s: %s is %s now; the trace lacks it: checked with its default %s",
-			 in_trace, now[i].key, now[i].value, wanted);
+		if (is_same)
+			snprintf(warning, sizeof warning, "%s: the trace lacks %s: checked with %s, as it is now",
+				 in_trace, now[i].key, now[i].value);
+		else
+			snprintf(warning, sizeof warning,
+				 then ? "%s: %s is %s now; checked with %s, as in the trace"
+				      : "%s: %s is %s now; the trace lacks it: checked with its default %s",
+				 in_trace, now[i].key, now[i].value, wanted);
 		if (!machines->quiet)
 			cli_warn(machines->trace, warnings, 1);
+		if (is_same)
+			continue;
 		if (add_setting(settings, npl_arena_printf(settings->arena, "%s.%s=%s", name, now[i].key, wanted), err))
 			return err->code;
 	}

@@ -8,6 +8,9 @@
 #include "common.h"
 #include "layer_spec.h"
 #include "npulab/run_trace.h"
+#include "trace_machines.h"
+
+enum cli_traced_kind { CLI_TRACED_NETWORK, CLI_TRACED_LAYER, CLI_TRACED_PROGRAM };
 
 /* A run. cli_trace_read fills it from the command line or from the head of a trace. */
 struct cli_traced_run {
@@ -20,14 +23,25 @@ struct cli_traced_run {
 	const char *detail, *signals, *reason, *output;
 	bool accuracy; /* of simulated machines too */
 };
+enum cli_traced_kind cli_trace_kind(const struct cli_traced_run *run); /* as its first word says */
 
 /* Reads a command line: argv[0] is the name of the command. Unless `again`, its options are also added to the header.
  * Returns NPL_EUSAGE for options that do not go together. */
 int cli_trace_read(int argc, char **argv, bool again, struct cli_traced_run *run, struct npl_trace_header *header,
 		   bool *help_printed, struct npl_err *err);
-/* Makes the run and records it in the file `path`. The files that the run read are added to the header. */
-int cli_trace_record_run(struct cli_traced_run *run, struct npl_trace_header *header, const char *path,
-			 struct npl_err *err);
+/* Says whether traces keep an option: the others decide nothing of what a run does. */
+bool cli_trace_option_is_kept(const char *option);
+
+/* Who gets what a run does. */
+struct cli_trace_listener {
+	struct npl_trace_recorder *recorder; /* writes the trace; NULL: none is written */
+	struct npl_run_watcher watcher;      /* the recorder's, or of a sink alone */
+};
+struct cli_trace_listener cli_trace_listener_of(struct npl_trace_recorder *recorder);
+/* Makes the run on the machines, and tells the listener what it does. The files that the run read are added to the
+ * header. */
+int cli_trace_make_run(struct cli_traced_run *run, const struct cli_trace_machines *machines,
+		       struct npl_trace_header *header, const struct cli_trace_listener *to, struct npl_err *err);
 
 /* Gives the head of a trace that is recorded again what its recorder must know when it is opened: the detail and the
  * choice of signals, which stays the other head's. */

@@ -534,9 +534,11 @@ int npl_trace_diff_events(const char *a, const char *b, const struct npl_trace_t
 {
 	struct trace_in *in[2] = {NULL};
 	*diff = (struct npl_trace_diff){0};
-	int rc = trace_in_open(a, &in[0], err);
+	if (!strcmp(a, "-") && !strcmp(b, "-"))
+		return npl_fail(err, NPL_EUSAGE, "only one of two traces can be standard input");
+	int rc = trace_in_open_once(a, &in[0], err);
 	if (!rc)
-		rc = trace_in_open(b, &in[1], err);
+		rc = trace_in_open_once(b, &in[1], err);
 	if (!rc)
 		rc = trace_compare(in, tolerance, wanted, diff, err);
 	trace_in_close(in[0]);

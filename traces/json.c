@@ -88,6 +88,7 @@ static void open_event(struct trace_json *json, const char *name, const char *ph
 {
 	put(json, json->need_comma ? ",\n{" : "\n{");
 	json->need_comma = false;
+	json->events++;
 	trace_json_text(json, "name", name);
 	trace_json_text(json, "ph", phase);
 	trace_json_number(json, "pid", (uint64_t)pid);

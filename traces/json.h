@@ -14,6 +14,7 @@
 struct trace_json {
 	struct trace_out *out;
 	bool need_comma;
+	uint64_t events; /* that have been begun */
 };
 
 /* Begins the document: its head names the run. */

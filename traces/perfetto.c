@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chosen.h"
 #include "core/base/arith.h"
 #include "core/base/refuse.h"
 #include "occupancy.h"
@@ -32,6 +33,7 @@ struct span {
 
 struct picture {
 	const struct npl_trace_choice *choice;
+	struct trace_chosen chosen;
 	struct trace_tracks tracks;
 	struct trace_json json;
 	struct reader ahead, reader;
@@ -66,9 +68,9 @@ static int fail_here(const struct picture *p)
 	return failure.code == NPL_EINPUT ? fail_at(p, failure.msg) : failure.code;
 }
 
-static bool is_chosen(const struct picture *p, const char *layer)
+static bool is_chosen(struct picture *p, const char *layer)
 {
-	return !p->choice->layer || (layer && strstr(layer, p->choice->layer));
+	return trace_chosen_layer(&p->chosen, layer);
 }
 
 /* ---- The schedule of a batch. */
@@ -110,12 +112,15 @@ static int put_schedule(struct picture *p)
 	const struct trace_schedule *s = &p->schedule;
 	const struct trace_work *list = s->n_tasks ? s->task : s->row;
 	int64_t last = 0;
+	for (int64_t i = 0; i < s->n_rows; i++) /* Layers that take no time have no task. */
+		is_chosen(p, s->row[i].layer);
 	for (int64_t i = 0; i < (s->n_tasks ? s->n_tasks : s->n_rows); i++) {
 		const struct trace_work *work = &list[i];
 		const bool on_link = strcmp(work->kind, "layer") != 0 && strcmp(work->kind, "conversion") != 0;
 		const enum trace_track track = on_link ? TRACE_TRACK_LINK : TRACE_TRACK_WORK;
-		if (!(work->seconds > 0) || !is_chosen(p, work->layer))
+		if (!is_chosen(p, work->layer) || !(work->seconds > 0))
 			continue;
+		p->chosen.events += !trace_chosen_within_programs(p->choice);
 		struct trace_process *process = trace_tracks_process(&p->tracks, work->device, p->err);
 		const int tid = process ? trace_tracks_thread(&p->tracks, process, track, p->err) : 0;
 		if (!tid)
@@ -285,6 +290,7 @@ static int close_program(struct picture *p)
 		return fail_at(p, "the program takes more than 104 days");
 	if (p->end > cycles)
 		return fail_at(p, "an instruction of the program ends after it");
+	p->chosen.longest = npl_max_u64(p->chosen.longest, cycles);
 	add_use_of_program(p, cycles);
 	for (struct trace_unit *unit = p->process->unit; unit; unit = unit->next)
 		trace_queue_end(&unit->queue, &p->clock, cycles);
@@ -368,7 +374,6 @@ static void note_span(struct picture *p, const struct trace_occupancy *o)
 
 static int take_instruction(struct picture *p)
 {
-	const struct npl_trace_choice *choice = p->choice;
 	const struct trace_words *words = &p->reader.words;
 	struct trace_occupancy o;
 	if (trace_occupancy_of(words, p->begin, &o, p->err))
@@ -386,12 +391,12 @@ static int take_instruction(struct picture *p)
 	const uint64_t taken = npl_max_u64(o.taken, p->last_unit->left),
 		       left = npl_max_u64(o.left > o.taken ? o.left : o.end, taken);
 	p->last_unit->left = left;
-	const bool is_shown = p->is_chosen && (!choice->unit || !strcmp(choice->unit, words->word[2])) &&
-			      o.end > choice->from && (!choice->until || o.begin < choice->until);
-	if (!is_shown) {
+	const bool is_of_unit = trace_chosen_unit(&p->chosen, words->word[2]);
+	if (!p->is_chosen || !is_of_unit || !trace_chosen_cycles(&p->chosen, o.begin, o.end)) {
 		p->is_left_out = true;
 		return 0;
 	}
+	p->chosen.events++;
 	note_span(p, &o);
 	put_instruction(p, &o, taken, left);
 	return count_instruction(p, &o, left);
@@ -448,7 +453,14 @@ static int put_events(struct picture *p)
 	return rc;
 }
 
-static int put_picture(struct picture *p, const char *path, const struct npl_trace_header *header, const char *out_path)
+static bool ends_in_gz(const char *path)
+{
+	const size_t n = strlen(path);
+	return n > 3 && !strcmp(path + n - 3, ".gz");
+}
+
+static int put_picture(struct picture *p, const char *path, const struct npl_trace_header *header, const char *out_path,
+		       struct npl_trace_size *size)
 {
 	struct trace_out *out = NULL;
 	if (!header->has_times)
@@ -458,26 +470,32 @@ static int put_picture(struct picture *p, const char *path, const struct npl_tra
 			"on a simulated machine",
 			path);
 	int rc = trace_out_open(out_path, &out, p->err);
+	if (!rc && ends_in_gz(out_path))
+		rc = trace_out_gzip(out, p->err);
 	if (!rc) {
 		trace_json_begin(&p->json, out, header);
 		rc = put_events(p);
 	}
+	if (!rc)
+		rc = trace_chosen_check(&p->chosen, path, p->err);
 	if (!rc) {
 		trace_json_end(&p->json);
 		rc = trace_out_finish(out, p->err);
 	}
+	if (!rc && size)
+		*size = (struct npl_trace_size){.events = p->json.events, .bytes = trace_out_bytes(out)};
 	trace_out_close(out);
 	return rc;
 }
 
 int npl_trace_export_perfetto(const char *path, const char *out, const struct npl_trace_choice *choice,
-			      uint64_t bin_cycles, struct npl_err *err)
+			      uint64_t bin_cycles, struct npl_trace_size *size, struct npl_err *err)
 {
 	struct npl_trace_header header = {0}, again = {0};
 	struct picture *p = calloc(1, sizeof *p);
 	if (!p)
 		return npl_no_memory(err);
-	p->choice = choice;
+	p->choice = p->chosen.choice = choice;
 	p->tracks.json = &p->json;
 	p->tracks.header = &header;
 	p->tracks.bin_cycles = npl_min_u64(npl_max_u64(bin_cycles, 1), 1000000000);
@@ -486,11 +504,12 @@ int npl_trace_export_perfetto(const char *path, const char *out, const struct np
 	if (!rc)
 		rc = open_reader(&p->ahead, path, &again, err);
 	if (!rc)
-		rc = put_picture(p, path, &header, out);
+		rc = put_picture(p, path, &header, out, size);
 	close_reader(&p->reader);
 	close_reader(&p->ahead);
 	trace_schedule_free(&p->schedule);
 	trace_tracks_free(&p->tracks);
+	trace_chosen_free(&p->chosen);
 	npl_trace_header_free(&header);
 	npl_trace_header_free(&again);
 	free(p);

@@ -34,6 +34,7 @@ struct npl_trace_recorder {
 	double *sqnr_db; /* of each row of the first batch, until that is written; NULL: they are not known */
 	int n_ratios;
 	double previous_start; /* of the row before */
+	uint64_t head_lines;   /* lines of the head */
 
 	struct npl_executed_program program; /* that is executed */
 	struct trace_instructions *instructions;
@@ -76,6 +77,12 @@ static void put_checksum(struct npl_trace_recorder *r, const char *key, uint64_t
 }
 
 /* ---- Machines. */
+
+static void write_head(struct npl_trace_recorder *r)
+{
+	trace_header_write(r->header, &r->line, r->out);
+	r->head_lines = trace_out_lines(r->out);
+}
 
 static int add_machine(struct npl_trace_recorder *r, const char *name, const struct npl_device_info *info,
 		       const char *driver, const char *sha256, const struct npl_param_value *setting, int n,
@@ -120,7 +127,7 @@ static int on_start(void *context, const struct npl_comparison *c, struct npl_er
 	if (!rc && c->host.name)
 		rc = add_report(r, NPL_HOST_NAME, &c->host, err);
 	if (!rc)
-		trace_header_write(r->header, &r->line, r->out);
+		write_head(r);
 	return rc;
 }
 
@@ -133,7 +140,7 @@ int npl_trace_recorder_machine(struct npl_trace_recorder *recorder, const struct
 	if (add_machine(recorder, npl_device_instance(device), npl_device_get_info(device),
 			npl_device_driver(device)->name, npl_device_sha256(device), setting, n, err))
 		return err->code;
-	trace_header_write(recorder->header, &recorder->line, recorder->out);
+	write_head(recorder);
 	return 0;
 }
 
@@ -227,8 +234,10 @@ static void put_results(struct npl_trace_recorder *r, const struct npl_layer_run
 		put_real(r, "scale", (double)row->output_quant.scale);
 		put_real(r, "zero_point", row->output_quant.zero_point);
 	}
-	for (int k = 0; k < node->n_out; k++) {
-		const int value = r->graph->n_values > 0 ? node->out[k] : 0;
+	/* A single layer has a graph without values, and its one result is told as value 0. */
+	const bool is_single = r->graph->n_values == 0;
+	for (int k = 0; k < (is_single ? 1 : node->n_out); k++) {
+		const int value = is_single ? 0 : node->out[k];
 		if (value < 0 || value >= r->n_values || !r->value[value].is_known)
 			continue;
 		put_checksum(r, "sum", r->value[value].checksum);
@@ -394,6 +403,17 @@ const struct npl_instruction_sink *npl_trace_recorder_sink(struct npl_trace_reco
 int npl_trace_recorder_finish(struct npl_trace_recorder *recorder, struct npl_err *err)
 {
 	return trace_out_finish(recorder->out, err);
+}
+
+struct npl_trace_size npl_trace_recorder_size(const struct npl_trace_recorder *recorder)
+{
+	return (struct npl_trace_size){.events = trace_out_lines(recorder->out) - recorder->head_lines,
+				       .bytes = trace_out_bytes(recorder->out)};
+}
+
+int npl_trace_recorder_save(const struct npl_trace_recorder *recorder, const char *path, struct npl_err *err)
+{
+	return trace_out_save(recorder->out, path, err);
 }
 
 int npl_trace_diff_recorded(const char *path, const struct npl_trace_recorder *recorder,

@@ -1,27 +1,44 @@
 /* SPDX-License-Identifier: MIT
  *
  * Prints a trace for people (npulab/run_trace.h). Rows are printed as they are read, in columns of fixed widths: a
- * trace may have millions. */
+ * trace may have millions. What a row has beside its columns follows as key=value, in lines of WIDTH columns at most
+ * where words are not longer. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "chosen.h"
+#include "core/base/arith.h"
 #include "core/base/printable.h"
 #include "core/base/refuse.h"
 #include "events.h"
 #include "header.h"
 
+enum { WIDTH = 98, INDENT = 12 };
+
 struct shown {
 	FILE *out;
 	const char *path;
 	const struct npl_trace_choice *choice;
-	struct trace_words words;
-	uint64_t begin;  /* of the instruction that was read last, in its program */
-	uint64_t number; /* of the next instruction in its program */
-	uint64_t cycle;  /* of the signals that were read last, in their program */
-	char *layer;     /* whose instructions come; NULL: none */
-	bool chosen_layer, chosen_program, heading;
+	struct trace_chosen chosen;
+	const struct npl_trace_header *header;
+	struct trace_words words;                /* of the event that was read last */
+	struct trace_words program;              /* of the line of its program */
+	char layer[TRACE_LINE];                  /* whose instructions come; "": none */
+	uint64_t line, program_line, layer_line; /* of the file: of the event, the program and the layer */
+	uint64_t begin;                          /* of the instruction that was read last, in its program */
+	uint64_t cycle;                          /* of the signals that were read last, in their program */
+	double row_start, task_start;            /* of those that were read last, in their batch */
+	bool chosen_layer, chosen_program;
+	/* What has been printed: the head, and the line of the program and of the layer that events are of. */
+	bool has_head, has_program, has_layer;
+	bool has_heading[3]; /* of instructions, signals, rows */
+	int column;          /* of the line that is being printed */
 };
+enum heading { OF_INSTRUCTIONS, OF_SIGNALS, OF_ROWS };
+
+/* ---- Words and figures. */
 
 /* Writes texts up to NULL. Those of a trace may hold anything, and control no terminal. */
 static void put_texts(FILE *out, const char *const *text)
@@ -30,8 +47,122 @@ static void put_texts(FILE *out, const char *const *text)
 		npl_put_printable(out, *text);
 }
 
-static void put_head(FILE *out, const struct npl_trace_header *h)
+/* Puts a word, or key=value, behind a blank, in a new line where it would pass the last column. value NULL: a word. */
+static void put_pair(struct shown *s, int key_bytes, const char *key, const char *value)
 {
+	const int width = key[key_bytes] ? key_bytes : npl_text_width(key),
+		  all = 1 + width + (value ? 1 + npl_text_width(value) : 0);
+	if (s->column + all > WIDTH && s->column > INDENT) {
+		fprintf(s->out, "\n%*s", INDENT, "");
+		s->column = INDENT;
+	}
+	fprintf(s->out, " %.*s%s%s", key_bytes, key, value ? "=" : "", value ? value : "");
+	s->column += all;
+}
+
+static void put_word(struct shown *s, const char *word)
+{
+	put_pair(s, (int)strlen(word), word, NULL);
+}
+
+static void end_row(struct shown *s)
+{
+	fputs("\n", s->out);
+	s->column = 0;
+}
+
+/* Writes a figure with a prefix of its unit, in six digits: "21.6443 us". "-": it is 0, as what a trace leaves out. */
+static const char *figure_text(char *buf, size_t n, double value, const char *unit)
+{
+	static const char *const prefix[] = {"", "m", "u", "n", "p", "f"};
+	int i = 0;
+	if (value == 0 || !isfinite(value)) {
+		snprintf(buf, n, "-");
+		return buf;
+	}
+	for (; i < 5 && fabs(value) < 0.9999995; i++)
+		value *= 1000;
+	snprintf(buf, n, "%.6g %s%s", value, prefix[i], unit);
+	return buf;
+}
+
+static double real_of(const struct shown *s, const char *key)
+{
+	const char *value = trace_value(&s->words, key);
+	return value ? strtod(value, NULL) : 0;
+}
+
+#define ENERGY "joules:"
+static bool is_energy(const char *key)
+{
+	return !strncmp(key, ENERGY, sizeof ENERGY - 1);
+}
+
+/* Puts a key of a time without the word for its unit, since the figure has it. */
+static bool put_seconds(struct shown *s, const char *key, const char *value)
+{
+	static const char unit[] = "_seconds";
+	const size_t n = strlen(key), m = sizeof unit - 1;
+	char figure[60];
+	if (n <= m || strcmp(key + n - m, unit) != 0)
+		return false;
+	put_pair(s, (int)(n - m), key, figure_text(figure, sizeof figure, strtod(value, NULL), "s"));
+	return true;
+}
+
+/* Puts the key=value from word `first` on. Those that a row has columns for, and energies, are left out. */
+static void put_keys(struct shown *s, int first)
+{
+	for (int i = first; i < s->words.n; i++) {
+		const char *key = s->words.word[i], *value = s->words.value[i];
+		if (value && !is_energy(key) && strcmp(key, "start") != 0 && strcmp(key, "seconds") != 0 &&
+		    !put_seconds(s, key, value))
+			put_pair(s, (int)strlen(key), key, value);
+	}
+	end_row(s);
+}
+
+/* Puts the energies of the event in lines of their own: their sum, and each component's. */
+static void put_energies(struct shown *s)
+{
+	char figure[60];
+	double joules = 0;
+	for (int i = 0; i < s->words.n; i++)
+		if (s->words.value[i] && is_energy(s->words.word[i]))
+			joules += strtod(s->words.value[i], NULL);
+	if (joules == 0)
+		return;
+	fprintf(s->out, "%*s", INDENT, "");
+	s->column = INDENT;
+	put_pair(s, 6, "energy", figure_text(figure, sizeof figure, joules, "J"));
+	for (int i = 0; i < s->words.n; i++) {
+		const char *key = s->words.word[i], *value = s->words.value[i];
+		if (!value || !is_energy(key))
+			continue;
+		key += sizeof ENERGY - 1;
+		put_pair(s, (int)strlen(key), key, figure_text(figure, sizeof figure, strtod(value, NULL), "J"));
+	}
+	end_row(s);
+}
+
+/* ---- The head. */
+
+static void put_parameters(FILE *out, const struct npl_trace_pairs *parameter)
+{
+	for (int i = 0; i < parameter->n; i++) {
+		put_texts(out,
+			  (const char *const[]){"  ", parameter->pair[i].name, " ", parameter->pair[i].value, NULL});
+		fputs("\n", out);
+	}
+}
+
+static void put_head(struct shown *s)
+{
+	const struct npl_trace_header *h = s->header;
+	FILE *out = s->out;
+	if (s->has_head)
+		return;
+	s->has_head = true;
 	put_texts(out, (const char *const[]){h->command, " ", h->argument, NULL});
 	for (int i = 0; i < h->option.n; i++)
 		put_texts(out,
@@ -49,79 +180,168 @@ static void put_head(FILE *out, const struct npl_trace_header *h)
 		put_texts(out, (const char *const[]){h->machine[i].name, ": driver ", h->machine[i].driver, ", ",
 						     h->machine[i].format, NULL});
 		fprintf(out, ", %d parameters\n", h->machine[i].parameter.n);
+		if (s->choice->parameters)
+			put_parameters(out, &h->machine[i].parameter);
 	}
 }
 
-/* Prints the key=value from word i on. */
-static void put_keys(const struct shown *s, int i)
+/* ---- What stands before events. */
+
+static bool is_all(const struct npl_trace_choice *choice)
 {
-	for (; i < s->words.n; i++)
-		if (s->words.value[i] && strncmp(s->words.word[i], "joules:", 7) != 0)
-			fprintf(s->out, " %s=%s", s->words.word[i], s->words.value[i]);
-	fprintf(s->out, "\n");
+	return !choice->layer && !choice->line && !trace_chosen_within_programs(choice);
 }
 
-static bool is_chosen(const struct shown *s, const char *name)
+static void put_program(struct shown *s)
 {
-	return !s->choice->layer || (name && strstr(name, s->choice->layer));
+	if (s->has_program)
+		return;
+	s->has_program = true;
+	fputs("\n", s->out);
+	s->column = fprintf(s->out, "%9" PRIu64 "  program", s->program_line);
+	put_word(s, "on");
+	put_word(s, s->program.word[1]);
+	if (s->program.n > 2)
+		put_word(s, "of");
+	for (int i = 2; i < s->program.n; i++)
+		put_word(s, s->program.word[i]);
+	end_row(s);
+}
+
+static void put_layer(struct shown *s)
+{
+	if (!s->has_layer && *s->layer)
+		fprintf(s->out, "%9" PRIu64 "  of %s\n", s->layer_line, s->layer);
+	s->has_layer = true;
+}
+
+/* Prints what stands before an event: the head, the event's program, and the heading of its columns. */
+static void begin_row(struct shown *s, enum heading heading)
+{
+	static const char *const text[] = {
+		[OF_INSTRUCTIONS] =
+			"     LINE       FROM      UNTIL  UNIT       INSTRUCTION        CYCLES AND COUNTS\n",
+		[OF_SIGNALS] = "     LINE      CYCLE  SIGNALS\n",
+		[OF_ROWS] = ("\n     LINE  LAYER                OPERATOR, TASK RAN ON         ROLE   "
+			     "       START         TIME\n")};
+	put_head(s);
+	if (heading != OF_ROWS)
+		put_program(s);
+	if (!s->has_heading[heading])
+		fputs(text[heading], s->out);
+	s->has_heading[heading] = true;
+	if (heading == OF_INSTRUCTIONS)
+		put_layer(s);
+}
+
+/* ---- Events. */
+
+/* Says whether the event is near the line that was asked for. */
+static bool is_near(const struct shown *s)
+{
+	const uint64_t line = s->choice->line;
+	return !line || (s->line + NPL_TRACE_LINES_AROUND >= line && s->line <= line + NPL_TRACE_LINES_AROUND);
 }
 
 static void put_instruction(struct shown *s, const struct trace_event *event)
 {
-	const struct npl_trace_choice *choice = s->choice;
 	const uint64_t length = strtoull(s->words.word[4], NULL, 10), end = s->begin + length;
-	if (!s->chosen_layer || (choice->unit && strcmp(choice->unit, s->words.word[2]) != 0) || end <= choice->from ||
-	    (choice->until && s->begin >= choice->until))
+	const bool fits = trace_chosen_unit(&s->chosen, s->words.word[2]);
+	if (!fits || !s->chosen_layer || !is_near(s) || !trace_chosen_cycles(&s->chosen, s->begin, end))
 		return;
-	if (!s->heading)
-		fprintf(s->out, "%9s %10s %10s  %-10s %-22s %s\n", "NUMBER", "FROM", "UNTIL", "UNIT", "INSTRUCTION",
-			"CYCLES AND COUNTS");
-	s->heading = true;
-	fprintf(s->out, "%9" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %-10s %-22s", s->number, s->begin, end,
-		s->words.word[2], s->words.word[1]);
+	s->chosen.events++;
+	begin_row(s, OF_INSTRUCTIONS);
+	s->column = fprintf(s->out, "%9" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %-10s %-18s", s->line, s->begin, end,
+			    s->words.word[2], s->words.word[1]);
 	if (event->has_sum)
-		fprintf(s->out, " sum=%s", event->sum);
+		put_pair(s, 3, "sum", event->sum);
 	put_keys(s, 5);
 }
 
 /* Prints the signals that change in a cycle. */
 static void put_cycle(struct shown *s)
 {
-	const struct npl_trace_choice *choice = s->choice;
 	uint64_t after;
 	int n = 0;
 	trace_cycles_after(s->words.word[1], &after);
 	s->cycle += after;
-	if (!s->chosen_program || s->cycle < choice->from || (choice->until && s->cycle >= choice->until))
-		return;
 	for (int i = 2; i < s->words.n; i++) {
 		const char *name = s->words.word[i];
-		if (choice->unit && strncmp(name, choice->unit, strlen(choice->unit)) != 0)
+		const bool fits = trace_chosen_signal(&s->chosen, name);
+		if (!fits || !s->chosen_program || !is_near(s) ||
+		    !trace_chosen_cycles(&s->chosen, s->cycle, s->cycle + 1))
 			continue;
-		if (!n++)
-			fprintf(s->out, "%20" PRIu64 " ", s->cycle);
-		fprintf(s->out, " %s=%s", name, s->words.value[i]);
+		if (!n++) {
+			begin_row(s, OF_SIGNALS);
+			s->column = fprintf(s->out, "%9" PRIu64 " %10" PRIu64 " ", s->line, s->cycle);
+		}
+		put_pair(s, (int)strlen(name), name, s->words.value[i]);
 	}
+	s->chosen.events += n > 0;
 	if (n)
-		fprintf(s->out, "\n");
+		end_row(s);
 }
 
-static void put_program(struct shown *s)
+static void open_program(struct shown *s)
 {
-	fprintf(s->out, "\nprogram on %s:", s->words.word[1]);
-	for (int i = 2; i < s->words.n; i++)
-		fprintf(s->out, " %s", s->words.word[i]);
-	fprintf(s->out, "\n");
-	s->begin = s->number = s->cycle = 0;
+	s->program = s->words;
+	for (int i = 0; i < s->words.n; i++) /* The words point into the text that has been copied. */
+		s->program.word[i] = s->program.text + (s->words.word[i] - s->words.text);
+	s->program_line = s->line;
+	s->begin = s->cycle = 0;
 	s->chosen_program = !s->choice->layer;
 	for (int i = 2; i < s->words.n; i++)
-		s->chosen_program |= is_chosen(s, s->words.word[i]);
-	s->heading = false;
-	s->chosen_layer = is_chosen(s, s->words.n == 2 ? "" : NULL);
+		s->chosen_program |= trace_chosen_layer(&s->chosen, s->words.word[i]);
+	s->chosen_layer = !s->choice->layer;
+	s->layer[0] = '\0';
+	s->has_program = false;
+	if (is_all(s->choice))
+		put_program(s);
+}
+
+static void open_layer(struct shown *s)
+{
+	const char *name = s->words.word[1];
+	s->chosen_layer = trace_chosen_layer(&s->chosen, name);
+	snprintf(s->layer, sizeof s->layer, "%s", name);
+	s->layer_line = s->line;
+	s->has_layer = false;
+}
+
+/* Prints a row of a layer, a task or a whole batch: its names, its times, and what else it has. The start of a row is
+ * counted from that of the row before it; `start` sums them up. */
+static void put_row(struct shown *s, const char *const name[4], double *start, int first_key)
+{
+	char from[60] = "-", time[60];
+	const bool has_start = start && s->header->has_times;
+	if (start)
+		*start += real_of(s, "start");
+	if (!trace_chosen_layer(&s->chosen, s->choice->layer ? name[0] : NULL) || !is_near(s) ||
+	    trace_chosen_within_programs(s->choice))
+		return;
+	s->chosen.events++;
+	begin_row(s, OF_ROWS);
+	if (has_start) /* Sums of distances lose their last bits. */
+		snprintf(from, sizeof from, "0 s");
+	if (has_start && fabs(*start) > 1e-15)
+		figure_text(from, sizeof from, *start, "s");
+	s->column = fprintf(s->out, "%9" PRIu64 "  %-20s %-14s %-14s %-6s %12s %12s", s->line, name[0], name[1],
+			    name[2], name[3], from, figure_text(time, sizeof time, real_of(s, "seconds"), "s"));
+	put_keys(s, first_key);
+	put_energies(s);
+}
+
+/* Prints the row of a batch or of a program's end, which is of no layer. */
+static void put_whole(struct shown *s, const char *name, int first_key)
+{
+	if (!s->choice->layer)
+		put_row(s, (const char *const[]){name, "", "", ""}, NULL, first_key);
 }
 
 static int put_event(struct shown *s, const struct trace_event *event, struct npl_err *err)
 {
+	char text[60];
+	const char *const *word = (const char *const *)s->words.word;
 	trace_event_cut(event, &s->words);
 	for (int i = 0; i < s->words.n; i++) {
 		npl_make_printable(s->words.word[i]);
@@ -130,42 +350,39 @@ static int put_event(struct shown *s, const struct trace_event *event, struct np
 	}
 	if (s->words.n < 0 || (event->kind == TRACE_INSTRUCTION && s->words.n < 5))
 		return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": the instruction lacks words", s->path, event->number);
+	s->line = event->number;
 	switch (event->kind) {
 	case TRACE_PROGRAM:
-		put_program(s);
+		open_program(s);
 		break;
 	case TRACE_OF:
-		s->chosen_layer = is_chosen(s, s->words.word[1]);
-		if (s->chosen_layer)
-			fprintf(s->out, "%s\n", s->words.word[1]);
+		open_layer(s);
 		break;
 	case TRACE_INSTRUCTION:
-		s->begin += (uint64_t)strtoll(s->words.word[3], NULL, 10);
+		s->begin += (uint64_t)strtoll(word[3], NULL, 10);
 		put_instruction(s, event);
-		s->number++;
 		break;
 	case TRACE_CYCLE:
 		put_cycle(s);
 		break;
+	case TRACE_END:
+		s->chosen.longest = npl_max_u64(s->chosen.longest, strtoull(word[1], NULL, 10));
+		snprintf(text, sizeof text, "end, cycle %.20s", word[1]);
+		put_whole(s, text, 2);
+		break;
 	case TRACE_LAYER:
-		if (!is_chosen(s, s->words.word[1]))
-			break;
-		fprintf(s->out, "%-20s %-12s %-12s %-6s", s->words.word[1], s->words.word[2], s->words.word[3],
-			s->words.word[4]);
-		put_keys(s, 5);
+		put_row(s, (const char *const[]){word[1], word[2], word[3], word[4]}, &s->row_start, 5);
 		break;
 	case TRACE_TASK:
-		if (!is_chosen(s, s->words.word[3]))
-			break;
-		fprintf(s->out, "%-20s %-12s %-12s task  ", s->words.word[3], s->words.word[1], s->words.word[2]);
-		put_keys(s, 4);
+		put_row(s, (const char *const[]){word[3], word[1], word[2], "task"}, &s->task_start, 4);
 		break;
-	case TRACE_END:
 	case TRACE_BATCH:
+		snprintf(text, sizeof text, "batch %.20s", word[1]);
+		put_whole(s, text, 2);
+		s->row_start = s->task_start = 0;
+		break;
 	case TRACE_EXECUTION:
-		fprintf(s->out, "%s%s%s", s->words.word[0], s->words.n > 1 && !s->words.value[1] ? " " : "",
-			s->words.n > 1 && !s->words.value[1] ? s->words.word[1] : "");
-		put_keys(s, 1);
+		put_whole(s, "execution", 1);
 		break;
 	case TRACE_BLOCK:
 	case TRACE_KINDS:
@@ -174,17 +391,35 @@ static int put_event(struct shown *s, const struct trace_event *event, struct np
 	return 0;
 }
 
+/* ---- The trace. */
+
+/* Refuses a choice that left nothing. */
+static int check_choice(const struct shown *s, uint64_t first, uint64_t last, struct npl_err *err)
+{
+	const uint64_t line = s->choice->line;
+	if (line && (line < first || line > last))
+		return npl_fail(err, NPL_EUSAGE,
+				"%s: line %" PRIu64 " is no event: they are in lines %" PRIu64 " to %" PRIu64, s->path,
+				line, first, last);
+	return trace_chosen_check(&s->chosen, s->path, err);
+}
+
 static int show(struct trace_in *in, struct shown *s, struct npl_err *err)
 {
 	struct trace_events *events;
 	struct trace_event event = {0};
 	bool more = true;
+	const uint64_t first = trace_in_number(in) + 1;
 	int rc = trace_events_open(in, &events, err);
+	if (!rc && is_all(s->choice))
+		put_head(s);
 	while (!rc && more) {
 		rc = trace_events_next(events, &event, &more, err);
 		if (!rc && more)
 			rc = put_event(s, &event, err);
 	}
+	if (!rc)
+		rc = check_choice(s, first, trace_in_number(in), err);
 	trace_event_free(&event);
 	trace_events_close(events);
 	return rc;
@@ -198,18 +433,19 @@ int npl_trace_show(FILE *out, const char *path, const struct npl_trace_choice *c
 	if (!s)
 		return npl_no_memory(err);
 	s->out = out;
-	s->path = path;
-	s->choice = choice;
-	int rc = trace_in_open(path, &in, err);
+	s->choice = s->chosen.choice = choice;
+	s->header = &header;
+	int rc = trace_in_open_once(path, &in, err);
 	if (!rc) {
+		s->path = trace_in_path(in);
 		rc = trace_header_read(in, &header, err);
 		if (!rc) {
-			put_head(out, &header);
 			rc = show(in, s, err);
 			npl_trace_header_free(&header);
 		}
 		trace_in_close(in);
 	}
+	trace_chosen_free(&s->chosen);
 	free(s);
 	return rc;
 }

@@ -13,13 +13,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 #include <zstd.h>
 
 #include "core/base/refuse.h"
 #include "core/files/file.h"
 
 /* A window of 1 MiB finds the repeats of loops; a reader refuses files that need more than 8 MiB. */
-enum { TEXT_BYTES = 1 << 18, LEVEL = 3, WINDOW_LOG = 20, MAX_WINDOW_LOG = 23 };
+enum { TEXT_BYTES = 1 << 18, LEVEL = 3, WINDOW_LOG = 20, MAX_WINDOW_LOG = 23, GZIP_LEVEL = 4 };
 
 static bool ends_in_zst(const char *path)
 {
@@ -31,8 +32,11 @@ struct trace_out {
 	char *path; /* NULL: it stays without a name */
 	int file;
 	int errnum;         /* of the first write that failed */
-	bool is_too_long; /* a line was */
-	ZSTD_CCtx *context; /* NULL: the file is not compressed */
+	bool is_too_long;   /* a line was */
+	ZSTD_CCtx *context; /* NULL: the file is not compressed by zstd */
+	z_stream *gzip;     /* NULL: the file is not compressed by gzip */
+	uint64_t lines;     /* that have been written */
+	uint64_t bytes;     /* of the finished file */
 	size_t n;           /* bytes of text that wait */
 	char text[TEXT_BYTES], packed[TEXT_BYTES];
 };
@@ -43,13 +47,18 @@ static const char *name_of(const struct trace_out *out)
 	return out->path ? out->path : "the trace";
 }
 
+/* Returns the folder of temporary files. */
+static const char *temporary_folder(void)
+{
+	const char *folder = getenv("TMPDIR");
+	return folder && *folder ? folder : "/tmp";
+}
+
 /* Opens a file without a name, in the folder of temporary files. Returns -1 with errno. */
 static int open_nameless(void)
 {
-	const char *folder = getenv("TMPDIR");
+	const char *folder = temporary_folder();
 	char name[4096];
-	if (!folder || !*folder)
-		folder = "/tmp";
 	int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR))
 		return file;
@@ -78,10 +87,12 @@ int trace_out_open(const char *path, struct trace_out **opened, struct npl_err *
 	}
 	out->file = open_nameless();
 	if (out->file < 0) {
-		npl_fail(err, NPL_EOUTPUT, "%s: no temporary file could be made for it: %s", name_of(out),
-			 strerror(errno));
+		const int errnum = errno;
+		npl_fail(err, NPL_EOUTPUT,
+			 "%s: no temporary file can be made for it in %s: %s; TMPDIR names another folder",
+			 name_of(out), temporary_folder(), strerror(errnum));
 		trace_out_close(out);
-		return err->code;
+		return NPL_EOUTPUT;
 	}
 	if (path && ends_in_zst(path)) {
 		out->context = ZSTD_createCCtx();
@@ -94,6 +105,18 @@ int trace_out_open(const char *path, struct trace_out **opened, struct npl_err *
 		}
 	}
 	*opened = out;
+	return 0;
+}
+
+int trace_out_gzip(struct trace_out *out, struct npl_err *err)
+{
+	enum { GZIP = 16 + MAX_WBITS, MEMORY_LEVEL = 8 };
+	z_stream *gzip = calloc(1, sizeof *gzip);
+	if (!gzip || deflateInit2(gzip, GZIP_LEVEL, Z_DEFLATED, GZIP, MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK) {
+		free(gzip);
+		return npl_no_memory(err);
+	}
+	out->gzip = gzip;
 	return 0;
 }
 
@@ -110,12 +133,39 @@ static void write_all(struct trace_out *out, const char *data, size_t bytes)
 	}
 }
 
+static uint64_t count_lines(const char *text, size_t bytes)
+{
+	uint64_t n = 0;
+	for (const char *at = text; bytes && (at = memchr(at, '\n', bytes - (size_t)(at - text))); n++)
+		if ((size_t)(++at - text) == bytes)
+			return n + 1;
+	return n;
+}
+
+/* Compresses the text that waits by gzip, and writes it. */
+static void flush_gzip(struct trace_out *out, bool end)
+{
+	z_stream *gzip = out->gzip;
+	gzip->next_in = (unsigned char *)out->text;
+	gzip->avail_in = (uInt)out->n;
+	do {
+		gzip->next_out = (unsigned char *)out->packed;
+		gzip->avail_out = sizeof out->packed;
+		if (deflate(gzip, end ? Z_FINISH : Z_NO_FLUSH) == Z_STREAM_ERROR)
+			out->errnum = EINVAL;
+		write_all(out, out->packed, sizeof out->packed - gzip->avail_out);
+	} while (!gzip->avail_out && !out->errnum);
+}
+
 /* Writes the text that waits; `end`: no more follows. */
 static void flush(struct trace_out *out, bool end)
 {
 	ZSTD_inBuffer from = {out->text, out->n, 0};
 	size_t left = 1;
-	if (!out->context)
+	out->lines += count_lines(out->text, out->n);
+	if (out->gzip)
+		flush_gzip(out, end);
+	else if (!out->context)
 		write_all(out, out->text, out->n);
 	while (out->context && !out->errnum && (from.pos < from.size || (end && left))) {
 		ZSTD_outBuffer to = {out->packed, sizeof out->packed, 0};
@@ -151,13 +201,15 @@ int trace_out_finish(struct trace_out *out, struct npl_err *err)
 	struct stat status;
 	flush(out, true);
 	if (out->is_too_long)
-		return npl_fail(err, NPL_EOUTPUT, "%s: a line of it would have %d bytes or more, for a name or a reason",
-				name_of(out), TRACE_LINE);
+		return npl_fail(err, NPL_EOUTPUT,
+				"%s: a line of it would have %d bytes or more, for a name or a reason", name_of(out),
+				TRACE_LINE);
 	if (!out->errnum && fstat(out->file, &status))
 		out->errnum = errno;
 	if (out->errnum)
 		return npl_fail(err, NPL_EOUTPUT, "%s: its temporary file cannot be written: %s", name_of(out),
 				strerror(out->errnum));
+	out->bytes = (uint64_t)status.st_size;
 	if (!out->path)
 		return 0;
 	const size_t bytes = (size_t)status.st_size;
@@ -170,6 +222,39 @@ int trace_out_finish(struct trace_out *out, struct npl_err *err)
 	return rc;
 }
 
+uint64_t trace_out_lines(const struct trace_out *out)
+{
+	return out->lines + count_lines(out->text, out->n);
+}
+
+uint64_t trace_out_bytes(const struct trace_out *out)
+{
+	return out->bytes;
+}
+
+int trace_out_save(const struct trace_out *out, const char *path, struct npl_err *err)
+{
+	struct trace_out *saved;
+	if (trace_out_open(path, &saved, err))
+		return err->code;
+	int rc = 0;
+	for (off_t at = 0; !rc && (uint64_t)at < out->bytes;) {
+		const ssize_t n = pread(out->file, saved->text, sizeof saved->text, at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			rc = npl_fail(err, NPL_EOUTPUT, "%s: its temporary file cannot be read: %s", path,
+				      n ? strerror(errno) : "it is cut off");
+		saved->n = n > 0 ? (size_t)n : 0;
+		at += n > 0 ? n : 0;
+		flush(saved, false);
+	}
+	if (!rc)
+		rc = trace_out_finish(saved, err);
+	trace_out_close(saved);
+	return rc;
+}
+
 void trace_out_close(struct trace_out *out)
 {
 	if (!out)
@@ -177,6 +262,9 @@ void trace_out_close(struct trace_out *out)
 	if (out->file >= 0)
 		close(out->file);
 	ZSTD_freeCCtx(out->context);
+	if (out->gzip)
+		deflateEnd(out->gzip);
+	free(out->gzip);
 	free(out->path);
 	free(out);
 }
@@ -253,6 +341,14 @@ int trace_in_open(const char *path, struct trace_in **opened, struct npl_err *er
 {
 	const int file = open(path, O_RDONLY | O_CLOEXEC);
 	return open_file(path, file, errno, opened, err);
+}
+
+int trace_in_open_once(const char *path, struct trace_in **opened, struct npl_err *err)
+{
+	if (strcmp(path, "-") != 0)
+		return trace_in_open(path, opened, err);
+	const int file = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	return open_file("standard input", file, errno, opened, err);
 }
 
 int trace_in_of(const struct trace_out *out, const char *name, struct trace_in **opened, struct npl_err *err)

@@ -20,9 +20,17 @@ void trace_out_put(struct trace_out *out, const char *text, size_t bytes);
 void trace_out_too_long(struct trace_out *out);
 int trace_out_finish(struct trace_out *out, struct npl_err *err);
 void trace_out_close(struct trace_out *out); /* accepts NULL */
+/* Compresses the file by gzip, whatever its name; to be called before anything is put. Returns 0 or NPL_ENOMEM. */
+int trace_out_gzip(struct trace_out *out, struct npl_err *err);
+uint64_t trace_out_lines(const struct trace_out *out); /* that have been put */
+uint64_t trace_out_bytes(const struct trace_out *out); /* of the file, once it is finished */
+/* Writes the text of an output that was opened without a path, and has been finished, as the file `path`. */
+int trace_out_save(const struct trace_out *out, const char *path, struct npl_err *err);
 
 /* An input, compressed or not, as its first bytes show. */
 struct trace_in;
+/* Opens a file that is read once, from its begin to its end; "-": standard input, which messages call so. */
+int trace_in_open_once(const char *path, struct trace_in **opened, struct npl_err *err);
 int trace_in_open(const char *path, struct trace_in **opened, struct npl_err *err);
 void trace_in_close(struct trace_in *in); /* accepts NULL */
 /* Opens what was written to an output that was opened without a path, and has been finished. Messages call it

@@ -31,6 +31,7 @@ struct npl_vcd {
 	const char *machine;       /* whose programs are written; NULL: it is not known yet */
 	bool is_chosen;            /* the program that runs is written */
 	bool has_head, has_values; /* the head, the first values have been written */
+	uint64_t longest;          /* cycles of the longest program that is written */
 	uint64_t begin, now;       /* the begin of the program, the time that was written last; in cycles of the dump */
 	const char *unit;          /* of the dump's time */
 	struct npl_hz clock;       /* of the machine */
@@ -298,6 +299,7 @@ static int on_end(void *context, const struct npl_executed_end *end, struct npl_
 		put_unknown(vcd);
 	}
 	vcd->begin += end->cycles;
+	vcd->longest = end->cycles > vcd->longest ? end->cycles : vcd->longest;
 	vcd->size.programs++;
 	vcd->size.cycles += end->cycles;
 	return 0;
@@ -346,6 +348,11 @@ struct npl_vcd_size npl_vcd_size_of(const struct npl_vcd *vcd)
 int npl_vcd_finish(struct npl_vcd *vcd, struct npl_err *err)
 {
 	const char *layer = vcd->options.layer, *machine = vcd->options.machine;
+	const uint64_t from = vcd->options.from;
+	if (vcd->size.programs && from >= vcd->longest)
+		return npl_fail(err, NPL_EUSAGE,
+				"%s: cycle %" PRIu64 " is beyond the end: the longest program has %" PRIu64 " cycles",
+				vcd->path, from, vcd->longest);
 	if (!vcd->size.programs)
 		return npl_fail(err, NPL_EUSAGE, "%s: no program%s%s%s%s has run, whose signals could be written",
 				vcd->path, machine ? " of " : "", machine ? machine : "",

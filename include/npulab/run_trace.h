@@ -166,9 +166,9 @@ struct npl_trace_diff {
 	struct npl_trace_cause *cause;
 	int n_causes, cause_capacity;
 };
-/* Compares two traces. Their heads may differ. Machines are paired by name, and where as many others are left in both,
- * in their order. Of traces with different detail what both have is compared. wanted NULL: one event. Returns
- * NPL_EINPUT, with file and line, for what is no trace. */
+/* Compares two traces, of which one may be "-", standard input. Their heads may differ. Machines are paired by name, and
+ * where as many others are left in both, in their order. Of traces with different detail what both have is compared.
+ * wanted NULL: one event. Returns NPL_EINPUT, with file and line, for what is no trace. */
 int npl_trace_diff_events(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
 			  const struct npl_trace_wanted *wanted, struct npl_trace_diff *diff, struct npl_err *err);
 int npl_trace_diff(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
@@ -206,22 +206,36 @@ void npl_trace_markdown(FILE *out, const struct npl_trace_verdict *verdict, int 
  * `::notice` for one that moved within the tolerance. */
 void npl_trace_annotations(FILE *out, const struct npl_trace_verdict *verdict, int n);
 
-/* Prints the head of a trace and its events as tables. Returns 0, NPL_ENOMEM, or NPL_EINPUT for what is no trace. */
+/* Which events are shown. */
 struct npl_trace_choice {
 	const char *layer; /* only events of layers whose name has this text; NULL: of all */
 	const char *unit;  /* only instructions of this unit, and signals whose names begin with it; NULL: of all */
 	/* only instructions and signals in the cycles from <= t < until of their program; until 0: to its end */
 	uint64_t from, until;
+	/* For npl_trace_show: only events at most NPL_TRACE_LINES_AROUND lines of the file from this one; 0: all. */
+	uint64_t line;
+	bool parameters; /* npl_trace_show prints the parameters of each machine */
 };
+#define NPL_TRACE_LINES_AROUND 5
+/* Prints the head of a trace and its events as tables; path "-" is standard input. Returns 0, NPL_ENOMEM, NPL_EINPUT
+ * for what is no trace, or NPL_EUSAGE where nothing fits the choice, with the nearest name; then nothing is printed. */
 int npl_trace_show(FILE *out, const char *path, const struct npl_trace_choice *choice, struct npl_err *err);
 
+/* Returns NPL_EUSAGE, with the nearest name, where no layer of the trace has this text in its name; NPL_EINPUT for what
+ * is no trace; NPL_ENOMEM. */
+int npl_trace_find_layer(const char *path, const char *text, struct npl_err *err);
+
+struct npl_trace_size { /* what a file has */
+	uint64_t events, bytes;
+};
 /* Writes a trace as a picture in time, for Perfetto and chrome://tracing (docs/waveforms.md): trace events in JSON, as
- * the file `out`, whole or not at all. `choice` chooses instructions, and with `layer` also the layers. Counters have
- * the means of bins of bin_cycles cycles, 1 to 10^9. Returns NPL_EINPUT for what is no trace, or has no times since its
- * devices are real; NPL_EOUTPUT when the file cannot be written; NPL_ENOMEM. */
+ * the file `out`, whole or not at all, compressed by gzip where its name ends in ".gz". `choice` chooses instructions,
+ * and with `layer` also the layers. Counters have the means of bins of bin_cycles cycles, 1 to 10^9. `size` gets the
+ * size of the file; NULL: it is not wanted. Returns NPL_EINPUT for what is no trace, or has no times since its devices
+ * are real; NPL_EUSAGE where nothing fits the choice; NPL_EOUTPUT when the file cannot be written; NPL_ENOMEM. */
 #define NPL_TRACE_BIN_CYCLES 256 /* by default */
 int npl_trace_export_perfetto(const char *path, const char *out, const struct npl_trace_choice *choice,
-			      uint64_t bin_cycles, struct npl_err *err);
+			      uint64_t bin_cycles, struct npl_trace_size *size, struct npl_err *err);
 
 /* Makes a recorder. The header, whose detail is known, is borrowed until the recorder is closed, which adds the
  * machines. `path` is written when it finishes, whole or not at all; one that ends in ".zst" is compressed. NULL: the
@@ -238,6 +252,11 @@ int npl_trace_recorder_execution(struct npl_trace_recorder *recorder, const stru
 				 struct npl_err *err);
 /* Writes the file. */
 int npl_trace_recorder_finish(struct npl_trace_recorder *recorder, struct npl_err *err);
+/* Of a recorder that has finished: the events of the trace, and the bytes of its file. */
+struct npl_trace_size npl_trace_recorder_size(const struct npl_trace_recorder *recorder);
+/* Writes what a recorder without a path has recorded and finished as the file `path`, in the form that
+ * npl_trace_recorder_open gives it. */
+int npl_trace_recorder_save(const struct npl_trace_recorder *recorder, const char *path, struct npl_err *err);
 void npl_trace_recorder_close(struct npl_trace_recorder *recorder); /* accepts NULL */
 
 #ifdef __cplusplus

@@ -39,7 +39,7 @@ struct npl_vcd_size {
 	uint64_t cycles, changes;
 };
 struct npl_vcd_size npl_vcd_size_of(const struct npl_vcd *vcd);
-/* Writes the file. Returns NPL_EUSAGE where no program was to be written, with why. */
+/* Writes the file. Returns NPL_EUSAGE where no program was to be written, or none of its cycles, with why. */
 int npl_vcd_finish(struct npl_vcd *vcd, struct npl_err *err);
 void npl_vcd_close(struct npl_vcd *vcd); /* accepts NULL */
 

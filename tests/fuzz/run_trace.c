@@ -77,7 +77,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const int rc = npl_trace_show(nowhere, path, &all, &err);
 	if (rc)
 		check_refusal(rc, &err, path);
-	const int drawn = npl_trace_export_perfetto(path, "/dev/null", &all, 64, &err);
+	const int drawn = npl_trace_export_perfetto(path, "/dev/null", &all, 64, NULL, &err);
 	if (drawn)
 		check_refusal(drawn, &err, path);
 	compare(path, path, true);

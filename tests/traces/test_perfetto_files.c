@@ -3,6 +3,8 @@
  * Which traces become pictures for Perfetto, and which parts of them. What the program promises: the options choose the
  * instructions that `trace show` prints; names of any bytes are text; what is no trace, or has no times, is refused
  * with its place, and leaves no file. */
+#include <zlib.h>
+
 #include "npulab/driver.h"
 #include "npulab/run_trace.h"
 #include "sim/common/isa.h"
@@ -60,6 +62,27 @@ Test(perfetto_files, choices_are_those_of_show)
 	PICTURE_EXPECT(folder, 2, "trace", "export", "@/a.trace", "--perfetto", "@/a.json", "--from", "5", "--until",
 		       "5");
 	PICTURE_EXPECT(folder, 2, "trace", "export", "@/a.trace", "--perfetto", "@/a.trace");
+	cli_remove_folder(folder);
+}
+
+/* A picture whose name ends in .gz is the same one, compressed by gzip. */
+Test(perfetto_files, gzip_has_the_same_picture)
+{
+	char folder[CLI_PATH];
+	size_t plain, packed;
+	cli_folder(folder);
+	picture_record(folder, (const char *const[]){"digits", "--device", "tpu_v1", "--timing-only", NULL});
+	PICTURE_EXPECT(folder, 0, "trace", "export", "@/a.trace", "--perfetto", "@/a.json");
+	PICTURE_EXPECT(folder, 0, "trace", "export", "@/a.trace", "--perfetto", "@/b.json.gz");
+	char *text = cli_read(cli_path(folder, "a.json"), &plain), *unpacked = malloc(plain + 2);
+	free(cli_read(cli_path(folder, "b.json.gz"), &packed));
+	gzFile file = gzopen(cli_path(folder, "b.json.gz"), "rb");
+	cr_assert(file && unpacked && !gzdirect(file));
+	cr_expect_eq(gzread(file, unpacked, (unsigned)plain + 1), (int)plain);
+	cr_expect(!memcmp(text, unpacked, plain) && packed < plain / 4, "%zu bytes, and %zu", plain, packed);
+	gzclose(file);
+	free(text);
+	free(unpacked);
 	cli_remove_folder(folder);
 }
 
@@ -196,7 +219,7 @@ Test(perfetto_files, damaged_traces_are_refused_or_whole)
 			copy[test_range(&rng, first, (int64_t)bytes - 1)] = letters[test_range(&rng, 0, 20)];
 		cli_write(folder, "b.trace", copy, bytes);
 		unlink(out);
-		if (npl_trace_export_perfetto(in, out, &all, 16, &err)) {
+		if (npl_trace_export_perfetto(in, out, &all, 16, NULL, &err)) {
 			cr_assert(err.code == NPL_EINPUT && !strncmp(err.msg, in, strlen(in)), "%s", err.msg);
 			cr_assert(access(out, F_OK), "%s leaves a file", err.msg);
 		} else {

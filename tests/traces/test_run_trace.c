@@ -5,6 +5,7 @@
  * are refused with their line; blessing keeps the reasons. */
 #include <math.h>
 
+#include "npulab/device.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/page.h"
 
@@ -151,7 +152,7 @@ Test(run_trace, programs_and_other_devices_are_recorded)
 	EXPECT(&options, 0, "trace", "check", "p.trace");
 	EXPECT(&options, 0, "trace", "record", "digits", "--device", "reference", "--batch", "60", "-o", "r.trace");
 	EXPECT(&options, 0, "trace", "check", "r.trace");
-	struct cli_result r = cli_run(&options, "trace", "show", "r.trace", "--layer", "conv1");
+	struct cli_result r = cli_run(&options, "trace", "show", "r.trace", "--layer", "relu1");
 	cr_expect(cli_says(r.out, "without times") && cli_says(r.out, "sum="), "%s", r.out);
 	cli_free(&r);
 	r = cli_run(&options, "trace", "show", "p.trace", "--unit", "matrix");
@@ -312,6 +313,86 @@ Test(run_trace, the_page_has_every_key_and_event)
 	}
 	free(head);
 	free(events);
+	cli_remove_folder(folder);
+}
+
+/* Returns the key of the page that a key of a trace is one of: names after a colon stand for themselves. */
+static void page_key(const char *key, char *to, size_t n)
+{
+	static const char *const families[] = {"cycles:NAME", "ps:NAME", "joules:COMPONENT:ORIGIN"};
+	snprintf(to, n, "%s", key);
+	for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+		if (!strncmp(key, families[i], strcspn(families[i], ":") + 1))
+			snprintf(to, n, "%s", families[i]);
+}
+
+/* Says whether a key is a counter of a device of this test. */
+static bool is_counter(const char *key)
+{
+	static const char *const names[] = {"tpu_v1", "diannao", "gpu_a100"};
+	bool found = false;
+	for (int d = 0; d < 3; d++) {
+		const struct npl_device_options none = {0};
+		struct npl_device *device;
+		struct npl_err err;
+		cr_assert_eq(npl_device_open(names[d], &none, &device, &err), 0, "%s", err.msg);
+		const struct npl_device_info *info = npl_device_get_info(device);
+		for (size_t k = 0; k < info->n_counters; k++)
+			found |= !strcmp(info->counter_def[k].name, key);
+		npl_device_close(device);
+	}
+	return found;
+}
+
+/* The table of keys has those of recorded traces, and recorded traces have those of the table. */
+Test(run_trace, the_page_has_every_key_of_rows)
+{
+	static const char *const runs[][12] = {
+		{"lenet5", "--place", "Conv*=tpu_v1,*=diannao", "--batch", "1", "--accuracy"},
+		{"digits", "--device", "gpu_a100"},
+		{"cnn1", "--device", "tpu_v1", "--timing-only", "--detail", "layers"},
+		{"layer", "gemm", "-m", "5", "-n", "20", "-k", "30", "--device", "diannao"}};
+	/* Keys that need arithmetic which goes wrong, or a layer that reads the host's memory. */
+	static const char *const rare[] = {"overflows", "clipped", "host_bytes", NULL};
+	char folder[CLI_PATH], *table = page_section("docs/traces.md", "### Keys of layers, tasks and batches"),
+			       name[80];
+	char *seen = calloc(1, 4096);
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	cr_assert(seen);
+	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+		const char *args[CLI_ARGUMENTS] = {"trace", "record", "-o", "@/a.trace"};
+		memcpy(args + 4, runs[i], sizeof runs[i]);
+		expect_status(&options, 0, args);
+		char *text = cli_read(cli_path(folder, "a.trace"), NULL), *tail = text;
+		for (char *line, *word; (line = strsep(&tail, "\n"));) {
+			if (strncmp(line, "layer ", 6) != 0 && strncmp(line, "task ", 5) != 0 &&
+			    strncmp(line, "batch ", 6) != 0 && strncmp(line, "end ", 4) != 0)
+				continue;
+			while ((word = strsep(&line, " "))) {
+				char *equals = strchr(word, '='), key[60], found[70];
+				if (!equals)
+					continue;
+				*equals = '\0';
+				page_key(word, key, sizeof key);
+				cr_expect(page_row(table, key) || is_counter(key),
+					  "docs/traces.md has no row of `%s`, and it is no counter", key);
+				snprintf(found, sizeof found, "`%s` ", key);
+				if (!strstr(seen, found))
+					strncat(seen, found, 4095 - strlen(seen));
+			}
+		}
+		free(text);
+	}
+	for (const char *row = strstr(table, "\n| `"); row; row = strstr(row + 1, "\n| `")) {
+		bool is_rare = false;
+		snprintf(name, sizeof name, "%.*s ", (int)strcspn(row + 3, " "), row + 3);
+		for (int r = 0; rare[r]; r++)
+			is_rare |= !strncmp(name + 1, rare[r], strlen(rare[r]));
+		cr_expect(is_rare || strstr(seen, name), "no trace has %s", name);
+	}
+	free(seen);
+	free(table);
 	cli_remove_folder(folder);
 }
 

@@ -242,7 +242,7 @@ Test(vcd, what_cannot_be_exported_is_refused)
 		int status;
 	} bad[] = {{"--signals", "matrx.busy", "no signal has the name 'matrx.busy'; the nearest is 'matrix.busy'", 2},
 		   {"--signals", "cell[16][0].sum", "no signal has the name 'cell[16][0].sum'", 2},
-		   {"--layer", "conv", "no program with a layer like conv has run", 2},
+		   {"--layer", "conv", "no layer has 'conv' in its name; expected Gemm", 2},
 		   {"--machine", "tpu_v1", "no program of tpu_v1 has run", 2}};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		struct cli_result r = EXPORT(&options, "--vcd", "@/a.vcd", bad[i].option, bad[i].value);
