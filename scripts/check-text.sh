@@ -4,10 +4,12 @@
 # What no compiler checks: every C file and script names its licence and has fewer than 600 lines; a header's guard is its path;
 # no line of C has more than 120 columns, which clang-format leaves in comments and strings;
 # no line of prose in the pages has more than 100;
-# no text file of the project has white space at the end of a line, carriage returns, no newline at its end, or a note of work left undone.
+# no text file of the project has white space at the end of a line, carriage returns, no newline at its end, or a note of work left undone;
+# no file is tracked in the root but those that belong there.
 set -eu
 cd "$(dirname "$0")/.."
 
+root_files=' .clang-format .clang-tidy .gitattributes .gitignore ARCHITECTURE.md CHANGES.md CONTRIBUTING.md LICENSE Makefile README.md '
 max_lines=600
 max_columns=120
 max_prose_columns=100
@@ -17,6 +19,11 @@ complain()
 	echo "$1"
 	bad=1
 }
+
+# A copy without a repository has no tracked files, and nothing to find here.
+while IFS= read -r file; do
+	[[ $root_files == *" $file "* ]] || complain "$file: no file of this name belongs in the root (root_files in scripts/check-text.sh)"
+done < <(git ls-files ':(glob)*' 2> /dev/null)
 
 while IFS= read -r file; do
 	file=${file#./}

@@ -53,7 +53,7 @@ Test(follow, every_operator_has_a_rule_or_mixes_samples)
 	for (enum npl_op op = NPL_OP_NONE + 1; op < NPL_OPS; op++)
 		cr_expect(follow_has_rule(op) != is_mixing(op), "%s %s", npl_op_defs[op].name,
 			  is_mixing(op) ? "has a rule and stands among those that mix"
-					: "has no rule in frontend/graph/follow_rules.c");
+					: "has no rule in frontend/graph/follow_rules.def");
 }
 
 static void open_net(struct net *net, uint64_t seed)
