@@ -61,6 +61,8 @@ static const char *task_name(enum npl_task_kind kind)
 		return "transfer to the host";
 	case NPL_TASK_LINK_HELD:
 		return "in use within the device's cycles";
+	case NPL_TASK_KINDS:
+		break;
 	}
 	return NULL;
 }

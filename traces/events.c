@@ -188,9 +188,15 @@ static int take(struct trace_events *events, struct trace_event *event, struct n
 			return fail_event(events, "the program ends within a block", err);
 		events->in_program = false;
 		return 0;
-	default:
-		return 0;
+	case TRACE_OF:
+	case TRACE_LAYER:
+	case TRACE_TASK:
+	case TRACE_BATCH:
+	case TRACE_EXECUTION:
+	case TRACE_KINDS:
+		break;
 	}
+	return 0;
 }
 
 /* Returns how many bytes of a line its first n words take; n less than 0: those before its key=value. */

@@ -421,9 +421,14 @@ static int put_event(struct picture *p)
 	case TRACE_EXECUTION:
 		p->batch_begin += p->schedule.seconds;
 		return next_schedule(p);
-	default:
-		return 0; /* The schedule has it, or no picture does. */
+	case TRACE_LAYER:
+	case TRACE_TASK: /* The schedule was read before: it has these. */
+	case TRACE_BLOCK:
+	case TRACE_CYCLE: /* A picture has neither checksums nor signals. */
+	case TRACE_KINDS:
+		break;
 	}
+	return 0;
 }
 
 /* ---- The file. */

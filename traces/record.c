@@ -293,6 +293,7 @@ static void put_tasks(struct npl_trace_recorder *r, const struct npl_run *run)
 					    [NPL_TASK_TO_DEVICE] = "to_device",
 					    [NPL_TASK_TO_HOST] = "to_host",
 					    [NPL_TASK_LINK_HELD] = "link_held"};
+	_Static_assert(sizeof kinds / sizeof *kinds == NPL_TASK_KINDS, "each kind of task has a name");
 	double previous_start = 0;
 	for (int i = 0; i < run->n_tasks; i++) {
 		const struct npl_task *task = &run->task[i];

@@ -42,7 +42,8 @@ enum npl_task_kind {
 	NPL_TASK_CONVERSION, /* a conversion of number format, on the host */
 	NPL_TASK_TO_DEVICE,  /* a transfer from the host's memory to the device */
 	NPL_TASK_TO_HOST,    /* a transfer from the device to the host's memory */
-	NPL_TASK_LINK_HELD   /* a link in use within the cycles of its device's work */
+	NPL_TASK_LINK_HELD,  /* a link in use within the cycles of its device's work */
+	NPL_TASK_KINDS       /* how many kinds there are; of no task */
 };
 
 /* One task. Tasks on one resource follow one another. */
