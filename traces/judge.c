@@ -17,18 +17,63 @@ static bool is_one_of(const char *key, const char *const *names)
 /* The times of layers and batches that a tolerance judges. */
 static const char *const judged_times[] = {"cycles", "seconds", "host_seconds", "link_seconds", NULL};
 
+/* The keys that the recorder writes (record.c, instructions.c), and what moved where one differs. A key that ends in
+ * ':' is the beginning of those of counters or of components. */
+static const struct listed_key {
+	const char *key;
+	unsigned moved;
+} listed_keys[] = {
+#define OF_TIME(name)  {#name, NPL_TRACE_MOVED_TIMES},
+#define OF_WORK(name)  {#name, NPL_TRACE_MOVED_COUNTS},
+#define OF_VALUE(name) {#name, NPL_TRACE_MOVED_VALUES},
+	NPL_RESULT_COUNTS_OF(OF_TIME, OF_WORK, OF_VALUE)
+#undef OF_TIME
+#undef OF_WORK
+#undef OF_VALUE
+		{"seconds", NPL_TRACE_MOVED_TIMES},
+	{"host_seconds", NPL_TRACE_MOVED_TIMES},
+	{"link_seconds", NPL_TRACE_MOVED_TIMES},
+	{"overlap_seconds", NPL_TRACE_MOVED_TIMES},
+	{"start", NPL_TRACE_MOVED_TIMES},
+	{"cycles:", NPL_TRACE_MOVED_TIMES},
+	{"ps:", NPL_TRACE_MOVED_TIMES},
+	{"joules:", NPL_TRACE_MOVED_ENERGY},
+	{"clipped", NPL_TRACE_MOVED_VALUES},
+	{"scale", NPL_TRACE_MOVED_VALUES},
+	{"zero_point", NPL_TRACE_MOVED_VALUES},
+	{"sum", NPL_TRACE_MOVED_VALUES},
+	{"sums", NPL_TRACE_MOVED_VALUES},    /* diff.c compares each with its instruction */
+	{"sqnr_db", NPL_TRACE_MOVED_VALUES}, /* judges the difference of a sum, and is none by itself */
+	{"fields", NPL_TRACE_MOVED_PROGRAM},
+	{"bytes", NPL_TRACE_MOVED_COUNTS},
+	{"dram_bytes", NPL_TRACE_MOVED_COUNTS},
+	{"buffer_bytes", NPL_TRACE_MOVED_COUNTS},
+	{"host_bytes", NPL_TRACE_MOVED_COUNTS},
+	{"link_bytes", NPL_TRACE_MOVED_COUNTS},
+	{"transfers", NPL_TRACE_MOVED_COUNTS},
+};
+
+/* Returns the row of a key, or NULL. */
+static const struct listed_key *listed(const char *key)
+{
+	for (size_t i = 0; i < sizeof listed_keys / sizeof *listed_keys; i++) {
+		const char *name = listed_keys[i].key;
+		const size_t length = strlen(name);
+		if (name[length - 1] == ':' ? !strncmp(key, name, length) : !strcmp(key, name))
+			return &listed_keys[i];
+	}
+	return NULL;
+}
+
+bool trace_key_is_listed(const char *key)
+{
+	return listed(key) != NULL;
+}
+
 unsigned trace_moved_by(const char *key)
 {
-	static const char *const values[] = {"sum", "overflows", "saturations", "clipped", "scale", "zero_point", NULL};
-	static const char *const times[] = {"start", "overlap_seconds", NULL};
-	if (is_one_of(key, values))
-		return NPL_TRACE_MOVED_VALUES;
-	if (is_one_of(key, judged_times) || is_one_of(key, times) || !strncmp(key, "cycles:", 7) ||
-	    !strncmp(key, "ps:", 3))
-		return NPL_TRACE_MOVED_TIMES;
-	if (!strncmp(key, "joules:", 7))
-		return NPL_TRACE_MOVED_ENERGY;
-	return strcmp(key, "fields") ? NPL_TRACE_MOVED_COUNTS : NPL_TRACE_MOVED_PROGRAM;
+	const struct listed_key *row = listed(key);
+	return row ? row->moved : NPL_TRACE_MOVED_COUNTS;
 }
 
 /* Says whether the layers of a trace have ratios: those of real devices do, others where `--accuracy` asked for it. */

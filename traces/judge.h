@@ -8,8 +8,11 @@
 #include "events.h"
 #include "npulab/run_trace.h"
 
-/* Returns NPL_TRACE_MOVED_... of a difference in a key that is no class of cycles. */
+/* Returns NPL_TRACE_MOVED_... of a difference in a key that is no class of cycles. A key that is not listed is a
+ * counter of a machine, whose name the machine chose: NPL_TRACE_MOVED_COUNTS. */
 unsigned trace_moved_by(const char *key);
+/* Says whether a key is listed. */
+bool trace_key_is_listed(const char *key);
 
 /* How two traces are judged. */
 struct trace_judge {

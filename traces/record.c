@@ -244,13 +244,16 @@ static void put_results(struct npl_trace_recorder *r, const struct npl_layer_run
 	}
 }
 
+/* Writes a count of a layer's result under its name, for NPL_RESULT_COUNTS_OF. */
+#define PUT_RESULT(name) put_count(r, #name, row->result.name);
+
 static void put_times(struct npl_trace_recorder *r, const struct npl_layer_run *row)
 {
 	put_real(r, "start", row->start_seconds - r->previous_start);
 	put_real(r, "seconds", row->result.seconds);
 	put_real(r, "host_seconds", row->host_seconds);
 	put_real(r, "link_seconds", row->link_seconds);
-	put_count(r, "cycles", row->result.cycles);
+	NPL_RESULT_COUNTS_OF(PUT_RESULT, NPL_NO_COUNT, NPL_NO_COUNT)
 	for (size_t k = 0; k < row->n_counters; k++)
 		put_counter(r, &row->counter_def[k], row->result.counter[k]);
 	put_energies(r, row->result.energy, row->result.n_energy);
@@ -268,7 +271,7 @@ static void put_row(struct npl_trace_recorder *r, const struct npl_layer_run *ro
 	trace_line_word(&r->line, npl_op_defs[node->op].name);
 	trace_line_word(&r->line, row->ran_on ? row->ran_on : r->header->machine[0].name);
 	trace_line_word(&r->line, npl_role_name(row->role));
-	put_count(r, "macs", row->result.macs);
+	NPL_RESULT_COUNTS_OF(NPL_NO_COUNT, PUT_RESULT, NPL_NO_COUNT)
 	if (r->header->has_times)
 		put_times(r, row);
 	put_count(r, "link_bytes", row->link_bytes);
@@ -276,8 +279,7 @@ static void put_row(struct npl_trace_recorder *r, const struct npl_layer_run *ro
 	for (int level = 0; level < NPL_MEM_LEVELS && r->header->has_times; level++)
 		put_count(r, levels[level], row->result.bytes[level]);
 	if (r->header->has_values) {
-		put_count(r, "overflows", row->result.overflows);
-		put_count(r, "saturations", row->result.saturations);
+		NPL_RESULT_COUNTS_OF(NPL_NO_COUNT, NPL_NO_COUNT, PUT_RESULT)
 		put_count(r, "clipped", row->clipped);
 		put_results(r, row);
 		put_ratio(r, index);

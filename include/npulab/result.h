@@ -65,13 +65,17 @@ struct npl_transfers {
 };
 
 /* The counts of a layer. Each is a member of struct npl_result, and its sum is a member of struct npl_run (session.h):
- * sums over layers, layer groups and batches follow from this list.
+ * sums over layers, layer groups and batches follow from this list, and so do the keys of a layer in run traces
+ * (run_trace.h). What a count is of decides what moved when it differs in two traces: TIME of the time that the layer
+ * takes, WORK of what is to be done, VALUE of the values of the result.
  *     cycles        ticks of the machine's own clock; 0 for a real device
  *     macs          multiply-accumulates that were done for the layer
  *     saturations   outputs that hit the end of their number format
  *     overflows     sums that wrapped, because their accumulator could not hold them */
-#define NPL_RESULT_COUNTS(COUNT) COUNT(cycles) COUNT(macs) COUNT(saturations) COUNT(overflows)
-#define NPL_COUNT_MEMBER(name)   uint64_t name;
+#define NPL_RESULT_COUNTS_OF(TIME, WORK, VALUE) TIME(cycles) WORK(macs) VALUE(saturations) VALUE(overflows)
+#define NPL_RESULT_COUNTS(COUNT)                NPL_RESULT_COUNTS_OF(COUNT, COUNT, COUNT)
+#define NPL_COUNT_MEMBER(name)                  uint64_t name;
+#define NPL_NO_COUNT(name)                      /* for the counts that a use of NPL_RESULT_COUNTS_OF leaves out */
 
 /* The result of a layer. The caller zeroes it before npl_device_run. The device fills it, except what core adds. */
 struct npl_result {
