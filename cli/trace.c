@@ -8,16 +8,11 @@
 
 #include "core/base/nearest.h"
 
-/* X(word) for each command, with `between` between two. cli_trace_WORD is the command (trace_run.h). */
-#define COMMANDS(X, between)                                                                                           \
-	X(record) between X(show)                                                                                      \
-	between X(check)                                                                                               \
-	between X(diff)                                                                                                \
-	between X(bless)                                                                                               \
-	between X(export)
-
-#define COMMAND(word) &cli_trace_##word,
-static const struct cli_command *const subcommands[] = {COMMANDS(COMMAND, )};
+static const struct cli_command *const subcommands[] = {
+#define TRACE_COMMAND(word) &cli_trace_##word,
+#include "trace_commands.def"
+#undef TRACE_COMMAND
+};
 enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
 
 /* The word after "trace " in the name of a command. */
@@ -50,6 +45,12 @@ static int trace_main(int argc, char **argv, struct npl_err *err)
 			nearest ? "; the nearest is " : "", nearest ? nearest : "");
 }
 
-#define WORD(word) #word
-const struct cli_command cli_trace = {"trace", COMMANDS(WORD, "|") " ...",
-				      "records runs, and compares them with those of before", trace_main};
+/* The words with a bar before each. */
+#define TRACE_COMMAND(word) "|" #word
+static const char arguments[] =
+#include "trace_commands.def"
+	" ...";
+#undef TRACE_COMMAND
+
+const struct cli_command cli_trace = {"trace", arguments + 1, "records runs, and compares them with those of before",
+				      trace_main};

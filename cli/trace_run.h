@@ -61,7 +61,8 @@ int cli_trace_each_machine(const char *trace, const struct npl_trace_header *hea
 			   int (*each)(void *context, const struct npl_device *device, struct npl_err *err),
 			   void *context, struct npl_err *err);
 
-extern const struct cli_command cli_trace_record, cli_trace_check, cli_trace_diff, cli_trace_show, cli_trace_bless,
-	cli_trace_export;
+#define TRACE_COMMAND(word) extern const struct cli_command cli_trace_##word;
+#include "trace_commands.def"
+#undef TRACE_COMMAND
 
 #endif

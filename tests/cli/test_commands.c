@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promises: every command is in the help of the program, has a help of its own, and stands in docs/commands.md and
- * docs/options.md; the schemas' tests run every command that prints JSON. */
+ * docs/options.md; the schemas' tests run every command that prints JSON. The commands of `trace` also stand in
+ * docs/traces.md. */
 #include "tests/kit/cli_run.h"
 #include "tests/kit/page.h"
 
@@ -52,6 +53,50 @@ Test(commands, are_in_the_help_and_on_the_page)
 		cli_free(&r);
 	}
 	cli_free(&all);
+}
+
+static void check_trace_command(const char *word, const char *help, const char *pages, const char *traces,
+				const char *options, const char *schemas)
+{
+	char text[80];
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, "trace", word, "--help");
+	cr_expect_eq(r.status, 0, "trace %s: %s", word, r.err);
+	snprintf(text, sizeof text, "usage: npulab trace %s", word);
+	cr_expect(strstr(r.out, text), "trace %s --help does not name it", word);
+	cr_expect(strstr(options, text), "docs/options.md has nothing of trace %s", word);
+	snprintf(text, sizeof text, "\n  trace %s ", word);
+	cr_expect(strstr(help, text), "`npulab trace --help` does not list %s", word);
+	snprintf(text, sizeof text, "\n| `npulab trace %s ", word);
+	cr_expect(strstr(traces, text), "docs/traces.md has no row of trace %s", word);
+	const char *row = strstr(pages, "\n| `npulab trace record`"), *found;
+	cr_assert(row, "docs/commands.md has no row of trace");
+	snprintf(text, sizeof text, strcmp(word, "record") ? ", `%s`" : "`npulab trace %s`", word);
+	found = strstr(row, text);
+	cr_expect(found && found < strchr(row + 3, '|'), "the row of trace in docs/commands.md lacks %s", word);
+	snprintf(text, sizeof text, "\"trace %s ", word);
+	cr_expect(!cli_says(r.out, "--json FILE") || strstr(schemas, text), "COMMANDS of schemas.py has no trace %s",
+		  word);
+	cli_free(&r);
+}
+
+Test(commands, those_of_trace_are_in_its_help_and_on_the_pages)
+{
+	static const char *const words[] = {
+#define TRACE_COMMAND(word) #word,
+#include "cli/trace_commands.def"
+#undef TRACE_COMMAND
+	};
+	char *commands_page = cli_read("docs/commands.md", NULL), *traces = cli_read("docs/traces.md", NULL),
+	     *options = cli_read("docs/options.md", NULL), *schemas = cli_read("tests/schemas.py", NULL);
+	struct cli_result help = cli_run(&(struct cli_run_options){0}, "trace", "--help");
+	cr_assert_eq(help.status, 0, "%s", help.err);
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		check_trace_command(words[i], help.out, commands_page, traces, options, schemas);
+	cli_free(&help);
+	free(commands_page);
+	free(traces);
+	free(options);
+	free(schemas);
 }
 
 /* A list goes to standard output as a table, or as JSON, or as both: the JSON to a file then. */
