@@ -57,6 +57,8 @@ $(error backends/cuda/kernels holds no kernel: was the folder moved?)
 endif
 lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o
 cli_obj := $(cli_src:%.c=$(out)/%.o)
+# What tests call directly, and not through the program.
+cli_tested := $(patsubst %,$(out)/cli/%.o,signals trace_wire waiting)
 kit_obj := $(kit_src:%.c=$(out)/%.o)
 test_obj := $(test_src:%.c=$(out)/%.o) $(kit_obj)
 agree_obj := $(out)/tests/kit/sim/agree_main.o $(filter $(out)/tests/kit/sim/%,$(kit_obj))
@@ -239,9 +241,9 @@ $(out)/public.names: FORCE
 	@cat $(wildcard include/npulab/*.h include/npulab/*.def) | gcc -std=c17 -w -fpreprocessed -dD -E -P -x c - | \
 	 grep -oE '\bnpl_[a-z0-9_]+' | sort -u > $@.new; cmp -s $@.new $@ && rm $@.new || mv $@.new $@
 
-$(out)/npulab_tests: $(test_obj) $(out)/tests.list $(out)/cli/waiting.o $(out)/cli/signals.o $(out)/objects.a
+$(out)/npulab_tests: $(test_obj) $(out)/tests.list $(cli_tested) $(out)/objects.a
 	$(say) '  link $@'
-	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(out)/cli/waiting.o $(out)/cli/signals.o $(out)/objects.a $(LDFLAGS) -lcriterion -ljansson $(libs)
+	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(cli_tested) $(out)/objects.a $(LDFLAGS) -lcriterion -ljansson $(libs)
 
 $(bench_cuda): $(bench_cuda_obj) $(out)/bench_cuda.list $(out)/objects.a
 	$(say) '  link $@'

@@ -268,6 +268,24 @@ Test(api_ways, what_falls_to_the_host_is_named)
 	npl_graph_free(graph);
 }
 
+/* The constants give all members in their order, without their names, so that a further member is a missing
+ * initialiser: give it a value here and a check below, and have it added by npl_cost_add and filled by npl_cost_of. */
+Test(api_ways, sums_of_costs_add_every_member)
+{
+	const struct npl_cost add = {3, 0.5, 0.25, 5, 7, 11, 13, "Erf (1 layer: why)"};
+	struct npl_cost sum = {0};
+	for (int i = 0; i < 2; i++)
+		npl_cost_add(&sum, &add);
+	cr_expect_eq(sum.cycles, 6);
+	cr_expect_eq(sum.seconds, 1);
+	cr_expect_eq(sum.joules, 0.5);
+	cr_expect_eq(sum.macs, 10);
+	cr_expect_eq(sum.device_macs, 14);
+	cr_expect_eq(sum.saturations, 22);
+	cr_expect_eq(sum.link_bytes, 26);
+	cr_expect_str_eq(sum.on_host, add.on_host);
+}
+
 Test(api_ways, a_long_list_of_the_hosts_ends_with_dots)
 {
 	struct npl_cost sum = {.on_host = "Erf (1 layer: why)"}, more = {0};
