@@ -147,6 +147,8 @@ def hook(place, text):
     place.run("sed -i 's/ tiles: .*/ tiles: 2/' chip.yaml && git add chip.yaml", clone)
     said = place.run("git commit -qm tiles", clone, 1)
     assert " of 2 traces differ" in said and "npulab trace bless" in said, said
+    moved = re.findall(r"^(traces/\S+): .* moved; first in line ", said, re.MULTILINE)
+    assert moved == ["traces/digits.trace.zst"], said
     with open(os.path.join(ROOT, PAGE), encoding="utf-8") as f:
         bless = re.search(r"```sh\n(npulab trace bless .*?)\n```", f.read(), re.DOTALL)[1]
     place.run(bless + "\ngit commit -qm tiles", clone)
