@@ -4,127 +4,135 @@
 
 #include "job.h"
 
-static const struct cu_family *const families[NPL_OPS] = {
-	[NPL_OP_RELU] = &cu_unary_family,
-	[NPL_OP_SIGMOID] = &cu_unary_family,
-	[NPL_OP_TANH] = &cu_unary_family,
-	[NPL_OP_CLIP] = &cu_unary_family,
-	[NPL_OP_LEAKYRELU] = &cu_unary_family,
-	[NPL_OP_ELU] = &cu_unary_family,
-	[NPL_OP_SELU] = &cu_unary_family,
-	[NPL_OP_CELU] = &cu_unary_family,
-	[NPL_OP_HARDSIGMOID] = &cu_unary_family,
-	[NPL_OP_HARDSWISH] = &cu_unary_family,
-	[NPL_OP_SOFTPLUS] = &cu_unary_family,
-	[NPL_OP_SOFTSIGN] = &cu_unary_family,
-	[NPL_OP_THRESHOLDEDRELU] = &cu_unary_family,
-	[NPL_OP_SHRINK] = &cu_unary_family,
-	[NPL_OP_ERF] = &cu_unary_family,
-	[NPL_OP_SQRT] = &cu_unary_family,
-	[NPL_OP_EXP] = &cu_unary_family,
-	[NPL_OP_LOG] = &cu_unary_family,
-	[NPL_OP_RECIPROCAL] = &cu_unary_family,
-	[NPL_OP_SIN] = &cu_unary_family,
-	[NPL_OP_COS] = &cu_unary_family,
-	[NPL_OP_TAN] = &cu_unary_family,
-	[NPL_OP_ASIN] = &cu_unary_family,
-	[NPL_OP_ACOS] = &cu_unary_family,
-	[NPL_OP_ATAN] = &cu_unary_family,
-	[NPL_OP_SINH] = &cu_unary_family,
-	[NPL_OP_COSH] = &cu_unary_family,
-	[NPL_OP_ASINH] = &cu_unary_family,
-	[NPL_OP_ACOSH] = &cu_unary_family,
-	[NPL_OP_ATANH] = &cu_unary_family,
-	[NPL_OP_FLOOR] = &cu_unary_family,
-	[NPL_OP_CEIL] = &cu_unary_family,
-	[NPL_OP_ROUND] = &cu_unary_family,
-	[NPL_OP_ABS] = &cu_unary_family,
-	[NPL_OP_NEG] = &cu_unary_family,
-	[NPL_OP_SIGN] = &cu_unary_family,
-	[NPL_OP_ISNAN] = &cu_unary_family,
-	[NPL_OP_ISINF] = &cu_unary_family,
-	[NPL_OP_NOT] = &cu_unary_family,
-	[NPL_OP_ADD] = &cu_binary_family,
-	[NPL_OP_SUB] = &cu_binary_family,
-	[NPL_OP_MUL] = &cu_binary_family,
-	[NPL_OP_DIV] = &cu_binary_family,
-	[NPL_OP_MOD] = &cu_binary_family,
-	[NPL_OP_BITSHIFT] = &cu_binary_family,
-	[NPL_OP_EQUAL] = &cu_binary_family,
-	[NPL_OP_LESS] = &cu_binary_family,
-	[NPL_OP_LESSOREQUAL] = &cu_binary_family,
-	[NPL_OP_GREATER] = &cu_binary_family,
-	[NPL_OP_GREATEROREQUAL] = &cu_binary_family,
-	[NPL_OP_AND] = &cu_binary_family,
-	[NPL_OP_OR] = &cu_binary_family,
-	[NPL_OP_XOR] = &cu_binary_family,
-	[NPL_OP_PRELU] = &cu_binary_family,
-	[NPL_OP_POW] = &cu_binary_family,
-	[NPL_OP_SUM] = &cu_variadic_family,
-	[NPL_OP_MEAN] = &cu_variadic_family,
-	[NPL_OP_MIN] = &cu_variadic_family,
-	[NPL_OP_MAX] = &cu_variadic_family,
-	[NPL_OP_WHERE] = &cu_where_family,
-	[NPL_OP_CAST] = &cu_cast_family,
-	[NPL_OP_CASTLIKE] = &cu_cast_family,
-	[NPL_OP_RESHAPE] = &cu_copy_family,
-	[NPL_OP_FLATTEN] = &cu_copy_family,
-	[NPL_OP_SQUEEZE] = &cu_copy_family,
-	[NPL_OP_UNSQUEEZE] = &cu_copy_family,
-	[NPL_OP_IDENTITY] = &cu_copy_family,
-	[NPL_OP_DROPOUT] = &cu_copy_family,
-	[NPL_OP_TRANSPOSE] = &cu_copy_family,
-	[NPL_OP_SLICE] = &cu_copy_family,
-	[NPL_OP_SPLIT] = &cu_copy_family,
-	[NPL_OP_CONCAT] = &cu_copy_family,
-	[NPL_OP_EXPAND] = &cu_copy_family,
-	[NPL_OP_TILE] = &cu_copy_family,
-	[NPL_OP_DEPTHTOSPACE] = &cu_copy_family,
-	[NPL_OP_SPACETODEPTH] = &cu_copy_family,
-	[NPL_OP_PAD] = &cu_pad_family,
-	[NPL_OP_GATHER] = &cu_gather_family,
-	[NPL_OP_GATHERELEMENTS] = &cu_gather_family,
-	[NPL_OP_GATHERND] = &cu_gather_family,
-	[NPL_OP_MAXPOOL] = &cu_pool_family,
-	[NPL_OP_GLOBALMAXPOOL] = &cu_pool_family,
-	[NPL_OP_AVERAGEPOOL] = &cu_pool_family,
-	[NPL_OP_GLOBALAVERAGEPOOL] = &cu_pool_family,
-	[NPL_OP_LPPOOL] = &cu_pool_family,
-	[NPL_OP_GLOBALLPPOOL] = &cu_pool_family,
-	[NPL_OP_BATCHNORMALIZATION] = &cu_channels_family,
-	[NPL_OP_LRN] = &cu_lrn_family,
-	[NPL_OP_REDUCESUM] = &cu_reduce_family,
-	[NPL_OP_REDUCEMEAN] = &cu_reduce_family,
-	[NPL_OP_REDUCEMAX] = &cu_reduce_family,
-	[NPL_OP_REDUCEMIN] = &cu_reduce_family,
-	[NPL_OP_REDUCEPROD] = &cu_reduce_family,
-	[NPL_OP_REDUCEL1] = &cu_reduce_family,
-	[NPL_OP_REDUCEL2] = &cu_reduce_family,
-	[NPL_OP_REDUCESUMSQUARE] = &cu_reduce_family,
-	[NPL_OP_REDUCELOGSUM] = &cu_reduce_family,
-	[NPL_OP_REDUCELOGSUMEXP] = &cu_reduce_family,
-	[NPL_OP_SOFTMAX] = &cu_softmax_family,
-	[NPL_OP_LOGSOFTMAX] = &cu_softmax_family,
-	[NPL_OP_HARDMAX] = &cu_softmax_family,
-	[NPL_OP_ARGMAX] = &cu_arg_family,
-	[NPL_OP_ARGMIN] = &cu_arg_family,
-	[NPL_OP_LAYERNORMALIZATION] = &cu_normalise_family,
-	[NPL_OP_INSTANCENORMALIZATION] = &cu_normalise_family,
-	[NPL_OP_MEANVARIANCENORMALIZATION] = &cu_normalise_family,
-	[NPL_OP_LPNORMALIZATION] = &cu_normalise_family,
-	[NPL_OP_RESIZE] = &cu_resize_family,
-	[NPL_OP_UPSAMPLE] = &cu_resize_family,
-	[NPL_OP_ONEHOT] = &cu_onehot_family,
-	[NPL_OP_TRILU] = &cu_triangle_family,
-	[NPL_OP_REVERSESEQUENCE] = &cu_reverse_family,
-	[NPL_OP_CONVTRANSPOSE] = &cu_convtranspose_family,
-	[NPL_OP_QUANTIZELINEAR] = &cu_quantise_family,
-	[NPL_OP_DEQUANTIZELINEAR] = &cu_quantise_family,
+/* ROW(operator, family, layouts): `layouts` is what the family's kernels do for the operator with tensors whose
+ * channels are last, enum cu_layouts without its prefix. Some layers of an operator need ONNX's order all the same:
+ * is_plain. */
+#define ROW(op, family, layouts) [NPL_OP_##op] = {&cu_##family##_family, CU_LAYOUT_##layouts}
+static const struct {
+	const struct cu_family *family; /* NULL: no kernel runs the operator */
+	enum cu_layouts layouts;
+} families[NPL_OPS] = {
+	ROW(RELU, unary, FOLLOWS),
+	ROW(SIGMOID, unary, FOLLOWS),
+	ROW(TANH, unary, FOLLOWS),
+	ROW(CLIP, unary, FOLLOWS),
+	ROW(LEAKYRELU, unary, FOLLOWS),
+	ROW(ELU, unary, FOLLOWS),
+	ROW(SELU, unary, FOLLOWS),
+	ROW(CELU, unary, FOLLOWS),
+	ROW(HARDSIGMOID, unary, FOLLOWS),
+	ROW(HARDSWISH, unary, FOLLOWS),
+	ROW(SOFTPLUS, unary, FOLLOWS),
+	ROW(SOFTSIGN, unary, FOLLOWS),
+	ROW(THRESHOLDEDRELU, unary, FOLLOWS),
+	ROW(SHRINK, unary, FOLLOWS),
+	ROW(ERF, unary, FOLLOWS),
+	ROW(SQRT, unary, FOLLOWS),
+	ROW(EXP, unary, FOLLOWS),
+	ROW(LOG, unary, FOLLOWS),
+	ROW(RECIPROCAL, unary, FOLLOWS),
+	ROW(SIN, unary, FOLLOWS),
+	ROW(COS, unary, FOLLOWS),
+	ROW(TAN, unary, FOLLOWS),
+	ROW(ASIN, unary, FOLLOWS),
+	ROW(ACOS, unary, FOLLOWS),
+	ROW(ATAN, unary, FOLLOWS),
+	ROW(SINH, unary, FOLLOWS),
+	ROW(COSH, unary, FOLLOWS),
+	ROW(ASINH, unary, FOLLOWS),
+	ROW(ACOSH, unary, FOLLOWS),
+	ROW(ATANH, unary, FOLLOWS),
+	ROW(FLOOR, unary, FOLLOWS),
+	ROW(CEIL, unary, FOLLOWS),
+	ROW(ROUND, unary, FOLLOWS),
+	ROW(ABS, unary, FOLLOWS),
+	ROW(NEG, unary, FOLLOWS),
+	ROW(SIGN, unary, FOLLOWS),
+	ROW(ISNAN, unary, FOLLOWS),
+	ROW(ISINF, unary, FOLLOWS),
+	ROW(NOT, unary, FOLLOWS),
+	ROW(ADD, binary, FOLLOWS),
+	ROW(SUB, binary, FOLLOWS),
+	ROW(MUL, binary, FOLLOWS),
+	ROW(DIV, binary, FOLLOWS),
+	ROW(MOD, binary, FOLLOWS),
+	ROW(BITSHIFT, binary, FOLLOWS),
+	ROW(EQUAL, binary, FOLLOWS),
+	ROW(LESS, binary, FOLLOWS),
+	ROW(LESSOREQUAL, binary, FOLLOWS),
+	ROW(GREATER, binary, FOLLOWS),
+	ROW(GREATEROREQUAL, binary, FOLLOWS),
+	ROW(AND, binary, FOLLOWS),
+	ROW(OR, binary, FOLLOWS),
+	ROW(XOR, binary, FOLLOWS),
+	ROW(PRELU, binary, FOLLOWS),
+	ROW(POW, binary, FOLLOWS),
+	ROW(SUM, variadic, FOLLOWS),
+	ROW(MEAN, variadic, FOLLOWS),
+	ROW(MIN, variadic, FOLLOWS),
+	ROW(MAX, variadic, FOLLOWS),
+	ROW(WHERE, where, FOLLOWS),
+	ROW(CAST, cast, FOLLOWS),
+	ROW(CASTLIKE, cast, FOLLOWS),
+	ROW(RESHAPE, copy, READS),
+	ROW(FLATTEN, copy, READS),
+	ROW(SQUEEZE, copy, READS),
+	ROW(UNSQUEEZE, copy, READS),
+	ROW(IDENTITY, copy, FOLLOWS),
+	ROW(DROPOUT, copy, FOLLOWS),
+	ROW(TRANSPOSE, copy, READS),
+	ROW(SLICE, copy, FOLLOWS),
+	ROW(SPLIT, copy, FOLLOWS),
+	ROW(CONCAT, copy, FOLLOWS),
+	ROW(EXPAND, copy, READS),
+	ROW(TILE, copy, READS),
+	ROW(DEPTHTOSPACE, copy, READS),
+	ROW(SPACETODEPTH, copy, READS),
+	ROW(PAD, pad, FOLLOWS),
+	ROW(GATHER, gather, PLAIN),
+	ROW(GATHERELEMENTS, gather, PLAIN),
+	ROW(GATHERND, gather, PLAIN),
+	ROW(MAXPOOL, pool, FOLLOWS),
+	ROW(GLOBALMAXPOOL, pool, READS),
+	ROW(AVERAGEPOOL, pool, FOLLOWS),
+	ROW(GLOBALAVERAGEPOOL, pool, READS),
+	ROW(LPPOOL, pool, FOLLOWS),
+	ROW(GLOBALLPPOOL, pool, FOLLOWS),
+	ROW(BATCHNORMALIZATION, channels, FOLLOWS),
+	ROW(LRN, lrn, FOLLOWS),
+	ROW(REDUCESUM, reduce, READS),
+	ROW(REDUCEMEAN, reduce, READS),
+	ROW(REDUCEMAX, reduce, READS),
+	ROW(REDUCEMIN, reduce, READS),
+	ROW(REDUCEPROD, reduce, READS),
+	ROW(REDUCEL1, reduce, READS),
+	ROW(REDUCEL2, reduce, READS),
+	ROW(REDUCESUMSQUARE, reduce, READS),
+	ROW(REDUCELOGSUM, reduce, READS),
+	ROW(REDUCELOGSUMEXP, reduce, READS),
+	ROW(SOFTMAX, softmax, FOLLOWS),
+	ROW(LOGSOFTMAX, softmax, FOLLOWS),
+	ROW(HARDMAX, softmax, PLAIN), /* the first of equal elements in ONNX's order is taken */
+	ROW(ARGMAX, arg, READS),
+	ROW(ARGMIN, arg, READS),
+	ROW(LAYERNORMALIZATION, normalise, FOLLOWS),
+	ROW(INSTANCENORMALIZATION, normalise, FOLLOWS),
+	ROW(MEANVARIANCENORMALIZATION, normalise, FOLLOWS),
+	ROW(LPNORMALIZATION, normalise, FOLLOWS),
+	ROW(RESIZE, resize, FOLLOWS),
+	ROW(UPSAMPLE, resize, FOLLOWS),
+	ROW(ONEHOT, onehot, PLAIN),
+	ROW(TRILU, triangle, PLAIN),
+	ROW(REVERSESEQUENCE, reverse, PLAIN),
+	ROW(CONVTRANSPOSE, convtranspose, PLAIN),
+	ROW(QUANTIZELINEAR, quantise, PLAIN),
+	ROW(DEQUANTIZELINEAR, quantise, PLAIN),
 };
+#undef ROW
 
 const struct cu_family *cu_family_of(enum npl_op op)
 {
-	return families[op];
+	return families[op].family;
 }
 
 enum npl_dtype cu_stored(enum npl_dtype declared, enum cu_precision precision)
@@ -149,7 +157,7 @@ static bool is_conversion(const struct npl_layer *layer)
 
 bool cu_kernel_supports(const struct npl_layer *layer, enum cu_precision precision, char *reason, size_t reason_bytes)
 {
-	const struct cu_family *family = families[layer->op];
+	const struct cu_family *family = families[layer->op].family;
 	if (npl_op_defs[layer->op].flags & NPL_OP_IS_GEMM || !family)
 		return npl_refuse(reason, reason_bytes, "there is no GPU kernel for %s", npl_op_defs[layer->op].name);
 	if (is_quantised(layer))
@@ -168,57 +176,30 @@ bool cu_kernel_supports(const struct npl_layer *layer, enum cu_precision precisi
 
 bool cu_kernel_reads(const struct npl_layer *layer, int k)
 {
-	return families[layer->op] && cu_reads(layer, k);
+	return families[layer->op].family && cu_reads(layer, k);
+}
+
+/* Says whether a layer needs ONNX's order though others of its operator do not. */
+static bool is_plain(const struct npl_layer *layer)
+{
+	if (families[layer->op].family == &cu_pool_family)
+		return layer->n_further; /* indices of the greatest elements count in ONNX's order */
+	return layer->op == NPL_OP_BATCHNORMALIZATION && layer->attrs && layer->attrs->norm.per_element;
 }
 
 enum cu_layouts cu_kernel_layouts(const struct npl_layer *layer)
 {
-	const struct cu_family *family = families[layer->op];
-	const struct npl_attrs *attrs = layer->attrs;
-	if (!family)
+	if (!families[layer->op].family)
 		return CU_LAYOUT_PLAIN;
 	if (is_conversion(layer))
 		return CU_LAYOUT_FOLLOWS;
-	switch (layer->op) {
-	case NPL_OP_TRANSPOSE:
-	case NPL_OP_EXPAND:
-	case NPL_OP_TILE:
-	case NPL_OP_DEPTHTOSPACE:
-	case NPL_OP_SPACETODEPTH:
-	case NPL_OP_RESHAPE:
-	case NPL_OP_FLATTEN:
-	case NPL_OP_SQUEEZE:
-	case NPL_OP_UNSQUEEZE:
-	case NPL_OP_ARGMAX:
-	case NPL_OP_ARGMIN:
-		return CU_LAYOUT_READS;
-	case NPL_OP_GLOBALAVERAGEPOOL:
-	case NPL_OP_GLOBALMAXPOOL:
-		return layer->n_further ? CU_LAYOUT_PLAIN : CU_LAYOUT_READS;
-	case NPL_OP_MAXPOOL: /* the result's indices count in ONNX's order */
-		return layer->n_further ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
-	case NPL_OP_BATCHNORMALIZATION:
-		return attrs && attrs->norm.per_element ? CU_LAYOUT_PLAIN : CU_LAYOUT_FOLLOWS;
-	case NPL_OP_HARDMAX: /* the first of equal elements in ONNX's order is taken */
-	case NPL_OP_CONVTRANSPOSE:
-	case NPL_OP_QUANTIZELINEAR:
-	case NPL_OP_DEQUANTIZELINEAR:
-	case NPL_OP_GATHER:
-	case NPL_OP_GATHERELEMENTS:
-	case NPL_OP_GATHERND:
-	case NPL_OP_ONEHOT:
-	case NPL_OP_TRILU:
-	case NPL_OP_REVERSESEQUENCE:
-		return CU_LAYOUT_PLAIN;
-	default:
-		return family == &cu_reduce_family ? CU_LAYOUT_READS : CU_LAYOUT_FOLLOWS;
-	}
+	return is_plain(layer) ? CU_LAYOUT_PLAIN : families[layer->op].layouts;
 }
 
 bool cu_kernel_same_layout(const struct npl_layer *layer, int k)
 {
 	return npl_shape_equal(&layer->in[k]->shape, &layer->out->shape) ||
-	       (k == 0 && families[layer->op] == &cu_pool_family);
+	       (k == 0 && families[layer->op].family == &cu_pool_family);
 }
 
 bool cu_kernel_follows(const struct npl_layer *layer, int k)
@@ -230,7 +211,7 @@ int cu_kernel_run(struct cu_kernels *kernels, const struct npl_layer *layer, con
 		  struct cu_value *out, void *stream, struct npl_err *err)
 {
 	const struct cu_job job = {kernels, stream, err};
-	const struct cu_family *family = families[layer->op];
+	const struct cu_family *family = families[layer->op].family;
 	bool empty = npl_shape_count(&out[0].shape) == 0;
 	for (int k = 1; k < npl_layer_outputs(layer); k++)
 		empty = empty && npl_shape_count(&out[k].shape) == 0;
