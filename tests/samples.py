@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Compiles the sample calls in the heads of the public headers and in README.md, as they stand there.
+"""Compiles the sample calls in the heads of the public headers, in README.md and in docs/library.md, as they stand there.
 
     samples.py [COMPILER]
 
-A sample is a block of a comment that is set in by five columns, or of README in ```c. "..." stands for what the reader writes. Its
+A sample is a block of a comment that is set in by five columns, or of a page in ```c. "..." stands for what the reader writes. Its
 variables are declared here. A header with a sample that is not listed, or a listed one without, is an error.
 """
 import glob
@@ -61,6 +61,7 @@ NEEDED = {
     "validate": ["struct npl_validate_options options = {0};"],
     "README": ["struct npl_build *b = NULL; struct npl_tensor weights = {0}, image = {0}, result; struct npl_device *tpu_v1 = NULL; struct npl_cost cost;"],
 }
+NEEDED["library"] = NEEDED["README"]  # the page shows the same network
 LINE = re.compile(r"^ \*     (.*)$")
 
 
@@ -79,8 +80,8 @@ def blocks_of_header(path):
     return found
 
 
-def blocks_of_readme():
-    with open("README.md", encoding="utf-8") as file:
+def blocks_of_page(path):
+    with open(path, encoding="utf-8") as file:
         return re.findall(r"^```c\n(.*?)^```", file.read(), re.M | re.S)
 
 
@@ -111,7 +112,8 @@ def complaint(compiler, name, number, block):
 def main():
     compiler = sys.argv[1] if len(sys.argv) > 1 else "cc"
     samples = {os.path.basename(path)[:-2]: blocks_of_header(path) for path in sorted(glob.glob("include/npulab/*.h"))}
-    samples["README"] = blocks_of_readme()
+    samples["README"] = blocks_of_page("README.md")
+    samples["library"] = blocks_of_page("docs/library.md")
     wrong = []
     for name, blocks in samples.items():
         if len(blocks) != len(NEEDED.get(name, [])):
