@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Promises: each option that `compare` and `run` share reaches the comparison or the report. One that is read and not
- * passed on would be ignored in silence. */
+ * passed on would be ignored in silence. Each also stands in the tables with which docs/options.md begins. */
 #include "tests/kit/cli_run.h"
 
 #define DIGITS  "compare", "digits", "--devices", "tpu_v1"
@@ -68,8 +68,28 @@ static bool is_listed(const char *option)
 	return change_of(option);
 }
 
-Test(comparison_options, each_is_tried)
+/* Returns docs/options.md without what follows the tables of options that several commands have. */
+static char *overview(void)
 {
+	char *page = cli_read("docs/options.md", NULL), *end = strstr(page, "\n## Parameters of devices\n");
+	cr_assert(end);
+	*end = '\0';
+	return page;
+}
+
+static bool is_in(const char *tables, const char *option)
+{
+	char code[60];
+	const int n = snprintf(code, sizeof code, "`--%s", option);
+	const char *at = strstr(tables, code);
+	while (at && at[n] != ' ' && at[n] != '`')
+		at = strstr(at + 1, code);
+	return at;
+}
+
+Test(comparison_options, each_is_tried_and_in_the_overview)
+{
+	char *tables = overview();
 	struct cli_result compare = cli_run(&(struct cli_run_options){0}, "compare", "--help"),
 			  run = cli_run(&(struct cli_run_options){0}, "run", "--help");
 	int n = 0;
@@ -80,11 +100,14 @@ Test(comparison_options, each_is_tried)
 			continue;
 		line[strlen(line) - 1] = '\0';
 		cr_expect(is_listed(line + 5), "the test tries no --%s", line + 5);
+		cr_expect(is_in(tables, line + 5) || !strcmp(line + 5, "help"),
+			  "the first tables of docs/options.md lack --%s", line + 5);
 		n++;
 	}
 	cr_expect_eq((size_t)n, sizeof changes / sizeof *changes + sizeof without_change / sizeof *without_change);
 	cli_free(&compare);
 	cli_free(&run);
+	free(tables);
 }
 
 Test(comparison_options, each_reaches_the_comparison_or_the_report)

@@ -41,6 +41,75 @@ static void read_suites(char filter[1000])
 	npl_append(filter, 1000, "", ")/*");
 }
 
+/* Says whether a source, which is given without its end `.c`, asks npl_cpu_has what it may do. */
+static bool chooses(const char *path)
+{
+	static const char *const ends[] = {".c", ".h"};
+	bool asks = false;
+	for (int i = 0; i < 2; i++) {
+		char source[CLI_PATH];
+		snprintf(source, sizeof source, "%s%s", path, ends[i]);
+		if (access(source, R_OK))
+			continue;
+		char *text = cli_read(source, NULL);
+		asks = asks || strstr(text, "npl_cpu_has(");
+		free(text);
+	}
+	return asks;
+}
+
+/* Says whether a test, tests/FOLDER/NAME, includes the header of a source of FOLDER that chooses by npl_cpu_has. */
+static bool includes_choice(const char *test, const char *text)
+{
+	const char *folder = test + strlen("tests/");
+	const size_t n = (size_t)(strrchr(folder, '/') + 1 - folder);
+	for (const char *at = strstr(text, "#include \""); at; at = strstr(at + 1, "#include \"")) {
+		const char *header = at + strlen("#include \"");
+		char path[CLI_PATH];
+		if (strncmp(header, folder, n) != 0)
+			continue;
+		snprintf(path, sizeof path, "%.*s", (int)(strcspn(header, "\"") - 2), header);
+		if (chooses(path))
+			return true;
+	}
+	return false;
+}
+
+/* Says whether a filter of read_suites, `@(a|b*)` and so on, has the suite. */
+static bool has_suite(const char *filter, const char *suite, size_t n)
+{
+	for (const char *at = filter + 2; *at != ')';) {
+		const size_t length = strcspn(at, "|)");
+		const bool prefix = at[length - 1] == '*';
+		if (prefix ? n + 1 >= length && !strncmp(at, suite, length - 1) : n == length && !strncmp(at, suite, n))
+			return true;
+		at += length + (at[length] == '|');
+	}
+	return false;
+}
+
+/* The suites of a test that includes the header of such a source are listed. A test that reaches one another way, as
+ * through a device, is not found: list its suite by hand. */
+Test(isa, suites_of_sources_that_choose_are_listed)
+{
+	char filter[1000], path[CLI_PATH];
+	int n = 0;
+	read_suites(filter);
+	FILE *list = popen("grep -rlE '^Test\\(' tests --include='*.c'", "r"); /* NOLINT(cert-env33-c) */
+	cr_assert(list);
+	while (fscanf(list, "%511s", path) == 1) {
+		char *text = cli_read(path, NULL);
+		if (strchr(path + strlen("tests/"), '/') && includes_choice(path, text))
+			for (const char *at = strstr(text, "\nTest("); at; at = strstr(at + 1, "\nTest("), n++)
+				cr_expect(has_suite(filter, at + 6, strcspn(at + 6, ",")),
+					  "tests/processor_suites.txt lacks %.*s of %s", (int)strcspn(at + 6, ","),
+					  at + 6, path);
+		free(text);
+	}
+	cr_assert_eq(pclose(list), 0);
+	cr_assert_gt(n, 20);
+}
+
 static bool takes_away(const char *word)
 {
 	bool known;
