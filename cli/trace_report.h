@@ -15,6 +15,8 @@ int cli_trace_tolerance(const char *text, struct npl_trace_tolerance *tolerance,
 			"differences that count as none: cycles=0.5%,energy=1%,values=1dB"                             \
 	}
 
+#define CLI_MAX_TRACES 4096 /* of one command */
+
 /* The reports that the options ask for. */
 struct cli_trace_reports {
 	const char *json, *junit, *markdown;

@@ -8,6 +8,7 @@
 #include "core/base/refuse.h"
 #include "core/device_access.h"
 #include "core/files/file.h"
+#include "core/files/path.h"
 #include "frontend/import/memory_file.h"
 #include "npulab/driver.h"
 #include "npulab/placement.h"
@@ -17,17 +18,12 @@
 #include "npulab/single_layer.h"
 #include "sim/common/isa.h"
 
-static bool ends_in(const char *text, const char *end)
-{
-	const size_t n = strlen(text), m = strlen(end);
-	return n > m && !strcmp(text + n - m, end);
-}
-
 enum cli_traced_kind cli_trace_kind(const struct cli_traced_run *run)
 {
-	return !strcmp(run->word[0], "layer")                                 ? CLI_TRACED_LAYER
-	       : ends_in(run->word[0], ".s") || ends_in(run->word[0], ".bin") ? CLI_TRACED_PROGRAM
-									      : CLI_TRACED_NETWORK;
+	const char *word = run->word[0];
+	if (!strcmp(word, "layer"))
+		return CLI_TRACED_LAYER;
+	return npl_path_ends_in(word, ".s") || npl_path_ends_in(word, ".bin") ? CLI_TRACED_PROGRAM : CLI_TRACED_NETWORK;
 }
 
 /* Adds a file that the run reads. path NULL: it reads none in this role. */

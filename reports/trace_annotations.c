@@ -2,16 +2,10 @@
  *
  * Verdicts of traces as annotations of GitHub: workflow commands on standard output. */
 #include <inttypes.h>
-#include <string.h>
 
+#include "core/files/path.h"
 #include "reports/format/markup.h"
 #include "trace_verdict.h"
-
-static bool is_compressed(const char *path)
-{
-	const size_t n = strlen(path);
-	return n > 4 && !strcmp(path + n - 4, ".zst");
-}
 
 void npl_trace_annotations(FILE *out, const struct npl_trace_verdict *verdict, int n)
 {
@@ -24,7 +18,7 @@ void npl_trace_annotations(FILE *out, const struct npl_trace_verdict *verdict, i
 			continue;
 		fprintf(out, "::%s file=", state == NPL_TRACE_WITHIN ? "notice" : "error");
 		npl_github_put_property(out, v->path);
-		if (!v->code && first->is_known && first->line[0] && !is_compressed(v->path))
+		if (!v->code && first->is_known && first->line[0] && !npl_path_ends_in(v->path, ".zst"))
 			fprintf(out, ",line=%" PRIu64, first->line[0]);
 		fputs(",title=", out);
 		npl_github_put_property(out, "npulab trace: ");

@@ -67,21 +67,15 @@ void trace_cycles_open(struct trace_cycles *cycles, const char *choice, struct t
 		.out = out};
 }
 
-static bool is_digits(const char *text, size_t most)
-{
-	const size_t n = strspn(text, "0123456789");
-	return n && n <= most && !text[n];
-}
-
 bool trace_cycles_after(const char *word, uint64_t *cycles)
 {
 	*cycles = strtoull(word + (*word == '+'), NULL, 10);
-	return *word == '+' && is_digits(word + 1, 19);
+	return *word == '+' && trace_is_number(word + 1, 19);
 }
 
 bool trace_cycles_value(const char *text)
 {
-	return !strcmp(text, "x") || is_digits(text + (*text == '-'), 19);
+	return !strcmp(text, "x") || trace_is_number(text + (*text == '-'), 19);
 }
 
 /* Returns the next word of a line, NULL at its end, and how many bytes of it are the name. */

@@ -100,12 +100,6 @@ static bool keep_line(struct trace_event *event, const char *line, size_t bytes)
 	return true;
 }
 
-static bool is_number(const char *word)
-{
-	const size_t n = strspn(word, "0123456789");
-	return n && n < 20 && !word[n];
-}
-
 static int check_words(struct trace_events *events, const struct form *form, struct npl_err *err)
 {
 	const struct trace_words *w = &events->words;
@@ -126,7 +120,7 @@ static int open_block(struct trace_events *events, struct npl_err *err)
 	const char *sums = trace_value(&events->words, "sums"), *count = events->words.word[1];
 	if (events->left || *events->next_sum)
 		return fail_event(events, "a block before the instructions of the last one have come", err);
-	if (!is_number(count) || strlen(count) > 6 || !(events->left = strtoull(count, NULL, 10)))
+	if (!trace_is_number(count, 6) || !(events->left = strtoull(count, NULL, 10)))
 		return fail_event(events, "expected the number of instructions of the block", err);
 	if (!sums)
 		sums = "";

@@ -238,7 +238,8 @@ static const struct key *find_key(const char *word)
 	return NULL;
 }
 
-/* Says whether a key must stand once, and has not when the key of `next` comes after that of `last`. */
+/* Returns the name of a key that a head must have and that belongs between the keys with the orders `last` and `next`;
+ * NULL: there is none. */
 static const char *missing_between(int last, int next)
 {
 	for (int i = 0; i < KEYS; i++)

@@ -32,8 +32,7 @@ enum trace_phase trace_phase_of(const char *cycle_class)
 
 bool trace_read_count(const char *word, uint64_t *count)
 {
-	const size_t digits = strspn(word, "0123456789");
-	const bool is_count = digits && digits <= 18 && !word[digits];
+	const bool is_count = trace_is_number(word, 18);
 	*count = is_count ? strtoull(word, NULL, 10) : 0;
 	return is_count;
 }
@@ -70,7 +69,7 @@ int trace_occupancy_of(const struct trace_words *words, uint64_t previous, struc
 	occupancy->end = occupancy->begin + length;
 	occupancy->issued = occupancy->begin + of[TRACE_IN_ISSUE];
 	occupancy->taken = occupancy->issued + of[TRACE_IN_QUEUE];
-	occupancy->left = occupancy->end - of[TRACE_AFTER];
+	occupancy->leaves = occupancy->end - of[TRACE_AFTER];
 	occupancy->array = of[TRACE_IN_ARRAY];
 	return 0;
 }

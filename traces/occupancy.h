@@ -15,7 +15,7 @@ enum trace_phase trace_phase_of(const char *cycle_class);
 struct trace_occupancy {
 	uint64_t begin, end;    /* of all its cycles */
 	uint64_t issued;        /* it goes to the queue of its unit */
-	uint64_t taken, left;   /* it is in the unit; the same: at no time */
+	uint64_t taken, leaves; /* the instruction is in the unit from the one to the other; the same: at no time */
 	uint64_t array;         /* of these cycles, those in which the array or the NFU takes a step */
 	int first_key, end_key; /* of the event's words: the classes of cycles; counters follow */
 };

@@ -14,9 +14,6 @@
 #include "schedule.h"
 #include "tracks.h"
 
-/* Nanoseconds of 104 days are the greatest that are exact in viewers. */
-static const double max_seconds = 9e6;
-
 /* A file that is being read. */
 struct reader {
 	struct trace_in *in;
@@ -141,7 +138,7 @@ static int next_schedule(struct picture *p)
 	bool more;
 	for (struct trace_process *process = p->tracks.process; process; process = process->next)
 		process->at = 0;
-	if (!(p->batch_begin <= max_seconds))
+	if (!(p->batch_begin <= TRACE_MAX_SECONDS))
 		return fail_at(p, "the batch begins more than 104 days after the first");
 	return trace_schedule_read(p->ahead.events, &p->ahead.event, &p->ahead.words, &p->schedule, &more, p->err) ||
 			       put_schedule(p)
@@ -193,7 +190,7 @@ static int open_program(struct picture *p, const struct trace_event *event)
 	p->last_unit = NULL;
 	memset(p->span, 0, (size_t)p->program.n * sizeof *p->span);
 	for (struct trace_unit *unit = p->process->unit; unit; unit = unit->next)
-		unit->left = 0;
+		unit->leaves = 0;
 	for (struct trace_lane *lane = p->process->lane; lane; lane = lane->next)
 		lane->end = 0;
 	p->begin = p->end = 0;
@@ -286,7 +283,7 @@ static int close_program(struct picture *p)
 	uint64_t cycles;
 	if (!trace_read_count(p->reader.words.word[1], &cycles))
 		return fail_at(p, "expected the cycles of the program");
-	if (!((double)cycles / p->clock.hz <= max_seconds))
+	if (!((double)cycles / p->clock.hz <= TRACE_MAX_SECONDS))
 		return fail_at(p, "the program takes more than 104 days");
 	if (p->end > cycles)
 		return fail_at(p, "an instruction of the program ends after it");
@@ -321,12 +318,12 @@ static void put_keys(struct picture *p, const char *name, int first, int end)
 	trace_json_close_object(&p->json);
 }
 
-static void put_instruction(struct picture *p, const struct trace_occupancy *o, uint64_t taken, uint64_t left)
+static void put_instruction(struct picture *p, const struct trace_occupancy *o, uint64_t taken, uint64_t leaves)
 {
 	const struct trace_event *event = &p->reader.event;
 	const struct trace_words *words = &p->reader.words;
 	trace_json_slice(&p->json, p->process->pid, p->last_unit->tid, words->word[1], "instruction",
-			 trace_clock_ns(&p->clock, taken), trace_clock_ns(&p->clock, left));
+			 trace_clock_ns(&p->clock, taken), trace_clock_ns(&p->clock, leaves));
 	if (p->layer)
 		trace_json_text(&p->json, "layer", p->program.word[p->layer]);
 	trace_json_number(&p->json, "begin", o->begin);
@@ -340,14 +337,14 @@ static void put_instruction(struct picture *p, const struct trace_occupancy *o, 
 }
 
 /* Adds what an instruction moves to the counters. */
-static int count_instruction(struct picture *p, const struct trace_occupancy *o, uint64_t left)
+static int count_instruction(struct picture *p, const struct trace_occupancy *o, uint64_t leaves)
 {
 	const struct trace_words *words = &p->reader.words;
 	if (trace_queue_add(&p->last_unit->queue, &p->clock, o->issued, o->taken, p->err))
 		return p->err->code;
 	if (o->array) { /* It waits first, and then works. */
-		trace_bins_add(&p->process->active, &p->clock, (double)o->array, left - o->array, left);
-		add_use(p, o->end_key, o->array, left - o->array, left);
+		trace_bins_add(&p->process->active, &p->clock, (double)o->array, leaves - o->array, leaves);
+		add_use(p, o->end_key, o->array, leaves - o->array, leaves);
 	}
 	for (int i = o->end_key; i < words->n; i++) {
 		uint64_t bytes;
@@ -378,7 +375,7 @@ static int take_instruction(struct picture *p)
 	struct trace_occupancy o;
 	if (trace_occupancy_of(words, p->begin, &o, p->err))
 		return fail_here(p);
-	if (!((double)o.end / p->clock.hz <= max_seconds))
+	if (!((double)o.end / p->clock.hz <= TRACE_MAX_SECONDS))
 		return fail_at(p, "the instruction ends more than 104 days after its program began");
 	p->begin = o.begin;
 	p->end = npl_max_u64(p->end, o.end);
@@ -388,9 +385,9 @@ static int take_instruction(struct picture *p)
 		return fail_here(p);
 	/* An instruction that no unit works on, such as a load, is shown from the end of the one before it until its
 	 * data has arrived. */
-	const uint64_t taken = npl_max_u64(o.taken, p->last_unit->left),
-		       left = npl_max_u64(o.left > o.taken ? o.left : o.end, taken);
-	p->last_unit->left = left;
+	const uint64_t taken = npl_max_u64(o.taken, p->last_unit->leaves),
+		       leaves = npl_max_u64(o.leaves > o.taken ? o.leaves : o.end, taken);
+	p->last_unit->leaves = leaves;
 	const bool is_of_unit = trace_chosen_unit(&p->chosen, words->word[2]);
 	if (!p->is_chosen || !is_of_unit || !trace_chosen_cycles(&p->chosen, o.begin, o.end)) {
 		p->is_left_out = true;
@@ -398,8 +395,8 @@ static int take_instruction(struct picture *p)
 	}
 	p->chosen.events++;
 	note_span(p, &o);
-	put_instruction(p, &o, taken, left);
-	return count_instruction(p, &o, left);
+	put_instruction(p, &o, taken, leaves);
+	return count_instruction(p, &o, leaves);
 }
 
 static int put_event(struct picture *p)

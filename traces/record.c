@@ -204,7 +204,7 @@ static int on_accuracy(void *context, const struct npl_layer_accuracy *accuracy,
 	return 0;
 }
 
-/* A hundredth of a dB tells apart what anybody would. */
+/* Writes the signal-to-noise ratio of a row to a hundredth of a dB: a smaller difference tells nobody anything. */
 static void put_ratio(struct npl_trace_recorder *r, int row)
 {
 	char text[40];

@@ -10,14 +10,11 @@
 #include "core/base/refuse.h"
 #include "occupancy.h"
 
-/* The greatest time that is read: a viewer's numbers hold the nanoseconds of 104 days. */
-static const double max_seconds = 9e6;
-
 static double real_at(const struct trace_words *words, const char *key)
 {
 	const char *value = trace_value(words, key);
 	const double real = value ? strtod(value, NULL) : 0;
-	return real >= -max_seconds && real <= max_seconds ? real : 0;
+	return real >= -TRACE_MAX_SECONDS && real <= TRACE_MAX_SECONDS ? real : 0;
 }
 
 static uint64_t count_at(const struct trace_words *words, const char *key)
@@ -41,7 +38,7 @@ static int add(struct trace_schedule *schedule, const struct trace_event *event,
 	*list = grown;
 	struct npl_arena *arena = &schedule->arena;
 	struct trace_work *work = &grown[*n];
-	*previous = fmin(*previous + real_at(words, "start"), max_seconds);
+	*previous = fmin(*previous + real_at(words, "start"), TRACE_MAX_SECONDS);
 	*work = (struct trace_work){
 		.kind = is_row ? "layer" : npl_arena_strdup(arena, words->word[1]),
 		.device = npl_arena_strdup(arena, words->word[is_row ? 3 : 2]),

@@ -7,6 +7,9 @@
 #include "events.h"
 #include "npulab/arena.h"
 
+/* The greatest time that is read: 104 days, whose nanoseconds are exact in the numbers of viewers. */
+#define TRACE_MAX_SECONDS 9e6
+
 /* A row of a layer, or a task. Texts live in the arena of the schedule. */
 struct trace_work {
 	const char *kind;             /* "layer", or another kind of task */

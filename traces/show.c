@@ -40,7 +40,7 @@ enum heading { OF_INSTRUCTIONS, OF_SIGNALS, OF_ROWS };
 
 /* ---- Words and figures. */
 
-/* Writes texts up to NULL. Those of a trace may hold anything, and control no terminal. */
+/* Writes the texts up to NULL. The texts of a trace may hold any bytes: those that control a terminal are replaced. */
 static void put_texts(FILE *out, const char *const *text)
 {
 	for (; *text; text++)

@@ -18,15 +18,10 @@
 
 #include "core/base/refuse.h"
 #include "core/files/file.h"
+#include "core/files/path.h"
 
 /* A window of 1 MiB finds the repeats of loops; a reader refuses files that need more than 8 MiB. */
 enum { TEXT_BYTES = 1 << 18, LEVEL = 3, WINDOW_LOG = 20, MAX_WINDOW_LOG = 23, GZIP_LEVEL = 4 };
-
-static bool ends_in_zst(const char *path)
-{
-	const size_t n = strlen(path);
-	return n > 4 && !strcmp(path + n - 4, ".zst");
-}
 
 struct trace_out {
 	char *path; /* NULL: it stays without a name */
@@ -94,7 +89,7 @@ int trace_out_open(const char *path, struct trace_out **opened, struct npl_err *
 		trace_out_close(out);
 		return NPL_EOUTPUT;
 	}
-	if (path && ends_in_zst(path)) {
+	if (path && npl_path_ends_in(path, ".zst")) {
 		out->context = ZSTD_createCCtx();
 		if (!out->context ||
 		    ZSTD_isError(ZSTD_CCtx_setParameter(out->context, ZSTD_c_compressionLevel, LEVEL)) ||

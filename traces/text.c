@@ -170,6 +170,12 @@ static const char *read_word(char **at, char **to)
 	return NULL;
 }
 
+bool trace_is_number(const char *text, size_t digits)
+{
+	const size_t n = strspn(text, "0123456789");
+	return n && n <= digits && !text[n];
+}
+
 int trace_split(char *line, char **word, char **value, int most, const char **problem)
 {
 	char *at = line, *to = line;

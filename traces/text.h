@@ -32,6 +32,9 @@ void trace_line_put_word(struct trace_line *line, const char *word);
 /* Ends the line and writes it. If it did not fit, trace_out_finish fails. */
 void trace_line_end(struct trace_line *line, struct trace_out *out);
 
+/* Says whether a text is a whole number without a sign, of at most so many digits. */
+bool trace_is_number(const char *text, size_t digits);
+
 /* Splits a line into words, in place: quotes and escapes are removed. Of a word `key=value` word[i] is the key, and
  * value[i] is not NULL. Returns the number of words; -1: a quote does not end, an escape is none, or there are more
  * than `most` words; *problem says which. */

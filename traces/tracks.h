@@ -15,7 +15,7 @@ struct trace_unit {
 	struct trace_unit *next;
 	const char *name;
 	int tid;
-	uint64_t left; /* the cycle in which the instruction before has left it */
+	uint64_t leaves; /* the cycle in which the instruction before leaves it */
 	struct trace_queue queue;
 };
 struct trace_rate { /* of the bytes that have this name */

@@ -70,6 +70,36 @@ void npl_trace_header_free(struct npl_trace_header *header); /* accepts a zeroed
 /* Reads the head of a trace. Returns NPL_EINPUT, with the line, for what is no trace or one of another format. */
 int npl_trace_header_read(const char *path, struct npl_trace_header *header, struct npl_err *err);
 
+struct npl_trace_recorder;
+/* Makes a recorder. It borrows the header until it is closed, records as much as the header's `detail` says, and adds
+ * the machines to the header. The file `path` is written by npl_trace_recorder_finish, whole or not at all, and is
+ * compressed where its name ends in ".zst". With NULL the trace gets no name: the recorder keeps it until it is closed,
+ * for npl_trace_diff_recorded. Returns NPL_EOUTPUT or NPL_ENOMEM. */
+int npl_trace_recorder_open(struct npl_trace_header *header, const char *path, struct npl_trace_recorder **opened,
+			    struct npl_err *err);
+/* Returns what records a network or a layer: the value of npl_compare_options.watcher, for npl_compare with one entry
+ * or npl_single_layer with one device. The recorder owns it. */
+const struct npl_run_watcher *npl_trace_recorder_watcher(struct npl_trace_recorder *recorder);
+/* The three calls that record a program of npl_program_run. Before it runs, npl_trace_recorder_machine writes the head
+ * with its machine. npl_trace_recorder_sink is the sink for its request; NULL: no instructions are recorded.
+ * Afterwards npl_trace_recorder_execution writes what the execution gave. */
+int npl_trace_recorder_machine(struct npl_trace_recorder *recorder, const struct npl_device *device,
+			       struct npl_err *err);
+const struct npl_instruction_sink *npl_trace_recorder_sink(struct npl_trace_recorder *recorder);
+int npl_trace_recorder_execution(struct npl_trace_recorder *recorder, const struct npl_execution *execution,
+				 struct npl_err *err);
+/* Ends the recording, and writes the file of a recorder with a path. Returns NPL_EOUTPUT where that fails. */
+int npl_trace_recorder_finish(struct npl_trace_recorder *recorder, struct npl_err *err);
+struct npl_trace_size { /* what a file has */
+	uint64_t events, bytes;
+};
+/* Of a recorder that has finished: the events of the trace, and the bytes of its file. */
+struct npl_trace_size npl_trace_recorder_size(const struct npl_trace_recorder *recorder);
+/* Writes what a recorder without a path has recorded and finished as the file `path`, in the form that
+ * npl_trace_recorder_open gives it. */
+int npl_trace_recorder_save(const struct npl_trace_recorder *recorder, const char *path, struct npl_err *err);
+void npl_trace_recorder_close(struct npl_trace_recorder *recorder); /* accepts NULL */
+
 /* What two traces differ in. */
 enum {
 	NPL_TRACE_MOVED_PROGRAM = 1 << 0, /* events that only one has, or instructions with other fields */
@@ -174,7 +204,6 @@ int npl_trace_diff_events(const char *a, const char *b, const struct npl_trace_t
 int npl_trace_diff(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
 		   struct npl_trace_diff *diff, struct npl_err *err);
 void npl_trace_diff_free(struct npl_trace_diff *diff); /* accepts a zeroed one */
-struct npl_trace_recorder;
 /* Compares a trace with what a recorder without a path has recorded and finished. */
 int npl_trace_diff_recorded(const char *path, const struct npl_trace_recorder *recorder,
 			    const struct npl_trace_tolerance *tolerance, struct npl_trace_diff *diff,
@@ -200,7 +229,8 @@ void npl_trace_json(FILE *out, const struct npl_trace_verdict *verdict, int n,
 		    const struct npl_trace_tolerance *tolerance);
 /* JUnit's XML: a test case for each trace. One that moved is a failure, one that could not be compared an error. */
 void npl_trace_junit(FILE *out, const struct npl_trace_verdict *verdict, int n);
-/* Markdown for a merge request: a table of traces, and for each that moved its layers and its first difference. */
+/* Markdown for a pull request or merge request: a table of traces, and for each that moved its layers and its first
+ * difference. */
 void npl_trace_markdown(FILE *out, const struct npl_trace_verdict *verdict, int n);
 /* Annotations of GitHub: a line `::error file=...` for each trace that moved or could not be compared, and a
  * `::notice` for one that moved within the tolerance. */
@@ -225,9 +255,6 @@ int npl_trace_show(FILE *out, const char *path, const struct npl_trace_choice *c
  * is no trace; NPL_ENOMEM. */
 int npl_trace_find_layer(const char *path, const char *text, struct npl_err *err);
 
-struct npl_trace_size { /* what a file has */
-	uint64_t events, bytes;
-};
 /* Writes a trace as a picture in time, for Perfetto and chrome://tracing (docs/waveforms.md): trace events in JSON, as
  * the file `out`, whole or not at all, compressed by gzip where its name ends in ".gz". `choice` chooses instructions,
  * and with `layer` also the layers. Counters have the means of bins of bin_cycles cycles, 1 to 10^9. `size` gets the
@@ -236,28 +263,6 @@ struct npl_trace_size { /* what a file has */
 #define NPL_TRACE_BIN_CYCLES 256 /* by default */
 int npl_trace_export_perfetto(const char *path, const char *out, const struct npl_trace_choice *choice,
 			      uint64_t bin_cycles, struct npl_trace_size *size, struct npl_err *err);
-
-/* Makes a recorder. The header, whose detail is known, is borrowed until the recorder is closed, which adds the
- * machines. `path` is written when it finishes, whole or not at all; one that ends in ".zst" is compressed. NULL: the
- * trace gets no name, and is kept until the recorder is closed, for npl_trace_diff_recorded. */
-int npl_trace_recorder_open(struct npl_trace_header *header, const char *path, struct npl_trace_recorder **opened,
-			    struct npl_err *err);
-/* For npl_compare_options.watcher, of npl_compare with one entry or npl_single_layer with one device. */
-const struct npl_run_watcher *npl_trace_recorder_watcher(struct npl_trace_recorder *recorder);
-/* Records a program of npl_program_run: the machine before it, the sink of its request, and what it did. */
-int npl_trace_recorder_machine(struct npl_trace_recorder *recorder, const struct npl_device *device,
-			       struct npl_err *err);
-const struct npl_instruction_sink *npl_trace_recorder_sink(struct npl_trace_recorder *recorder);
-int npl_trace_recorder_execution(struct npl_trace_recorder *recorder, const struct npl_execution *execution,
-				 struct npl_err *err);
-/* Writes the file. */
-int npl_trace_recorder_finish(struct npl_trace_recorder *recorder, struct npl_err *err);
-/* Of a recorder that has finished: the events of the trace, and the bytes of its file. */
-struct npl_trace_size npl_trace_recorder_size(const struct npl_trace_recorder *recorder);
-/* Writes what a recorder without a path has recorded and finished as the file `path`, in the form that
- * npl_trace_recorder_open gives it. */
-int npl_trace_recorder_save(const struct npl_trace_recorder *recorder, const char *path, struct npl_err *err);
-void npl_trace_recorder_close(struct npl_trace_recorder *recorder); /* accepts NULL */
 
 #ifdef __cplusplus
 }
