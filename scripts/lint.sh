@@ -70,6 +70,7 @@ headers_alone()
 	local complaints
 	complaints=$(printf '%s\n' include/npulab/*.h | xargs -P "$jobs" -I FILE bash -c 'headers_one FILE' 2>&1)
 	[ -z "$complaints" ] || { echo "$complaints" && return 1; }
+	scripts/abi.py
 }
 
 cppcheck_all()
@@ -167,7 +168,7 @@ run()
 	symbols) step "symbols by folder, circles of files" symbols ;;
 	text) step "licences, length of files, white space" text ;;
 	shell) step "shellcheck" shell ;;
-	headers) step "each public header alone" headers_alone ;;
+	headers) step "each public header alone, and the interface as it was" headers_alone ;;
 	cppcheck) step "cppcheck" cppcheck_all ;;
 	gcc) step "gcc -Werror" compile ;;
 	tidy) step "clang -Werror, clang-tidy" tidy ;;
