@@ -59,6 +59,25 @@ static int add_setting(struct settings *settings, const char *text, struct npl_e
 	return text ? 0 : npl_no_memory(err);
 }
 
+/* Warns of parameters of the trace that the machine does not have now: the run goes without them. */
+static void warn_of_unknown(const struct cli_trace_machines *machines, const struct npl_trace_machine *machine,
+			    const struct npl_param_value *now, int n)
+{
+	for (int i = 0; i < machine->parameter.n && !machines->quiet; i++) {
+		const char *key = machine->parameter.pair[i].name;
+		char warning[300];
+		const char *const warnings[] = {warning};
+		int k = 0;
+		while (k < n && strcmp(now[k].key, key) != 0)
+			k++;
+		if (k < n)
+			continue;
+		snprintf(warning, sizeof warning, "%s: this npulab has no parameter %s: checked without it",
+			 machine->name, key);
+		cli_warn(machines->trace, warnings, 1);
+	}
+}
+
 /* Gives a device, called `name` in settings, the parameters that it has in the trace. */
 static int restore(const struct cli_trace_machines *machines, const struct npl_device *device, const char *in_trace,
 		   const char *name, struct settings *settings, struct npl_err *err)
@@ -68,6 +87,7 @@ static int restore(const struct cli_trace_machines *machines, const struct npl_d
 	const struct npl_param_value *now = npl_device_settings(device, &n);
 	if (!machine)
 		return npl_fail(err, NPL_EINPUT, "the trace has no machine '%s', which its run uses", in_trace);
+	warn_of_unknown(machines, machine, now, n);
 	for (int i = 0; i < n; i++) {
 		const char *then = value_of(&machine->parameter, now[i].key);
 		const char *wanted = then ? then : default_of(npl_device_driver(device), now[i].key);

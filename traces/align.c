@@ -8,7 +8,7 @@
 #include "diff.h"
 
 /* So many events in a row must be the same where two traces come together again: one may be so by chance. */
-enum { RUN = 4, WINDOW = TRACE_LOOK_AHEAD + RUN };
+enum { RUN = 4, WINDOW = TRACE_WINDOW + RUN };
 
 struct side {
 	struct trace_events *events;
@@ -94,17 +94,28 @@ static int most_left_out(struct side *side, bool in_program)
 	return i;
 }
 
-/* Finds the nearest place at which the traces come together again: the least number of events that are left out. */
+/* Finds the nearest place at which the traces come together again: the least number of events that are left out. Where
+ * more than TRACE_LOOK_AHEAD are, all of them must be of one trace. */
 static bool find_meeting(struct alignment *g, int *skip_a, int *skip_b)
 {
 	const int most_a = most_left_out(&g->a, both_in_program(g)), most_b = most_left_out(&g->b, both_in_program(g));
-	for (int sum = 1; sum <= most_a + most_b; sum++)
-		for (int i = sum < most_a ? sum : most_a; i >= 0 && sum - i <= most_b; i--)
+	const int near_a = most_a < TRACE_LOOK_AHEAD ? most_a : TRACE_LOOK_AHEAD,
+		  near_b = most_b < TRACE_LOOK_AHEAD ? most_b : TRACE_LOOK_AHEAD;
+	for (int sum = 1; sum <= near_a + near_b; sum++)
+		for (int i = sum < near_a ? sum : near_a; i >= 0 && sum - i <= near_b; i--)
 			if (same_from(g, i, sum - i)) {
 				*skip_a = i;
 				*skip_b = sum - i;
 				return true;
 			}
+	for (int n = TRACE_LOOK_AHEAD + 1; n <= most_a || n <= most_b; n++) {
+		const bool of_a = n <= most_a && same_from(g, n, 0);
+		if (of_a || (n <= most_b && same_from(g, 0, n))) {
+			*skip_a = of_a ? n : 0;
+			*skip_b = of_a ? 0 : n;
+			return true;
+		}
+	}
 	return false;
 }
 

@@ -161,6 +161,13 @@ static void say_cycles(const struct comparison *c, struct change *change)
 	snprintf(change->what, sizeof change->what, a == b ? "cycle %llu" : "cycles %llu and %llu", a, b);
 }
 
+/* Says whether a word stands among the key=value of an event and is none. That an instruction has a checksum is said by
+ * such a word, and compared with it. */
+static bool is_loose(enum trace_kind kind, const struct trace_words *words, int i)
+{
+	return trace_fixed_words(kind) >= 0 && !words->value[i] && strcmp(words->word[i], "sum") != 0;
+}
+
 /* Compares the key=value from words first_a and first_b on. A key may come several times, each time for itself. */
 static void compare_keys(const struct comparison *c, enum trace_kind kind, int first_a, int first_b,
 			 struct change *change)
@@ -169,17 +176,22 @@ static void compare_keys(const struct comparison *c, enum trace_kind kind, int f
 	bool used[TRACE_WORDS] = {false};
 	for (int i = first_a; i < a->n; i++) {
 		int j = first_b;
-		while (j < b->n && (used[j] || !a->value[i] || !b->value[j] || strcmp(a->word[i], b->word[j]) != 0))
+		while (j < b->n && (used[j] || !a->value[i] != !b->value[j] || strcmp(a->word[i], b->word[j]) != 0))
 			j++;
 		if (j < b->n)
 			used[j] = true;
+		if (is_loose(kind, a, i) && j == b->n)
+			add_change(c, kind, change, NPL_TRACE_MOVED_PROGRAM, "a word", a->word[i], "none");
 		if (a->value[i] && (j == b->n || strcmp(a->value[i], b->value[j]) != 0) && is_compared(a->word[i]))
 			add_change(c, kind, change, moved_in(kind, a->word[i]), a->word[i], a->value[i],
 				   j < b->n ? b->value[j] : NULL);
 	}
-	for (int j = first_b; j < b->n; j++)
+	for (int j = first_b; j < b->n; j++) {
+		if (!used[j] && is_loose(kind, b, j))
+			add_change(c, kind, change, NPL_TRACE_MOVED_PROGRAM, "a word", "none", b->word[j]);
 		if (!used[j] && b->value[j] && is_compared(b->word[j]))
 			add_change(c, kind, change, moved_in(kind, b->word[j]), b->word[j], NULL, b->value[j]);
+	}
 }
 
 /* Compares where two rows of a layer ran, and how. */
@@ -193,6 +205,12 @@ static void compare_places(const struct comparison *c, struct change *change)
 		add_change(c, TRACE_LAYER, change, NPL_TRACE_MOVED_PROGRAM, "role", a[4], b[4]);
 }
 
+/* Returns the layer whose instructions come; NULL: none is known. */
+static const char *layer_at(const struct comparison *c, int side)
+{
+	return c->layer[side] < 0 ? NULL : c->diff->layer[c->layer[side]].name;
+}
+
 /* Compares two events with the same identity, whose words are in c->words. */
 static int compare_pair(struct comparison *c, const struct trace_event *a, const struct trace_event *b,
 			struct change *change)
@@ -200,6 +218,9 @@ static int compare_pair(struct comparison *c, const struct trace_event *a, const
 	const struct trace_words *wa = &c->words[0], *wb = &c->words[1];
 	int first_a = trace_fixed_words(a->kind) + 1, first_b = first_a;
 	if (a->kind == TRACE_INSTRUCTION) {
+		if (c->layer[0] != c->layer[1])
+			add_change(c, a->kind, change, NPL_TRACE_MOVED_PROGRAM, "layer", layer_at(c, 0),
+				   layer_at(c, 1));
 		if (strcmp(wa->word[3], wb->word[3]) != 0)
 			add_change(c, a->kind, change, NPL_TRACE_MOVED_TIMES, "begins", wa->word[3], wb->word[3]);
 		first_a = end_of_classes(wa);
@@ -232,7 +253,7 @@ static const char *layer_name(const struct comparison *c, int side, const struct
 	const struct trace_words *words = &c->words[side];
 	if (event->kind == TRACE_LAYER || event->kind == TRACE_TASK)
 		return words->word[event->kind == TRACE_LAYER ? 1 : 3];
-	return c->layer[side] < 0 ? NULL : c->diff->layer[c->layer[side]].name;
+	return layer_at(c, side);
 }
 
 static int keep_event(struct comparison *c, struct npl_trace_first *kept, const struct trace_event *a,
@@ -372,9 +393,9 @@ static int note_change(struct comparison *c, const struct trace_event *a, const 
 
 static int on_both(struct comparison *c, const struct trace_event *a, const struct trace_event *b)
 {
-	const bool is_instruction = a->kind == TRACE_INSTRUCTION, same = a->bytes == b->bytes &&
-									 !memcmp(a->line, b->line, a->bytes) &&
-									 (!a->has_sum || !strcmp(a->sum, b->sum));
+	const bool is_instruction = a->kind == TRACE_INSTRUCTION,
+		   same = a->bytes == b->bytes && !memcmp(a->line, b->line, a->bytes) &&
+			  (!a->has_sum || !strcmp(a->sum, b->sum)) && (!is_instruction || c->layer[0] == c->layer[1]);
 	struct change change = {0};
 	c->diff->events++;
 	c->sqnr_db = NULL;

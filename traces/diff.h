@@ -16,9 +16,10 @@ struct trace_pairs {
 
 /* Reads both traces to their ends and gives each event of either once, in order. Events that are the same but for their
  * times and values come together. Where they do not, the traces are brought together again where the same few events
- * follow in both within TRACE_LOOK_AHEAD events, in the same program or batch; and if there is no such place, at its
- * end. */
+ * follow in both within TRACE_LOOK_AHEAD events of either, or within TRACE_WINDOW events that one of them alone has, in
+ * the same program or batch; and if there is no such place, at its end. */
 #define TRACE_LOOK_AHEAD 512
+#define TRACE_WINDOW     8192
 int trace_align(struct trace_events *a, struct trace_events *b, const struct trace_pairs *pairs, struct npl_err *err);
 
 /* Does what npl_trace_diff_events does, with two inputs that are open at their beginnings. */

@@ -9,6 +9,9 @@
 #include "core/base/refuse.h"
 #include "header.h"
 
+/* Layers are kept in memory, and looked for one by one. */
+enum { MOST_LAYERS = 20000 };
+
 /* ---- Layers and their figures. */
 
 int trace_find_layer(struct trace_findings *f, const char *name, int *index)
@@ -19,6 +22,8 @@ int trace_find_layer(struct trace_findings *f, const char *name, int *index)
 			*index = i;
 			return 0;
 		}
+	if (d->n_layers == MOST_LAYERS)
+		return npl_fail(f->err, NPL_EINPUT, "the traces have more than %d layers", MOST_LAYERS);
 	struct npl_trace_layer *layer = trace_grown(&d->arena, d->layer, d->n_layers, &d->layer_capacity,
 						    sizeof *d->layer);
 	if (!layer)

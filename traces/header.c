@@ -73,6 +73,9 @@ void npl_trace_header_free(struct npl_trace_header *header)
 }
 
 /* Lines of the head. The first has MAGIC and the format, and the last is END. */
+/* Of a head, which is kept in memory. A machine has about a hundred parameters. */
+enum { MOST_LINES = 100000 };
+
 #define MAGIC "npulab-trace"
 #define END   "events"
 
@@ -258,6 +261,8 @@ static int read_line(struct reader *r)
 	if (!line)
 		return npl_fail(r->err, NPL_EINPUT, "%s: the file ends within the head of the trace",
 				trace_in_path(r->in));
+	if (trace_in_number(r->in) > MOST_LINES)
+		return fail_line(r, "the head is too long");
 	r->n = trace_split(line, r->word, r->value, 8, &problem);
 	if (r->n < 0)
 		return fail_line(r, problem);

@@ -39,6 +39,12 @@ static void same_layer(const struct npl_trace_layer *a, const struct npl_trace_l
 		cr_expect_eq(a->joules[i], b->joules[i]);
 		cr_expect_eq(a->sqnr_db[i], b->sqnr_db[i]);
 	}
+	same_text(a->other_ran_on, b->other_ran_on, "other_ran_on");
+	cr_assert_eq(a->n_classes, b->n_classes);
+	for (int i = 0; i < a->n_classes; i++) {
+		same_text(a->cycle_class[i].name, b->cycle_class[i].name, "name");
+		cr_expect_arr_eq(a->cycle_class[i].cycles, b->cycle_class[i].cycles, sizeof a->cycle_class[i].cycles);
+	}
 }
 
 static void same_diff(const struct npl_trace_diff *a, const struct npl_trace_diff *b)
@@ -56,6 +62,10 @@ static void same_diff(const struct npl_trace_diff *a, const struct npl_trace_dif
 	}
 	same_first(&a->first, &b->first);
 	same_first(&a->first_wait, &b->first_wait);
+	same_text(a->beyond, b->beyond, "beyond");
+	cr_assert_eq(a->n_events, b->n_events);
+	for (int i = 0; i < a->n_events; i++)
+		same_first(&a->event[i], &b->event[i]);
 	cr_assert(a->n_heads == b->n_heads && a->n_layers == b->n_layers && a->n_causes == b->n_causes);
 	for (int i = 0; i < a->n_heads; i++)
 		same_text(a->head[i], b->head[i], "head");
@@ -74,9 +84,12 @@ static void same_diff(const struct npl_trace_diff *a, const struct npl_trace_dif
 static void fill(struct npl_trace_verdict *verdict)
 {
 	static const char *heads[] = {"option: set absent -> a=1", "m: rows 4 -> 1"};
+	static struct npl_trace_class classes[] = {{"weight_stall", {31, 32}}, {"table", {33, 34}}};
 	static struct npl_trace_layer layers[] = {
-		{"conv", "tpu_v1", 3, {true, false}, 5, {7, 11}, {0.5, 0.25}, {2, 3}, {41, 42}},
-		{"fc", NULL, 4, {true, true}, 0, {0, 1}, {0, 1}, {0, 1}, {0, 1}}};
+		{"conv", "tpu_v1", "tpu", 3, {true, false}, 5, {7, 11}, {0.5, 0.25}, {2, 3}, {41, 42}, classes, 2, 0},
+		{"fc", NULL, NULL, 4, {true, true}, 0, {0, 1}, {0, 1}, {0, 1}, {0, 1}, NULL, 0, 0}};
+	static struct npl_trace_first events[] = {
+		{true, {26, 27}, "pool", {"c", "d"}, "table 1 -> 2", {"p", NULL, NULL}}};
 	static struct npl_trace_cause causes[] = {{"weights", "fifo_full", -12}, {"matrix", "table", 13}};
 	*verdict = (struct npl_trace_verdict){
 		"a.trace",
@@ -88,6 +101,7 @@ static void fill(struct npl_trace_verdict *verdict)
 		 6,
 		 true,
 		 1.25,
+		 "line 3: cycles 1 -> 2",
 		 17,
 		 18,
 		 {19, 20},
@@ -96,6 +110,9 @@ static void fill(struct npl_trace_verdict *verdict)
 		 {8, 9},
 		 {true, {23, 24}, "conv", {"i a", "i b"}, "a 1 -> 2", {"x", "y", NULL}},
 		 {false, {25, 0}, NULL, {NULL, "i c"}, "", {NULL, NULL, "z"}},
+		 events,
+		 1,
+		 0,
 		 heads,
 		 2,
 		 0,
