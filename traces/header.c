@@ -72,10 +72,10 @@ void npl_trace_header_free(struct npl_trace_header *header)
 	*header = (struct npl_trace_header){0};
 }
 
-/* Lines of the head. The first has MAGIC and the format, and the last is END. */
 /* Of a head, which is kept in memory. A machine has about a hundred parameters. */
 enum { MOST_LINES = 100000 };
 
+/* Lines of the head. The first has MAGIC and the format, and the last is END. */
 #define MAGIC "npulab-trace"
 #define END   "events"
 

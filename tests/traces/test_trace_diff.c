@@ -310,3 +310,87 @@ Test(trace_diff, scales_are_judged_with_their_results)
 	}
 	cli_remove_folder(folder);
 }
+
+/* Writes a trace of a program whose instructions read other numbers of bytes, with `extra` more of them at one place. */
+static void write_program(const char *folder, const char *name, int extra)
+{
+	enum { INSTRUCTIONS = 3000, PLACE = 1000 };
+	FILE *file = fopen(cli_path(folder, name), "w");
+	cr_assert(file);
+	fputs("npulab-trace 1\nnpulab 0.1.0\nrun layer gemm\noption m 4\ndetail instructions\nvalues no\ntimes yes\n"
+	      "machine m systolic int8 0\nevents follow\nprogram m Gemm\n",
+	      file);
+	for (int i = 0; i < INSTRUCTIONS + extra; i++) {
+		if (i % 100 == 0)
+			fprintf(file, "block %d fields=%016d\n",
+				INSTRUCTIONS + extra - i < 100 ? INSTRUCTIONS + extra - i : 100, i);
+		if (!i)
+			fputs("of Gemm\n", file);
+		const bool is_extra = i >= PLACE && i < PLACE + extra;
+		fprintf(file, "i %s%d weights +1 2 issue=2\n", is_extra ? "extra" : "read",
+			is_extra || i < PLACE ? i : i - extra);
+	}
+	fputs("end 9\nlayer Gemm Gemm m ran macs=4 cycles=9\nbatch 0 cycles=9\n", file);
+	cr_assert_eq(fclose(file), 0);
+}
+
+Test(trace_diff, what_is_inserted_is_alone)
+{
+	static const int lengths[] = {1, 100, 600, 5000};
+	char folder[CLI_PATH], text[100];
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	write_program(folder, "a.trace", 0);
+	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+		write_program(folder, "b.trace", lengths[i]);
+		snprintf(text, sizeof text, "%d only in the second", lengths[i]);
+		expect_says(&options, 1, DIFF("a.trace", "b.trace"), SAYS("; 0 only in the first, ", text));
+		snprintf(text, sizeof text, "%d only in the first", lengths[i]);
+		expect_says(&options, 1, DIFF("b.trace", "a.trace"), SAYS(text));
+	}
+	cli_remove_folder(folder);
+}
+
+/* Writes a trace again with one text for another. */
+static void replace(const char *folder, const char *from, const char *to)
+{
+	size_t bytes;
+	char *text = cli_read(cli_path(folder, "a.trace"), &bytes), *at = strstr(text, from);
+	FILE *file = fopen(cli_path(folder, "b.trace"), "wb");
+	cr_assert(at && file, "%s", from);
+	fprintf(file, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+	cr_assert_eq(fclose(file), 0);
+	free(text);
+}
+
+Test(trace_diff, layers_of_instructions_and_words_count)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	RECORD(&options, "digits", "--device", "tpu_v1", "--batch", "2", "--timing-only", "-o", "a.trace");
+	replace(folder, "\nof conv2\n", "\nof fc2\n");
+	expect_says(&options, 1, DIFF("a.trace", "b.trace"), SAYS("differ in the program", "layer conv2 -> fc2"));
+	replace(folder, "\ni halt issue", "\ni halt issue"); /* the same */
+	expect_says(&options, 0, DIFF("a.trace", "b.trace"), SAYS("the same"));
+	replace(folder, "\nbatch 0 ", "\nbatch 0 foo ");
+	expect_says(&options, 1, DIFF("a.trace", "b.trace"), SAYS("a word none -> foo"));
+	cli_remove_folder(folder);
+}
+
+/* Parameters that the trace has and the machine has not. */
+Test(trace_diff, parameters_that_are_unknown_now_are_noted)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	RECORD(&options, "layer", "gemm", "-m", "4", "-n", "16", "-k", "16", "--device", "systolic_16x16", "-o",
+	       "a.trace");
+	replace(folder, "parameter weight_fifo.tiles 4", "parameter weight_fifo.tilez 1");
+	struct cli_result r = cli_run(&options, "trace", "check", "b.trace");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_expect(strstr(r.err, "this npulab has no parameter weight_fifo.tilez"), "%s", r.err);
+	cr_expect(strstr(r.err, "the trace lacks weight_fifo.tiles"), "%s", r.err);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}
