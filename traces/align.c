@@ -8,7 +8,7 @@
 #include "diff.h"
 
 /* So many events in a row must be the same where two traces come together again: one may be so by chance. */
-enum { RUN = 4, WINDOW = TRACE_WINDOW + RUN };
+enum { RUN = 4, WINDOW = TRACE_WINDOW + 4 * RUN };
 
 struct side {
 	struct trace_events *events;
@@ -59,13 +59,32 @@ static int give(struct alignment *g, bool of_a, bool of_b)
 	return rc;
 }
 
+/* Says whether an event stands between instructions and is none. Where these lines are depends on the instructions
+ * before them, so that nothing is found by them. */
+static bool is_between(const struct trace_event *event)
+{
+	return event->kind == TRACE_BLOCK || event->kind == TRACE_OF;
+}
+
+/* Returns the first event from i on that is not between instructions, or the number of events. */
+static int past_between(struct side *side, int i)
+{
+	while (i < side->n && is_between(at(side, i)))
+		i++;
+	return i;
+}
+
 /* Says whether the same events follow from event i of a and j of b on: RUN of them, or all up to both ends. */
 static bool same_from(struct alignment *g, int i, int j)
 {
 	int k = 0;
-	while (k < RUN && i + k < g->a.n && j + k < g->b.n && trace_same_event(at(&g->a, i + k), at(&g->b, j + k)))
-		k++;
-	return k == RUN || (k > 0 && i + k == g->a.n && j + k == g->b.n && g->a.ended && g->b.ended);
+	for (;; k++, i++, j++) {
+		i = past_between(&g->a, i);
+		j = past_between(&g->b, j);
+		if (k == RUN || i >= g->a.n || j >= g->b.n || !trace_same_event(at(&g->a, i), at(&g->b, j)))
+			break;
+	}
+	return k == RUN || (k > 0 && i == g->a.n && j == g->b.n && g->a.ended && g->b.ended);
 }
 
 /* Says whether an event is one within a program, or its first line. */
@@ -180,6 +199,13 @@ static int align(struct alignment *g)
 		if (!g->a.n && !g->b.n)
 			return 0;
 		const bool both = g->a.n && g->b.n, same = both && trace_same_event(at(&g->a, 0), at(&g->b, 0));
+		const bool between_a = both && !same && is_between(at(&g->a, 0)),
+			   between_b = both && !same && is_between(at(&g->b, 0));
+		if (between_a || between_b) {
+			if (give(g, between_a, !between_a))
+				return g->err->code;
+			continue;
+		}
 		if (both && !same ? meet_again(g) : give(g, g->a.n > 0, g->b.n > 0))
 			return g->err->code;
 	}
