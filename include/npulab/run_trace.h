@@ -196,9 +196,9 @@ struct npl_trace_diff {
 	struct npl_trace_cause *cause;
 	int n_causes, cause_capacity;
 };
-/* Compares two traces, of which one may be "-", standard input. Their heads may differ. Machines are paired by name, and
- * where as many others are left in both, in their order. Of traces with different detail what both have is compared.
- * wanted NULL: one event. Returns NPL_EINPUT, with file and line, for what is no trace. */
+/* Compares two traces, of which one may be "-", standard input. Their heads may differ. Machines are paired by name,
+ * and where as many others are left in both, in their order. Of traces with different detail what both have is
+ * compared. wanted NULL: one event. Returns NPL_EINPUT, with file and line, for what is no trace. */
 int npl_trace_diff_events(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
 			  const struct npl_trace_wanted *wanted, struct npl_trace_diff *diff, struct npl_err *err);
 int npl_trace_diff(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,

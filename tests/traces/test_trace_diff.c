@@ -311,7 +311,7 @@ Test(trace_diff, scales_are_judged_with_their_results)
 	cli_remove_folder(folder);
 }
 
-/* Writes a trace of a program whose instructions read other numbers of bytes, with `extra` more of them at one place. */
+/* Writes a trace of a program whose instructions have names of their own, with `extra` more of them at one place. */
 static void write_program(const char *folder, const char *name, int extra)
 {
 	enum { INSTRUCTIONS = 3000, PLACE = 1000 };
