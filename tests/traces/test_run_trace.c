@@ -53,6 +53,35 @@ Test(run_trace, the_same_run_gives_the_same_bytes)
 	cli_remove_folder(folder);
 }
 
+/* Kernels for other instructions, a locale with a comma for the point, another folder. */
+Test(run_trace, surroundings_change_nothing)
+{
+	static const char *const around[][2] = {{"NPULAB_MAX_ISA", "sse2"},
+						{"NPULAB_MAX_ISA", "avx2"},
+						{"NPULAB_MAX_ISA", "avx512"},
+						{"LC_ALL", "de_DE.UTF-8"},
+						{"OMP_NUM_THREADS", "1"}};
+	char folder[CLI_PATH], inner[CLI_PATH + 20];
+	cli_folder(folder);
+	snprintf(inner, sizeof inner, "%s/inner", folder);
+	cr_assert_eq(mkdir(inner, 0777), 0);
+	const struct cli_run_options here = {.folder = folder}, there = {.enter = inner};
+	for (int d = 0; d < 2; d++) {
+		const char *device = d ? "diannao" : "tpu_v1";
+		EXPECT(&here, 0, "trace", "record", "lenet5", "--device", device, "--batch", "2", "-o", "@/a.trace");
+		EXPECT(&there, 0, "trace", "record", "lenet5", "--device", device, "--batch", "2", "-o", "../b.trace");
+		expect_same_files(folder, "a.trace", "b.trace");
+		for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
+			setenv(around[i][0], around[i][1], 1);
+			EXPECT(&here, 0, "trace", "record", "lenet5", "--device", device, "--batch", "2", "-o",
+			       "@/b.trace");
+			unsetenv(around[i][0]);
+			expect_same_files(folder, "a.trace", "b.trace");
+		}
+	}
+	cli_remove_folder(folder);
+}
+
 Test(run_trace, a_difference_is_found_and_named)
 {
 	char folder[CLI_PATH];
