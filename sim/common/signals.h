@@ -16,6 +16,13 @@ struct sim_signal_index {
 	const char *word;
 	int64_t extent;
 };
+/* Makes the definition of a row of a machine's table. */
+#define SIM_SIGNAL_DEF(signal_name, sign, bits, choice, text)                                                          \
+	{                                                                                                              \
+		.name = (signal_name), .meaning = (text), .width = (bits), .is_signed = SIM_##sign == SIM_SIGNED,      \
+		.by_default = SIM_##choice == SIM_BY_DEFAULT,                                                          \
+	}
+
 /* Finds the indices of each row in its name. The list of indices ends with the word NULL, and has every word that
  * stands in brackets in a name. */
 void sim_signals_index(struct npl_signal_def *def, int n, const struct sim_signal_index *index);

@@ -15,11 +15,7 @@ int dn_signals(const struct dn_config *config, struct npl_signal_def def[NPL_MAX
 {
 	const struct npl_signal_def rows[ROWS] = {
 #define DN_SIGNAL(constant, signal_name, sign, bits, choice, known, value, text)                                       \
-	[ROW_##constant] = {.name = (signal_name),                                                                     \
-			    .meaning = (text),                                                                         \
-			    .width = (bits),                                                                           \
-			    .is_signed = SIM_##sign == SIM_SIGNED,                                                     \
-			    .by_default = SIM_##choice == SIM_BY_DEFAULT},
+	[ROW_##constant] = SIM_SIGNAL_DEF(signal_name, sign, bits, choice, text),
 #include "signals.def"
 	};
 	const struct sim_signal_index index[] = {{"output", config->tn}, {"input", config->tn}, {0}};

@@ -21,11 +21,7 @@ int tpu_signals(const struct tpu_config *config, struct npl_signal_def def[NPL_M
 {
 	static const struct npl_signal_def rows[ROWS] = {
 #define TPU_SIGNAL(constant, signal_name, sign, bits, choice, phase, known, value, text)                               \
-	[ROW_##constant] = {.name = (signal_name),                                                                     \
-			    .meaning = (text),                                                                         \
-			    .width = (bits),                                                                           \
-			    .is_signed = SIM_##sign == SIM_SIGNED,                                                     \
-			    .by_default = SIM_##choice == SIM_BY_DEFAULT},
+	[ROW_##constant] = SIM_SIGNAL_DEF(signal_name, sign, bits, choice, text),
 #include "signals.def"
 	};
 	const struct sim_signal_index index[] = {{"row", config->rows}, {"column", config->columns}, {0}};
