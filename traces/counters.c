@@ -22,8 +22,8 @@ int64_t trace_clock_ns(const struct trace_clock *clock, uint64_t cycle)
 static void write_value(struct trace_counter *counter, const struct trace_clock *clock)
 {
 	if (counter->has_value && counter->value != counter->written) {
-		trace_json_counter(clock->json, counter->pid, counter->name, counter->series,
-				   trace_clock_ns(clock, counter->cycle), counter->value);
+		npl_picture_counter(clock->picture, counter->pid, counter->name, counter->series,
+				    trace_clock_ns(clock, counter->cycle), counter->value);
 		counter->written = counter->value;
 	}
 	counter->has_value = false;

@@ -5,11 +5,12 @@
 #ifndef NPULAB_TRACES_COUNTERS_H
 #define NPULAB_TRACES_COUNTERS_H
 
-#include "json.h"
+#include "npulab/error.h"
+#include "reports/format/trace_events.h"
 
 /* Where and when the cycles of a program are in the picture. */
 struct trace_clock {
-	struct trace_json *json;
+	struct npl_picture *picture;
 	double begin; /* of the program, in seconds */
 	double hz;    /* of the machine */
 };

@@ -10,6 +10,8 @@
 #include "chosen.h"
 #include "core/base/arith.h"
 #include "core/base/refuse.h"
+#include "core/files/path.h"
+#include "header.h"
 #include "occupancy.h"
 #include "schedule.h"
 #include "tracks.h"
@@ -32,7 +34,7 @@ struct picture {
 	const struct npl_trace_choice *choice;
 	struct trace_chosen chosen;
 	struct trace_tracks tracks;
-	struct trace_json json;
+	struct npl_picture picture;
 	struct reader ahead, reader;
 	struct trace_schedule schedule; /* of the batch that is read */
 	double batch_begin;             /* in seconds */
@@ -75,18 +77,18 @@ static bool is_chosen(struct picture *p, const char *layer)
 static void put_work(struct picture *p, const struct trace_work *work, const struct trace_work *row, int pid, int tid,
 		     int64_t begin, int64_t end)
 {
-	trace_json_slice(&p->json, pid, tid, work->layer, work->kind, begin, end);
-	trace_json_text(&p->json, "work", work->kind);
+	npl_picture_slice(&p->picture, pid, tid, work->layer, work->kind, begin, end);
+	npl_json_string(&p->picture.json, "work", work->kind);
 	if (row)
-		trace_json_text(&p->json, "operator", row->op_name);
+		npl_json_string(&p->picture.json, "operator", row->op_name);
 	if (work->bytes)
-		trace_json_number(&p->json, "bytes", work->bytes);
+		npl_json_u64(&p->picture.json, "bytes", work->bytes);
 	if (row && !strcmp(work->kind, "layer") && !strcmp(work->device, row->device)) {
-		trace_json_number(&p->json, "cycles", row->cycles);
-		trace_json_number(&p->json, "macs", row->macs);
+		npl_json_u64(&p->picture.json, "cycles", row->cycles);
+		npl_json_u64(&p->picture.json, "macs", row->macs);
 	}
-	trace_json_number(&p->json, "line", work->line);
-	trace_json_close(&p->json);
+	npl_json_u64(&p->picture.json, "line", work->line);
+	npl_picture_slice_end(&p->picture);
 }
 
 /* Returns the row of a layer; NULL: there is none. Work comes in the order of the rows, so that the search begins at
@@ -185,7 +187,7 @@ static int open_program(struct picture *p, const struct trace_event *event)
 		return fail_at(
 			p,
 			"the head of the trace has no clock_hz of this machine, without which a program has no times");
-	p->clock = (struct trace_clock){&p->json, program_begin(p), p->process->hz};
+	p->clock = (struct trace_clock){&p->picture, program_begin(p), p->process->hz};
 	p->line = event->number;
 	p->last_unit = NULL;
 	memset(p->span, 0, (size_t)p->program.n * sizeof *p->span);
@@ -219,11 +221,11 @@ static int put_spans(struct picture *p)
 		if (!lane)
 			return fail_here(p);
 		lane->end = span->end;
-		trace_json_slice(&p->json, p->process->pid, lane->tid, p->program.word[i], "instructions",
-				 trace_clock_ns(&p->clock, span->begin), trace_clock_ns(&p->clock, span->end));
-		trace_json_number(&p->json, "begin", span->begin);
-		trace_json_number(&p->json, "end", span->end);
-		trace_json_close(&p->json);
+		npl_picture_slice(&p->picture, p->process->pid, lane->tid, p->program.word[i], "instructions",
+				  trace_clock_ns(&p->clock, span->begin), trace_clock_ns(&p->clock, span->end));
+		npl_json_u64(&p->picture.json, "begin", span->begin);
+		npl_json_u64(&p->picture.json, "end", span->end);
+		npl_picture_slice_end(&p->picture);
 	}
 	return 0;
 }
@@ -233,12 +235,12 @@ static int put_program(struct picture *p, uint64_t cycles)
 	const int tid = trace_tracks_thread(&p->tracks, p->process, TRACE_TRACK_PROGRAMS, p->err);
 	if (!tid)
 		return fail_here(p);
-	trace_json_slice(&p->json, p->process->pid, tid, p->program.n > 2 ? p->program.word[2] : "program", "program",
-			 trace_clock_ns(&p->clock, 0), trace_clock_ns(&p->clock, cycles));
-	trace_json_number(&p->json, "cycles", cycles);
-	trace_json_number(&p->json, "layers", (uint64_t)p->program.n - 2);
-	trace_json_number(&p->json, "line", p->line);
-	trace_json_close(&p->json);
+	npl_picture_slice(&p->picture, p->process->pid, tid, p->program.n > 2 ? p->program.word[2] : "program",
+			  "program", trace_clock_ns(&p->clock, 0), trace_clock_ns(&p->clock, cycles));
+	npl_json_u64(&p->picture.json, "cycles", cycles);
+	npl_json_u64(&p->picture.json, "layers", (uint64_t)p->program.n - 2);
+	npl_json_u64(&p->picture.json, "line", p->line);
+	npl_picture_slice_end(&p->picture);
 	return 0;
 }
 
@@ -306,34 +308,34 @@ static void put_keys(struct picture *p, const char *name, int first, int end)
 {
 	const struct trace_words *words = &p->reader.words;
 	uint64_t count;
-	trace_json_object(&p->json, name);
+	npl_json_open(&p->picture.json, name, '{');
 	for (int i = first; i < end; i++) {
 		if (!words->value[i])
 			continue;
 		if (trace_read_count(words->value[i], &count))
-			trace_json_number(&p->json, words->word[i], count);
+			npl_json_u64(&p->picture.json, words->word[i], count);
 		else
-			trace_json_text(&p->json, words->word[i], words->value[i]);
+			npl_json_string(&p->picture.json, words->word[i], words->value[i]);
 	}
-	trace_json_close_object(&p->json);
+	npl_json_close(&p->picture.json, '}');
 }
 
 static void put_instruction(struct picture *p, const struct trace_occupancy *o, uint64_t taken, uint64_t leaves)
 {
 	const struct trace_event *event = &p->reader.event;
 	const struct trace_words *words = &p->reader.words;
-	trace_json_slice(&p->json, p->process->pid, p->last_unit->tid, words->word[1], "instruction",
-			 trace_clock_ns(&p->clock, taken), trace_clock_ns(&p->clock, leaves));
+	npl_picture_slice(&p->picture, p->process->pid, p->last_unit->tid, words->word[1], "instruction",
+			  trace_clock_ns(&p->clock, taken), trace_clock_ns(&p->clock, leaves));
 	if (p->layer)
-		trace_json_text(&p->json, "layer", p->program.word[p->layer]);
-	trace_json_number(&p->json, "begin", o->begin);
-	trace_json_number(&p->json, "end", o->end);
-	trace_json_number(&p->json, "line", event->number);
+		npl_json_string(&p->picture.json, "layer", p->program.word[p->layer]);
+	npl_json_u64(&p->picture.json, "begin", o->begin);
+	npl_json_u64(&p->picture.json, "end", o->end);
+	npl_json_u64(&p->picture.json, "line", event->number);
 	if (event->has_sum)
-		trace_json_text(&p->json, "sum", event->sum);
+		npl_json_string(&p->picture.json, "sum", event->sum);
 	put_keys(p, "cycles", o->first_key, o->end_key);
 	put_keys(p, "counts", o->end_key, words->n);
-	trace_json_close(&p->json);
+	npl_picture_slice_end(&p->picture);
 }
 
 /* Adds what an instruction moves to the counters. */
@@ -455,16 +457,24 @@ static int put_events(struct picture *p)
 	return rc;
 }
 
-static bool ends_in_gz(const char *path)
+/* Begins the picture: its head names the run. */
+static void put_head(struct npl_picture *picture, FILE *out, const struct npl_trace_header *header)
 {
-	const size_t n = strlen(path);
-	return n > 3 && !strcmp(path + n - 3, ".gz");
+	struct npl_json *json = &picture->json;
+	npl_picture_begin(picture, out);
+	npl_json_open(json, "otherData", '{');
+	npl_json_string(json, "npulab", header->version);
+	npl_json_string(json, "run", header->command);
+	npl_json_string(json, "of", header->argument);
+	npl_json_close(json, '}');
+	npl_picture_events(picture);
 }
 
 static int put_picture(struct picture *p, const char *path, const struct npl_trace_header *header, const char *out_path,
 		       struct npl_trace_size *size)
 {
 	struct trace_out *out = NULL;
+	FILE *stream = NULL;
 	if (!header->has_times)
 		return npl_fail(
 			p->err, NPL_EINPUT,
@@ -472,20 +482,24 @@ static int put_picture(struct picture *p, const char *path, const struct npl_tra
 			"on a simulated machine",
 			path);
 	int rc = trace_out_open(out_path, &out, p->err);
-	if (!rc && ends_in_gz(out_path))
+	if (!rc && npl_path_ends_in(out_path, ".gz"))
 		rc = trace_out_gzip(out, p->err);
+	if (!rc && !(stream = trace_out_stream(out)))
+		rc = npl_no_memory(p->err);
 	if (!rc) {
-		trace_json_begin(&p->json, out, header);
+		put_head(&p->picture, stream, header);
 		rc = put_events(p);
 	}
 	if (!rc)
 		rc = trace_chosen_check(&p->chosen, path, p->err);
-	if (!rc) {
-		trace_json_end(&p->json);
+	if (!rc)
+		npl_picture_end(&p->picture);
+	if (stream)
+		fclose(stream);
+	if (!rc)
 		rc = trace_out_finish(out, p->err);
-	}
 	if (!rc && size)
-		*size = (struct npl_trace_size){.events = p->json.events, .bytes = trace_out_bytes(out)};
+		*size = (struct npl_trace_size){.events = p->picture.events, .bytes = trace_out_bytes(out)};
 	trace_out_close(out);
 	return rc;
 }
@@ -498,7 +512,7 @@ int npl_trace_export_perfetto(const char *path, const char *out, const struct np
 	if (!p)
 		return npl_no_memory(err);
 	p->choice = p->chosen.choice = choice;
-	p->tracks.json = &p->json;
+	p->tracks.picture = &p->picture;
 	p->tracks.header = &header;
 	p->tracks.bin_cycles = npl_min_u64(npl_max_u64(bin_cycles, 1), 1000000000);
 	p->err = err;

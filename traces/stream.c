@@ -21,7 +21,7 @@
 #include "core/files/path.h"
 
 /* A window of 1 MiB finds the repeats of loops; a reader refuses files that need more than 8 MiB. */
-enum { TEXT_BYTES = 1 << 18, LEVEL = 3, WINDOW_LOG = 20, MAX_WINDOW_LOG = 23, GZIP_LEVEL = 4 };
+enum { TEXT_BYTES = 1 << 18, LEVEL = 3, WINDOW_LOG = 20, MAX_WINDOW_LOG = 23, GZIP_LEVEL = 4, STREAM_BYTES = 1 << 16 };
 
 struct trace_out {
 	char *path; /* NULL: it stays without a name */
@@ -184,6 +184,20 @@ void trace_out_put(struct trace_out *out, const char *text, size_t bytes)
 		if (out->n == sizeof out->text)
 			flush(out, false);
 	}
+}
+
+static ssize_t write_stream(void *cookie, const char *text, size_t bytes)
+{
+	trace_out_put(cookie, text, bytes);
+	return (ssize_t)bytes;
+}
+
+FILE *trace_out_stream(struct trace_out *out)
+{
+	FILE *stream = fopencookie(out, "w", (cookie_io_functions_t){.write = write_stream});
+	if (stream)
+		setvbuf(stream, NULL, _IOFBF, STREAM_BYTES);
+	return stream;
 }
 
 void trace_out_too_long(struct trace_out *out)

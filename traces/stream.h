@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "npulab/error.h"
 
@@ -16,6 +17,8 @@ struct trace_out;
 int trace_out_open(const char *path, struct trace_out **opened, struct npl_err *err);
 /* Writes text. A failure is kept until trace_out_finish. */
 void trace_out_put(struct trace_out *out, const char *text, size_t bytes);
+/* Returns a stream whose text goes to the output; NULL: out of memory. The caller closes it before trace_out_finish. */
+FILE *trace_out_stream(struct trace_out *out);
 /* Notes that a line did not fit into TRACE_LINE bytes: trace_out_finish then fails. */
 void trace_out_too_long(struct trace_out *out);
 int trace_out_finish(struct trace_out *out, struct npl_err *err);

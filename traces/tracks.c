@@ -24,7 +24,7 @@ static int new_thread(struct trace_tracks *tracks, const struct trace_process *p
 		return 0;
 	}
 	const int tid = FIRST_THREAD + tracks->n_threads++;
-	trace_json_thread(tracks->json, process->pid, tid, name, order);
+	npl_picture_thread(tracks->picture, process->pid, tid, name, order);
 	return tid;
 }
 
@@ -67,7 +67,7 @@ struct trace_process *trace_tracks_process(struct trace_tracks *tracks, const ch
 			process->hz = clock_of(&tracks->header->machine[i]);
 	init_bins(tracks, &process->active, process, "array active", "share of cycles", 1);
 	init_bins(tracks, &process->use, process, "array use", "share of MACs", 1);
-	trace_json_process(tracks->json, process->pid, name);
+	npl_picture_process(tracks->picture, process->pid, name, process->pid);
 	*last = process;
 	return process;
 }

@@ -6,6 +6,7 @@
 #define NPULAB_TRACES_TRACKS_H
 
 #include "counters.h"
+#include "header.h"
 #include "npulab/arena.h"
 
 /* The threads that a process has once. */
@@ -46,7 +47,7 @@ struct trace_process {
 
 struct trace_tracks {
 	struct npl_arena arena;
-	struct trace_json *json;
+	struct npl_picture *picture;
 	const struct npl_trace_header *header;
 	uint64_t bin_cycles;
 	struct trace_process *process;
