@@ -3,6 +3,7 @@
  * Runs of traces side by side (trace_jobs.h). */
 #include "trace_jobs.h"
 
+#include <signal.h>
 #include <string.h>
 
 #include "core/base/refuse.h"
@@ -28,7 +29,7 @@ static int give_up(struct npl_trace_verdict *verdict, const struct npl_err *err)
 int cli_trace_receive(const struct cli_job_result *result, struct npl_trace_verdict *verdict)
 {
 	struct npl_err failure;
-	if (result->status == -9)
+	if (result->status == -SIGKILL)
 		npl_fail(&failure, NPL_ENOMEM,
 			 "%s: its run was killed, as happens where memory is short: --jobs 1 "
 			 "needs least",

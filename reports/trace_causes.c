@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What cycles went to in two traces, the greatest differences first (trace_verdict.h). */
+ * What cycles went to in two traces, the greatest differences first, equal ones by their names (trace_verdict.h). */
 #include <stdlib.h>
+#include <string.h>
 
 #include "trace_verdict.h"
 
@@ -14,7 +15,10 @@ static int by_shift(const void *a, const void *b)
 {
 	const struct npl_trace_shift *s = a, *t = b;
 	const uint64_t x = size_of(s->cycles[0], s->cycles[1]), y = size_of(t->cycles[0], t->cycles[1]);
-	return x == y ? 0 : x < y ? 1 : -1;
+	if (x != y)
+		return x < y ? 1 : -1;
+	const int layer = strcmp(s->layer, t->layer);
+	return layer ? layer : strcmp(s->cycle_class, t->cycle_class);
 }
 
 int npl_trace_shifts(const struct npl_trace_diff *diff, struct npl_trace_shift **list)
@@ -39,9 +43,12 @@ int npl_trace_shifts(const struct npl_trace_diff *diff, struct npl_trace_shift *
 
 static int by_size(const void *a, const void *b)
 {
-	const int64_t x = llabs(((const struct npl_trace_cause *)a)->cycles),
-		      y = llabs(((const struct npl_trace_cause *)b)->cycles);
-	return (x < y) - (x > y);
+	const struct npl_trace_cause *s = a, *t = b;
+	const int64_t x = llabs(s->cycles), y = llabs(t->cycles);
+	if (x != y)
+		return x < y ? 1 : -1;
+	const int unit = strcmp(s->unit, t->unit);
+	return unit ? unit : strcmp(s->cycle_class, t->cycle_class);
 }
 
 int npl_trace_causes(const struct npl_trace_diff *diff, struct npl_trace_cause **list)

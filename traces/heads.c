@@ -27,7 +27,7 @@ static int find_machine(const struct npl_trace_header *header, const char *name)
 static int next_alone(const struct npl_trace_header *header, const struct npl_trace_header *other, int i)
 {
 	while (i < header->n_machines &&
-	       (find_machine(other, name_of(header, i)) >= 0 || !strcmp(name_of(header, i), "host")))
+	       (find_machine(other, name_of(header, i)) >= 0 || !strcmp(name_of(header, i), NPL_HOST_NAME)))
 		i++;
 	return i;
 }
