@@ -9,6 +9,7 @@
 
 #include "core/base/printable.h"
 #include "core/base/refuse.h"
+#include "npulab/report.h"
 
 int cli_trace_check_window(const struct cli_command *command, int64_t from, int64_t until, struct npl_err *err)
 {
@@ -16,18 +17,6 @@ int cli_trace_check_window(const struct cli_command *command, int64_t from, int6
 		       ? npl_fail(err, NPL_EUSAGE, "%s: no cycle is between --from %" PRId64 " and --until %" PRId64,
 				  command->name, from, until)
 		       : 0;
-}
-
-/* Writes bytes in three digits or more: "812 bytes", "71.0 kB", "1234 kB" is "1.23 MB". */
-static const char *bytes_text(char *buf, size_t n, uint64_t bytes)
-{
-	static const char *const unit[] = {"bytes", "kB", "MB", "GB", "TB"};
-	double value = (double)bytes;
-	int i = 0;
-	for (; i < 4 && value >= 999.5; i++)
-		value /= 1000;
-	snprintf(buf, n, i ? "%.3g %s" : "%.0f %s", value, unit[i]);
-	return buf;
 }
 
 void cli_trace_say_size(const char *path, const struct npl_trace_size *size)
@@ -38,5 +27,5 @@ void cli_trace_say_size(const char *path, const struct npl_trace_size *size)
 		return;
 	npl_put_printable(stdout, path);
 	printf(": %" PRIu64 " event%s, %s\n", size->events, size->events == 1 ? "" : "s",
-	       bytes_text(text, sizeof text, size->bytes));
+	       npl_count_text((double)size->bytes, "B", text, sizeof text));
 }

@@ -19,7 +19,7 @@
 	}
 /* Returns NPL_EUSAGE where no cycle is between the two. until 0: there is no end. */
 int cli_trace_check_window(const struct cli_command *command, int64_t from, int64_t until, struct npl_err *err);
-/* Prints "a.trace: 1050 events, 71 kB", unless the file is none that stays, such as a terminal. */
+/* Prints "a.trace: 1050 events, 71.0 kB", unless the file is none that stays, such as a terminal. */
 void cli_trace_say_size(const char *path, const struct npl_trace_size *size);
 
 #endif
