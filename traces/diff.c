@@ -315,6 +315,14 @@ static int note_beyond(struct comparison *c, int side, const struct trace_event 
 	return d->beyond ? 0 : npl_no_memory(c->err);
 }
 
+/* Finds the layer that the event which was read last names. */
+static int find_layer(struct comparison *c, int side, int *index)
+{
+	if (trace_find_layer(&c->findings, c->words[side].word[1], index))
+		return c->err->code == NPL_EINPUT ? npl_prefix(c->err, "%s", c->path[side]) : c->err->code;
+	return 0;
+}
+
 /* Adds what a row of a layer or of a batch says of one trace. */
 static int add_figures(struct comparison *c, int side, const struct trace_event *event)
 {
@@ -324,8 +332,7 @@ static int add_figures(struct comparison *c, int side, const struct trace_event 
 		trace_add_total(&c->findings, side, words);
 	if (event->kind != TRACE_LAYER)
 		return 0;
-	if (trace_find_layer(&c->findings, words->word[1], &index) ||
-	    trace_add_row(&c->findings, side, index, words->word[3], words))
+	if (find_layer(c, side, &index) || trace_add_row(&c->findings, side, index, words->word[3], words))
 		return c->err->code;
 	if (trace_value(words, "sum"))
 		c->sqnr_db = c->diff->layer[index].sqnr_db;
@@ -349,14 +356,14 @@ static int note_place(struct comparison *c, int side, const struct trace_event *
 	if (event->kind != TRACE_OF)
 		return 0;
 	trace_event_cut(event, &c->words[side]);
-	return trace_find_layer(&c->findings, c->words[side].word[1], &c->layer[side]);
+	return find_layer(c, side, &c->layer[side]);
 }
 
 /* Marks the layer that an event belongs to. Of a task the layer's row says what moved. */
 static int mark_layer(struct comparison *c, int side, const struct trace_event *event, unsigned moved)
 {
 	int index = event->kind == TRACE_TASK || event->kind == TRACE_BLOCK ? -1 : c->layer[side];
-	if (event->kind == TRACE_LAYER && trace_find_layer(&c->findings, c->words[side].word[1], &index))
+	if (event->kind == TRACE_LAYER && find_layer(c, side, &index))
 		return c->err->code;
 	trace_mark(&c->findings, index, moved);
 	return 0;

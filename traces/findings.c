@@ -23,7 +23,7 @@ int trace_find_layer(struct trace_findings *f, const char *name, int *index)
 			return 0;
 		}
 	if (d->n_layers == MOST_LAYERS)
-		return npl_fail(f->err, NPL_EINPUT, "the traces have more than %d layers", MOST_LAYERS);
+		return npl_fail(f->err, NPL_EINPUT, "has more than %d layers", MOST_LAYERS);
 	struct npl_trace_layer *layer = trace_grown(&d->arena, d->layer, d->n_layers, &d->layer_capacity,
 						    sizeof *d->layer);
 	if (!layer)

@@ -394,3 +394,25 @@ Test(trace_diff, parameters_that_are_unknown_now_are_noted)
 	cli_free(&r);
 	cli_remove_folder(folder);
 }
+
+/* A trace with more layers than any network has is refused by its name. */
+Test(trace_diff, layers_are_bounded)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	FILE *file = fopen(cli_path(folder, "many.trace"), "w");
+	cr_assert(file);
+	fputs("npulab-trace 1\nnpulab 0.1.0\nrun layer gemm\noption m 4\ndetail layers\nvalues no\ntimes yes\n"
+	      "machine m systolic int8 0\nevents follow\n",
+	      file);
+	for (int i = 0; i < 20001; i++)
+		fprintf(file, "layer l%d Gemm m ran cycles=1\n", i);
+	fputs("batch 0 cycles=20001\n", file);
+	cr_assert_eq(fclose(file), 0);
+	struct cli_result r = cli_run(&options, "trace", "diff", "many.trace", "many.trace");
+	cr_expect(r.status == 3 && strstr(r.err, "many.trace: has more than 20000 layers"), "status %d: %s", r.status,
+		  r.err);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}
