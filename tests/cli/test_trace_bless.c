@@ -13,13 +13,6 @@ static struct cli_result expect(const struct cli_run_options *options, int statu
 }
 #define EXPECT(options, status, ...) expect((options), (status), (const char *const[]){__VA_ARGS__, NULL})
 
-static void expect_quietly(const struct cli_run_options *options, int status, const char *const *args)
-{
-	struct cli_result r = expect(options, status, args);
-	cli_free(&r);
-}
-#define QUIETLY(options, status, ...) expect_quietly((options), (status), (const char *const[]){__VA_ARGS__, NULL})
-
 /* The seed draws the operands of a layer, and its result shows it. */
 Test(trace_record, the_result_of_a_single_layer_is_recorded)
 {
@@ -30,16 +23,16 @@ Test(trace_record, the_result_of_a_single_layer_is_recorded)
 	const struct cli_run_options options = {.folder = folder};
 	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
 		for (int seed = 1; seed <= 2; seed++)
-			QUIETLY(&options, 0, "trace", "record", "layer", "gemm", "-m", "4", "-n", "16", "-k", "16",
-				"--device", runs[i][0], "--detail", runs[i][1], "--seed", seed == 1 ? "1" : "2", "-o",
-				seed == 1 ? "@/1.trace" : "@/2.trace");
+			cli_expect(&options, 0, "trace", "record", "layer", "gemm", "-m", "4", "-n", "16", "-k", "16",
+				   "--device", runs[i][0], "--detail", runs[i][1], "--seed", seed == 1 ? "1" : "2",
+				   "-o", seed == 1 ? "@/1.trace" : "@/2.trace");
 		struct cli_result r = EXPECT(&options, 1, "trace", "diff", "@/1.trace", "@/2.trace");
 		cr_expect(cli_says(r.out, "differ in values"), "%s: %s", runs[i][0], r.out);
 		cli_free(&r);
 	}
 	char *text;
-	QUIETLY(&options, 0, "trace", "record", "layer", "gemm", "-m", "4", "-n", "16", "-k", "16", "--device",
-		"systolic_16x16", "--requantise", "-o", "@/1.trace");
+	cli_expect(&options, 0, "trace", "record", "layer", "gemm", "-m", "4", "-n", "16", "-k", "16", "--device",
+		   "systolic_16x16", "--requantise", "-o", "@/1.trace");
 	text = cli_read(cli_path(folder, "1.trace"), NULL);
 	const char *row = strstr(text, "\nlayer ");
 	cr_assert(row);
@@ -110,8 +103,8 @@ Test(trace_bless, what_has_not_moved_is_left_alone)
 	size_t bytes;
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	QUIETLY(&options, 0, "trace", "record", "layer", "gemm", "-m", "4", "-n", "16", "-k", "16", "--device",
-		"systolic_16x16", "-o", "a.trace");
+	cli_expect(&options, 0, "trace", "record", "layer", "gemm", "-m", "4", "-n", "16", "-k", "16", "--device",
+		   "systolic_16x16", "-o", "a.trace");
 	char *text = cli_read(cli_path(folder, "a.trace"), &bytes);
 	/* b has other times; c the same events with a parameter that moves none; d a run that cannot be made. */
 	change(folder, "a.trace", "b.trace", "end ", "end 75");
@@ -156,7 +149,7 @@ Test(trace_bless, another_version_of_a_file_is_named)
 	const struct cli_run_options options = {.enter = folder};
 	char *model = cli_read("models/digits.onnx", &bytes);
 	cli_write(folder, "net.onnx", model, bytes);
-	QUIETLY(&options, 0, "trace", "record", "net.onnx", "--device", "tpu_v1", "--timing-only", "-o", "a.trace");
+	cli_expect(&options, 0, "trace", "record", "net.onnx", "--device", "tpu_v1", "--timing-only", "-o", "a.trace");
 	/* An unknown field of ModelProto, which readers skip: number 100, a varint. */
 	char *longer = realloc(model, bytes + 3);
 	cr_assert(longer);
@@ -167,11 +160,11 @@ Test(trace_bless, another_version_of_a_file_is_named)
 	cr_expect(strstr(r.err, "a.trace: the model of 'net.onnx' is another version than that of the trace"), "%s",
 		  r.err);
 	cli_free(&r);
-	QUIETLY(&options, 3, "trace", "check", "a.trace");
+	cli_expect(&options, 3, "trace", "check", "a.trace");
 	r = EXPECT(&options, 0, "trace", "bless", "a.trace", "--reason", "a note in the model");
 	cr_expect(cli_says(r.out, "a.trace: blessed: other files or parameters"), "%s", r.out);
 	cli_free(&r);
-	QUIETLY(&options, 0, "trace", "check", "a.trace");
+	cli_expect(&options, 0, "trace", "check", "a.trace");
 	cli_remove_folder(folder);
 }
 
@@ -181,8 +174,8 @@ Test(trace_again, all_machines_are_listed)
 	char folder[CLI_PATH], line[100];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	QUIETLY(&options, 0, "trace", "record", "lenet5", "--place", "Conv*=tpu_v1,*=diannao", "--timing-only",
-		"--detail", "layers", "-o", "a.trace");
+	cli_expect(&options, 0, "trace", "record", "lenet5", "--place", "Conv*=tpu_v1,*=diannao", "--timing-only",
+		   "--detail", "layers", "-o", "a.trace");
 	char *text = cli_read(cli_path(folder, "a.trace"), NULL), *machines = strstr(text, "\nmachine ");
 	FILE *out = fopen(cli_path(folder, "b.trace"), "w");
 	cr_assert(out && machines);

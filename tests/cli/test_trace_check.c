@@ -8,14 +8,6 @@
 #include "tests/kit/cli_json.h"
 #include "tests/kit/shell.h"
 
-static void record(const struct cli_run_options *options, const char *const *args)
-{
-	struct cli_result r = cli_run_list(options, args);
-	cr_assert_eq(r.status, 0, "%s", r.err);
-	cli_free(&r);
-}
-#define RECORD(options, ...) record((options), (const char *const[]){"trace", "record", __VA_ARGS__, NULL})
-
 /* Writes a copy of a trace in which each line that begins with `line` is another one. */
 static void change(const char *folder, const char *from, const char *to, const char *line, const char *other)
 {
@@ -35,9 +27,9 @@ static void change(const char *folder, const char *from, const char *to, const c
 /* Fills a folder with traces: a and c are the same as now, b has moved, and the model of d is not there. */
 static void make_traces(const struct cli_run_options *options, const char *folder)
 {
-	RECORD(options, "digits", "--device", "tpu_v1", "--batch", "60", "-o", "a.trace");
-	RECORD(options, "layer", "pool", "--input", "1x4x6x6", "--kernel", "2x2", "--device", "diannao", "-o",
-	       "c.trace");
+	cli_record(options, "digits", "--device", "tpu_v1", "--batch", "60", "-o", "a.trace");
+	cli_record(options, "layer", "pool", "--input", "1x4x6x6", "--kernel", "2x2", "--device", "diannao", "-o",
+		   "c.trace");
 	change(folder, "a.trace", "b.trace", "parameter activate.latency_cycles ",
 	       "parameter activate.latency_cycles 551");
 	change(folder, "a.trace", "d.trace", "run run digits", "run run nodigits");
@@ -170,8 +162,8 @@ Test(trace_check, heads_that_name_no_run_are_refused)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	RECORD(&options, "layer", "gemm", "-m", "4", "-n", "20", "-k", "30", "--device", "systolic_16x16", "-o",
-	       "a.trace");
+	cli_record(&options, "layer", "gemm", "-m", "4", "-n", "20", "-k", "30", "--device", "systolic_16x16", "-o",
+		   "a.trace");
 	cr_assert_eq(setenv("LD_LIBRARY_PATH", "", 1), 0); /* where no test library stands in for a GPU's */
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		change(folder, "a.trace", "bad.trace", cases[i].line, cases[i].other);
@@ -268,8 +260,8 @@ Test(trace_check, what_is_ended_leaves_nothing)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	RECORD(&options, "layer", "gemm", "-m", "4", "-n", "20", "-k", "30", "--device", "systolic_16x16", "-o",
-	       "a.trace");
+	cli_record(&options, "layer", "gemm", "-m", "4", "-n", "20", "-k", "30", "--device", "systolic_16x16", "-o",
+		   "a.trace");
 	change(folder, "a.trace", "half.trace", "option m ", "option m 16000000");
 	change(folder, "half.trace", "long.trace", "option n ", "option n 40");
 	unlink(cli_path(folder, "half.trace"));

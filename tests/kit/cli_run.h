@@ -264,6 +264,17 @@ static inline void cli_free(struct cli_result *r)
 	*r = (struct cli_result){0};
 }
 
+/* Runs the program, which must end with this status. */
+static inline void cli_expect_list(const struct cli_run_options *options, int status, const char *const *args)
+{
+	struct cli_result r = cli_run_list(options, args);
+	cr_assert_eq(r.status, status, "%s %s %s: status %d\n%s%s", args[0], args[1], args[2], r.status, r.err, r.out);
+	cli_free(&r);
+}
+#define cli_expect(options, status, ...) cli_expect_list((options), (status), (const char *const[]){__VA_ARGS__, NULL})
+/* Records a trace: the arguments are those after "trace record". */
+#define cli_record(options, ...) cli_expect((options), 0, "trace", "record", __VA_ARGS__)
+
 /* Whether the text stands in what was printed, wherever a table broke its lines: any white space counts as one space.
  * Where a table wraps depends on what else stands in the cell, as the processor's description. */
 static inline bool cli_says(const char *printed, const char *text)

@@ -5,14 +5,7 @@
  * refused with their number; what has no signals is refused with what has. */
 #include "tests/kit/digits_input.h"
 
-static void expect_status(const struct cli_run_options *options, int status, const char *const *args)
-{
-	struct cli_result r = cli_run_list(options, args);
-	cr_assert_eq(r.status, status, "%s %s %s: status %d\n%s%s", args[0], args[1], args[2], r.status, r.err, r.out);
-	cli_free(&r);
-}
-#define EXPECT(options, status, ...) expect_status(options, status, (const char *const[]){__VA_ARGS__, NULL})
-#define GEMM                         "layer", "gemm", "-m", "4", "-n", "16", "-k", "40", "--device", "systolic_16x16"
+#define GEMM "layer", "gemm", "-m", "4", "-n", "16", "-k", "40", "--device", "systolic_16x16"
 
 /* Traces of small runs, which have many kinds of lines. */
 Test(trace_cycles, the_same_run_gives_the_same_bytes)
@@ -33,14 +26,14 @@ Test(trace_cycles, the_same_run_gives_the_same_bytes)
 				"trace",    "record", "-o",        again ? "@/b.trace" : "@/a.trace",
 				"--detail", "cycles", "--threads", again ? "2" : "1"};
 			memcpy(args + 8, runs[i], sizeof runs[i]);
-			expect_status(&options, 0, args);
+			cli_expect_list(&options, 0, args);
 		}
 		char *a = cli_read(cli_path(folder, "a.trace"), &n), *b = cli_read(cli_path(folder, "b.trace"), &m);
 		cr_assert(n == m && !memcmp(a, b, n), "run %zu", i);
 		cr_assert(strstr(a, "\ndetail cycles\n") && strstr(a, "\nc +0 ") && strstr(a, "\nc +1 "), "run %zu", i);
 		free(a);
 		free(b);
-		EXPECT(&options, 0, "trace", "check", "@/a.trace");
+		cli_expect(&options, 0, "trace", "check", "@/a.trace");
 	}
 	cli_remove_folder(folder);
 }
@@ -57,7 +50,7 @@ Test(trace_cycles, a_difference_names_the_cycle_and_the_signal)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.folder = folder};
-	EXPECT(&options, 0, "trace", "record", GEMM, "--detail", "cycles", "-o", "@/a.trace");
+	cli_expect(&options, 0, "trace", "record", GEMM, "--detail", "cycles", "-o", "@/a.trace");
 	for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
 		size_t bytes;
 		char *data = cli_read(cli_path(folder, "a.trace"), &bytes), *at = strstr(data, changes[i].from);
@@ -73,13 +66,13 @@ Test(trace_cycles, a_difference_names_the_cycle_and_the_signal)
 		r = cli_run(&options, "trace", "check", "@/b.trace");
 		cr_expect_eq(r.status, 1, "%s", r.err);
 		cli_free(&r);
-		EXPECT(&options, 0, "trace", "diff", "@/a.trace", "@/b.trace", "--tolerance", "cycles=1%");
+		cli_expect(&options, 0, "trace", "diff", "@/a.trace", "@/b.trace", "--tolerance", "cycles=1%");
 		free(changed);
 		free(data);
 	}
 	/* A machine that is slower in one place: signals come later, and others beside them. */
-	EXPECT(&options, 0, "trace", "record", GEMM, "--detail", "cycles", "--set",
-	       "systolic_16x16.activate.latency_cycles=51", "-o", "@/b.trace");
+	cli_expect(&options, 0, "trace", "record", GEMM, "--detail", "cycles", "--set",
+		   "systolic_16x16.activate.latency_cycles=51", "-o", "@/b.trace");
 	struct cli_result r = cli_run(&options, "trace", "diff", "@/a.trace", "@/b.trace");
 	cr_expect(r.status == 1 && cli_says(r.out, "differ in times, energy and signals"), "%s", r.out);
 	cr_expect(cli_says(r.out, "only in the second trace activate.works changes"), "%s", r.out);
@@ -121,7 +114,7 @@ Test(trace_cycles, damaged_lines_are_refused_with_their_number)
 	size_t bytes;
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	EXPECT(&options, 0, "trace", "record", GEMM, "--detail", "cycles", "-o", "a.trace");
+	cli_expect(&options, 0, "trace", "record", GEMM, "--detail", "cycles", "-o", "a.trace");
 	char *data = cli_read(cli_path(folder, "a.trace"), &bytes), *changed = malloc(bytes + 100);
 	for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
 		const char *at = strstr(data, damages[i].from);
@@ -162,11 +155,12 @@ Test(trace_cycles, what_has_no_signals_is_refused)
 		cr_expect(access(cli_path(folder, "a.trace"), F_OK) != 0);
 		cli_free(&r);
 	}
-	EXPECT(&options, 2, "trace", "record", "digits", "--device", "tpu_v1", "--signals", "default", "-o",
-	       "@/a.trace");
-	EXPECT(&options, 2, "trace", "record", "digits", "--device", "tpu_v1", "--detail", "cycle", "-o", "@/a.trace");
-	EXPECT(&options, 0, "trace", "record", "digits", "--device", "reference", "--input", "@/in.npy", "-o",
-	       "@/a.trace");
+	cli_expect(&options, 2, "trace", "record", "digits", "--device", "tpu_v1", "--signals", "default", "-o",
+		   "@/a.trace");
+	cli_expect(&options, 2, "trace", "record", "digits", "--device", "tpu_v1", "--detail", "cycle", "-o",
+		   "@/a.trace");
+	cli_expect(&options, 0, "trace", "record", "digits", "--device", "reference", "--input", "@/in.npy", "-o",
+		   "@/a.trace");
 	struct cli_result r = cli_run(&options, "trace", "export", "@/a.trace", "--vcd", "@/a.vcd");
 	cr_expect(r.status == 2 && strstr(r.err, "reference has no engine rtl"), "status %d: %s", r.status, r.err);
 	cli_free(&r);

@@ -9,14 +9,6 @@
 #include "tests/kit/cli_run.h"
 #include "tests/kit/page.h"
 
-static void expect_status(const struct cli_run_options *options, int status, const char *const *args)
-{
-	struct cli_result r = cli_run_list(options, args);
-	cr_assert_eq(r.status, status, "%s %s %s: status %d\n%s%s", args[0], args[1], args[2], r.status, r.err, r.out);
-	cli_free(&r);
-}
-#define EXPECT(options, status, ...) expect_status(options, status, (const char *const[]){__VA_ARGS__, NULL})
-
 static void expect_same_files(const char *folder, const char *a, const char *b)
 {
 	size_t n, m;
@@ -44,11 +36,11 @@ Test(run_trace, the_same_run_gives_the_same_bytes)
 			const char *args[CLI_ARGUMENTS] = {
 				"trace", "record", "-o", v ? "@/b.trace" : "@/a.trace", variants[v][0], variants[v][1]};
 			memcpy(args + 6, runs[i], sizeof runs[i]);
-			expect_status(&options, 0, args);
+			cli_expect_list(&options, 0, args);
 			if (v)
 				expect_same_files(folder, "a.trace", "b.trace");
 		}
-		EXPECT(&options, 0, "trace", "check", "@/a.trace");
+		cli_expect(&options, 0, "trace", "check", "@/a.trace");
 	}
 	cli_remove_folder(folder);
 }
@@ -67,13 +59,15 @@ Test(run_trace, surroundings_change_nothing)
 	const struct cli_run_options here = {.folder = folder}, there = {.enter = inner};
 	for (int d = 0; d < 2; d++) {
 		const char *device = d ? "diannao" : "tpu_v1";
-		EXPECT(&here, 0, "trace", "record", "lenet5", "--device", device, "--batch", "2", "-o", "@/a.trace");
-		EXPECT(&there, 0, "trace", "record", "lenet5", "--device", device, "--batch", "2", "-o", "../b.trace");
+		cli_expect(&here, 0, "trace", "record", "lenet5", "--device", device, "--batch", "2", "-o",
+			   "@/a.trace");
+		cli_expect(&there, 0, "trace", "record", "lenet5", "--device", device, "--batch", "2", "-o",
+			   "../b.trace");
 		expect_same_files(folder, "a.trace", "b.trace");
 		for (size_t i = 0; i < sizeof around / sizeof *around; i++) {
 			setenv(around[i][0], around[i][1], 1);
-			EXPECT(&here, 0, "trace", "record", "lenet5", "--device", device, "--batch", "2", "-o",
-			       "@/b.trace");
+			cli_expect(&here, 0, "trace", "record", "lenet5", "--device", device, "--batch", "2", "-o",
+				   "@/b.trace");
 			unsetenv(around[i][0]);
 			expect_same_files(folder, "a.trace", "b.trace");
 		}
@@ -86,9 +80,9 @@ Test(run_trace, a_difference_is_found_and_named)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.folder = folder};
-	EXPECT(&options, 0, "trace", "record", "digits", "--device", "tpu_v1", "-o", "@/a.trace");
-	EXPECT(&options, 0, "trace", "record", "digits", "--device", "tpu_v1", "--set", "tpu_v1.weight_fifo.tiles=1",
-	       "-o", "@/b.trace.zst");
+	cli_expect(&options, 0, "trace", "record", "digits", "--device", "tpu_v1", "-o", "@/a.trace");
+	cli_expect(&options, 0, "trace", "record", "digits", "--device", "tpu_v1", "--set",
+		   "tpu_v1.weight_fifo.tiles=1", "-o", "@/b.trace.zst");
 	struct cli_result r = cli_run(&options, "trace", "diff", "@/a.trace", "@/b.trace.zst");
 	cr_assert_eq(r.status, 1, "%s", r.err);
 	cr_expect(cli_says(r.out, "tpu_v1: weight_fifo.tiles 4 -> 1"), "%s", r.out);
@@ -96,16 +90,16 @@ Test(run_trace, a_difference_is_found_and_named)
 	cr_expect(cli_says(r.out, "- i read_weights weights"), "%s", r.out);
 	cli_free(&r);
 	/* A tolerance of times covers them, and not the program that differs. */
-	EXPECT(&options, 1, "trace", "diff", "@/a.trace", "@/b.trace.zst", "--tolerance", "cycles=50%,energy=50%");
-	EXPECT(&options, 0, "trace", "record", "digits", "--device", "tpu_v1", "--set",
-	       "tpu_v1.activate.latency_cycles=551", "-o", "@/c.trace");
-	EXPECT(&options, 1, "trace", "diff", "@/a.trace", "@/c.trace");
-	EXPECT(&options, 1, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "energy=50%");
-	EXPECT(&options, 0, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "cycles=5%,energy=5%");
-	EXPECT(&options, 1, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "cycles=0.0001%,energy=5%");
-	EXPECT(&options, 2, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "values=5%");
-	EXPECT(&options, 2, "trace", "diff", "@/a.trace");
-	EXPECT(&options, 2, "trace", "dif", "@/a.trace");
+	cli_expect(&options, 1, "trace", "diff", "@/a.trace", "@/b.trace.zst", "--tolerance", "cycles=50%,energy=50%");
+	cli_expect(&options, 0, "trace", "record", "digits", "--device", "tpu_v1", "--set",
+		   "tpu_v1.activate.latency_cycles=551", "-o", "@/c.trace");
+	cli_expect(&options, 1, "trace", "diff", "@/a.trace", "@/c.trace");
+	cli_expect(&options, 1, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "energy=50%");
+	cli_expect(&options, 0, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "cycles=5%,energy=5%");
+	cli_expect(&options, 1, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "cycles=0.0001%,energy=5%");
+	cli_expect(&options, 2, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "values=5%");
+	cli_expect(&options, 2, "trace", "diff", "@/a.trace");
+	cli_expect(&options, 2, "trace", "dif", "@/a.trace");
 	cli_remove_folder(folder);
 }
 
@@ -119,8 +113,8 @@ Test(run_trace, a_machine_of_the_past_is_checked_as_it_was)
 	char *text = yaml.out, *key = strstr(text, "tiles: ");
 	cr_assert(key, "%s", text);
 	cli_write(folder, "m.yaml", text, strlen(text));
-	EXPECT(&options, 0, "trace", "record", "layer", "gemm", "-m", "40", "-n", "50", "-k", "60", "--device",
-	       "m.yaml", "-o", "a.trace");
+	cli_expect(&options, 0, "trace", "record", "layer", "gemm", "-m", "40", "-n", "50", "-k", "60", "--device",
+		   "m.yaml", "-o", "a.trace");
 	key[strlen("tiles: ")] = '1';
 	cli_write(folder, "m.yaml", text, strlen(text));
 	struct cli_result r = cli_run(&options, "trace", "check", "a.trace");
@@ -130,14 +124,14 @@ Test(run_trace, a_machine_of_the_past_is_checked_as_it_was)
 	r = cli_run(&options, "trace", "check", "a.trace", "--current");
 	cr_assert_eq(r.status, 1, "%s%s", r.out, r.err);
 	cli_free(&r);
-	EXPECT(&options, 2, "trace", "bless", "a.trace");
-	EXPECT(&options, 0, "trace", "bless", "a.trace", "--reason", "the FIFO has one tile");
-	EXPECT(&options, 0, "trace", "check", "a.trace", "--current");
+	cli_expect(&options, 2, "trace", "bless", "a.trace");
+	cli_expect(&options, 0, "trace", "bless", "a.trace", "--reason", "the FIFO has one tile");
+	cli_expect(&options, 0, "trace", "check", "a.trace", "--current");
 	r = cli_run(&options, "trace", "show", "a.trace");
 	cr_expect(cli_says(r.out, ": recorded\n") && cli_says(r.out, ": the FIFO has one tile\n"), "%s", r.out);
 	cli_free(&r);
 	unlink(cli_path(folder, "m.yaml"));
-	EXPECT(&options, 3, "trace", "check", "a.trace");
+	cli_expect(&options, 3, "trace", "check", "a.trace");
 	cli_free(&yaml);
 	cli_remove_folder(folder);
 }
@@ -151,8 +145,8 @@ Test(run_trace, another_version_of_the_model_is_named)
 	const struct cli_run_options options = {.enter = folder};
 	char *model = cli_read("models/digits.onnx", &bytes);
 	cli_write(folder, "net.onnx", model, bytes);
-	EXPECT(&options, 0, "trace", "record", "net.onnx", "--device", "tpu_v1", "--batch", "2", "-o", "a.trace");
-	EXPECT(&options, 0, "trace", "check", "a.trace");
+	cli_expect(&options, 0, "trace", "record", "net.onnx", "--device", "tpu_v1", "--batch", "2", "-o", "a.trace");
+	cli_expect(&options, 0, "trace", "check", "a.trace");
 	model[bytes / 2 + 3] = (char)(model[bytes / 2 + 3] ^ 0x40); /* within the weights of a layer */
 	cli_write(folder, "net.onnx", model, bytes);
 	struct cli_result r = cli_run(&options, "trace", "check", "a.trace");
@@ -173,13 +167,13 @@ Test(run_trace, programs_and_other_devices_are_recorded)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	EXPECT(&options, 0, "layer", "gemm", "-m", "5", "-n", "20", "-k", "30", "--devices", "systolic_16x16",
-	       "--dump-program", "p.s", "--quiet");
-	EXPECT(&options, 0, "trace", "record", "p.s", "--weights", "p.weights.npy", "--buffer", "p.buffer.npy", "-o",
-	       "p.trace");
-	EXPECT(&options, 0, "trace", "check", "p.trace");
-	EXPECT(&options, 0, "trace", "record", "digits", "--device", "reference", "--batch", "60", "-o", "r.trace");
-	EXPECT(&options, 0, "trace", "check", "r.trace");
+	cli_expect(&options, 0, "layer", "gemm", "-m", "5", "-n", "20", "-k", "30", "--devices", "systolic_16x16",
+		   "--dump-program", "p.s", "--quiet");
+	cli_expect(&options, 0, "trace", "record", "p.s", "--weights", "p.weights.npy", "--buffer", "p.buffer.npy",
+		   "-o", "p.trace");
+	cli_expect(&options, 0, "trace", "check", "p.trace");
+	cli_expect(&options, 0, "trace", "record", "digits", "--device", "reference", "--batch", "60", "-o", "r.trace");
+	cli_expect(&options, 0, "trace", "check", "r.trace");
 	struct cli_result r = cli_run(&options, "trace", "show", "r.trace", "--layer", "relu1");
 	cr_expect(cli_says(r.out, "without times") && cli_says(r.out, "sum="), "%s", r.out);
 	cli_free(&r);
@@ -209,8 +203,8 @@ Test(run_trace, tasks_are_those_of_the_schedule)
 	for (int i = 0; i < 2; i++) {
 		double start = 0, end = 0, of_tasks = 0, of_rows = 0;
 		int batches = 0, tasks = 0;
-		EXPECT(&options, 0, "trace", "record", runs[i][0], runs[i][1], runs[i][2], "--timing-only", "-o",
-		       "@/a.trace");
+		cli_expect(&options, 0, "trace", "record", runs[i][0], runs[i][1], runs[i][2], "--timing-only", "-o",
+			   "@/a.trace");
 		char *text = cli_read(cli_path(folder, "a.trace"), NULL), *tail = text;
 		for (char *line; (line = strsep(&tail, "\n"));) {
 			const double seconds = number_of(line, "seconds");
@@ -257,8 +251,8 @@ Test(run_trace, damaged_traces_are_refused)
 	uint64_t rng = 5;
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	EXPECT(&options, 0, "trace", "record", "layer", "gemm", "-m", "4", "-n", "20", "-k", "30", "--device",
-	       "systolic_16x16", "-o", "a.trace");
+	cli_expect(&options, 0, "trace", "record", "layer", "gemm", "-m", "4", "-n", "20", "-k", "30", "--device",
+		   "systolic_16x16", "-o", "a.trace");
 	char *data = cli_read(cli_path(folder, "a.trace"), &bytes);
 	for (int i = 0; i < 12; i++) {
 		char what[60];
@@ -330,7 +324,7 @@ Test(run_trace, the_page_has_every_key_and_event)
 	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
 		const char *args[CLI_ARGUMENTS] = {"trace", "record", "-o", "@/a.trace"};
 		memcpy(args + 4, runs[i], sizeof runs[i]);
-		expect_status(&options, 0, args);
+		cli_expect_list(&options, 0, args);
 		char *text = cli_read(cli_path(folder, "a.trace"), NULL), *tail = text, *section = head;
 		for (char *line; (line = strsep(&tail, "\n")) && *line;) {
 			line[strcspn(line, " ")] = '\0';
@@ -391,7 +385,7 @@ Test(run_trace, the_page_has_every_key_of_rows)
 	for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
 		const char *args[CLI_ARGUMENTS] = {"trace", "record", "-o", "@/a.trace"};
 		memcpy(args + 4, runs[i], sizeof runs[i]);
-		expect_status(&options, 0, args);
+		cli_expect_list(&options, 0, args);
 		char *text = cli_read(cli_path(folder, "a.trace"), NULL), *tail = text;
 		for (char *line, *word; (line = strsep(&tail, "\n"));) {
 			if (strncmp(line, "layer ", 6) != 0 && strncmp(line, "task ", 5) != 0 &&

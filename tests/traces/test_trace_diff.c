@@ -6,14 +6,6 @@
  * instructions. */
 #include "tests/kit/cli_json.h"
 
-static void expect_status(const struct cli_run_options *options, int status, const char *const *args)
-{
-	struct cli_result r = cli_run_list(options, args);
-	cr_assert_eq(r.status, status, "%s %s %s: status %d\n%s%s", args[0], args[1], args[2], r.status, r.err, r.out);
-	cli_free(&r);
-}
-#define RECORD(options, ...) expect_status(options, 0, (const char *const[]){"trace", "record", __VA_ARGS__, NULL})
-
 /* What a comparison prints has all of the texts, and none of those after "!". */
 static void expect_says(const struct cli_run_options *options, int status, const char *const *args,
 			const char *const *texts)
@@ -44,9 +36,9 @@ Test(trace_diff, other_tiles_are_the_program_and_no_values)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	RECORD(&options, "digits", "--device", "systolic_16x16", "-o", "a.trace");
-	RECORD(&options, "digits", "--device", "systolic_16x16", "--set", "systolic_16x16.array.rows=32", "--set",
-	       "systolic_16x16.array.columns=32", "-o", "b.trace");
+	cli_record(&options, "digits", "--device", "systolic_16x16", "-o", "a.trace");
+	cli_record(&options, "digits", "--device", "systolic_16x16", "--set", "systolic_16x16.array.rows=32", "--set",
+		   "systolic_16x16.array.columns=32", "-o", "b.trace");
 	expect_says(&options, 1, DIFF("a.trace", "b.trace"),
 		    SAYS("a.trace and b.trace differ in the program, times, energy and counts\n", "!values",
 			 "systolic_16x16: array.rows 16 -> 32\n", "option: set none -> systolic_16x16.array.rows=32\n",
@@ -104,12 +96,12 @@ Test(trace_diff, machines_with_other_names_are_compared)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	RECORD(&options, "digits", "--device", "systolic_16x16", "-o", "a.trace");
-	RECORD(&options, "digits", "--device", "systolic_16x16@array.rows=32", "-o", "variant.trace");
-	RECORD(&options, "digits", "--device", "systolic_16x16", "--set", "systolic_16x16.array.rows=32", "-o",
-	       "set.trace");
-	RECORD(&options, "digits", "--device", "tpu_v1", "-o", "tpu.trace");
-	RECORD(&options, "digits", "--device", "diannao", "--timing-only", "-o", "diannao.trace");
+	cli_record(&options, "digits", "--device", "systolic_16x16", "-o", "a.trace");
+	cli_record(&options, "digits", "--device", "systolic_16x16@array.rows=32", "-o", "variant.trace");
+	cli_record(&options, "digits", "--device", "systolic_16x16", "--set", "systolic_16x16.array.rows=32", "-o",
+		   "set.trace");
+	cli_record(&options, "digits", "--device", "tpu_v1", "-o", "tpu.trace");
+	cli_record(&options, "digits", "--device", "diannao", "--timing-only", "-o", "diannao.trace");
 	for (int i = 0; i < 2; i++) /* The same machine, named in two ways. */
 		expect_says(&options, 0, DIFF(i ? "set.trace" : "variant.trace", i ? "variant.trace" : "set.trace"),
 			    SAYS(": the same, ", "HEADS\n",
@@ -143,16 +135,16 @@ Test(trace_diff, of_other_detail_what_both_have_is_compared)
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
 	for (int i = 0; i < 3; i++) {
-		RECORD(&options, "layer", "gemm", "-m", "20", "-n", "20", "-k", "40", "--device", "systolic_16x16",
-		       "--detail", details[i], "-o", details[i]);
+		cli_record(&options, "layer", "gemm", "-m", "20", "-n", "20", "-k", "40", "--device", "systolic_16x16",
+			   "--detail", details[i], "-o", details[i]);
 		for (int k = 0; k < i; k++) {
 			char head[60];
 			snprintf(head, sizeof head, "detail %s -> %s\n", details[i], details[k]);
 			expect_says(&options, 0, DIFF(details[i], details[k]), SAYS(": the same, ", "HEADS\n", head));
 		}
 	}
-	RECORD(&options, "layer", "gemm", "-m", "20", "-n", "20", "-k", "40", "--device", "systolic_16x16", "--set",
-	       "systolic_16x16.activate.latency_cycles=51", "-o", "slower");
+	cli_record(&options, "layer", "gemm", "-m", "20", "-n", "20", "-k", "40", "--device", "systolic_16x16", "--set",
+		   "systolic_16x16.activate.latency_cycles=51", "-o", "slower");
 	expect_says(&options, 1, DIFF("cycles", "slower"),
 		    SAYS("differ in times and energy\n", "activate.latency_cycles 0 -> 51\n", "activate_cycles"));
 	cli_remove_folder(folder);
@@ -165,8 +157,8 @@ Test(trace_diff, cycles_of_the_run_come_before_those_of_instructions)
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
 	for (int i = 0; i < 2; i++)
-		RECORD(&options, "mlp0", "--device", "tpu_v1", "--timing-only", "--set",
-		       i ? "tpu_v1.weight_fifo.tiles=1" : "tpu_v1.weight_fifo.tiles=4", "-o", i ? "b" : "a");
+		cli_record(&options, "mlp0", "--device", "tpu_v1", "--timing-only", "--set",
+			   i ? "tpu_v1.weight_fifo.tiles=1" : "tpu_v1.weight_fifo.tiles=4", "-o", i ? "b" : "a");
 	struct cli_result r = cli_run(&options, "trace", "diff", "a", "b", "--markdown", "m.md");
 	const char *run = strstr(r.out, "CYCLES OF THE RUN"), *stall = run ? strstr(run, "weight_stall") : NULL,
 		   *units = strstr(r.out, "INSTRUCTIONS' CYCLES");
@@ -191,9 +183,10 @@ Test(trace_diff, classes_sum_to_the_cycles_of_a_layer)
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
 	for (int d = 0; d < 2; d++) {
-		RECORD(&options, "lenet5", "--device", devices[d], "--timing-only", "--detail", "layers", "-o", "a");
-		RECORD(&options, "lenet5", "--device", devices[d], "--timing-only", "--detail", "layers", "--set",
-		       sets[d], "-o", "b");
+		cli_record(&options, "lenet5", "--device", devices[d], "--timing-only", "--detail", "layers", "-o",
+			   "a");
+		cli_record(&options, "lenet5", "--device", devices[d], "--timing-only", "--detail", "layers", "--set",
+			   sets[d], "-o", "b");
 		json_t *difference = difference_of(&options, "a", "b"), *layer, *one;
 		size_t i, k;
 		int moved = 0;
@@ -217,8 +210,8 @@ Test(trace_diff, heads_are_shown_where_nothing_moved)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	RECORD(&options, "lenet5", "--device", "tpu_v1", "--timing-only", "-o", "a");
-	RECORD(&options, "lenet5", "--device", "tpu_v1", "--timing-only", "--seed", "7", "-o", "b");
+	cli_record(&options, "lenet5", "--device", "tpu_v1", "--timing-only", "-o", "a");
+	cli_record(&options, "lenet5", "--device", "tpu_v1", "--timing-only", "--seed", "7", "-o", "b");
 	expect_says(&options, 0, DIFF("a", "b"), SAYS("a and b: the same, ", "HEADS\noption: seed none -> 7\n"));
 	expect_says(&options, 0, DIFF("a", "a"), SAYS("a and a: the same, ", "!HEADS"));
 	cli_remove_folder(folder);
@@ -239,8 +232,8 @@ Test(trace_diff, events_are_chosen_by_layer_and_number)
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
 	for (int i = 0; i < 2; i++)
-		RECORD(&options, "digits", "--device", "tpu_v1", "--set",
-		       i ? "tpu_v1.weight_fifo.tiles=1" : "tpu_v1.weight_fifo.tiles=4", "-o", i ? "b" : "a");
+		cli_record(&options, "digits", "--device", "tpu_v1", "--set",
+			   i ? "tpu_v1.weight_fifo.tiles=1" : "tpu_v1.weight_fifo.tiles=4", "-o", i ? "b" : "a");
 	struct cli_result all = cli_run(&options, "trace", "diff", "a", "b", "--events", "5"),
 			  fc1 = cli_run(&options, "trace", "diff", "a", "b", "--events", "3", "--layer", "fc1"),
 			  none = cli_run(&options, "trace", "diff", "a", "b", "--layer", "no such layer");
@@ -265,9 +258,9 @@ Test(trace_diff, what_exceeds_a_tolerance_is_named)
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
 	for (int i = 0; i < 2; i++)
-		RECORD(&options, "digits", "--device", "tpu_v1", "--timing-only", "--set",
-		       i ? "tpu_v1.activate.latency_cycles=551" : "tpu_v1.activate.latency_cycles=550", "-o",
-		       i ? "b" : "a");
+		cli_record(&options, "digits", "--device", "tpu_v1", "--timing-only", "--set",
+			   i ? "tpu_v1.activate.latency_cycles=551" : "tpu_v1.activate.latency_cycles=550", "-o",
+			   i ? "b" : "a");
 	expect_says(&options, 1, DIFF("a", "b", "--tolerance", "cycles=0.0001%,energy=5%"),
 		    SAYS("first beyond the tolerance: line ", ", layer conv1 Conv: ", "cycles "));
 	expect_says(&options, 1, DIFF("a", "b", "--tolerance", "cycles=5%"),
@@ -368,7 +361,7 @@ Test(trace_diff, layers_of_instructions_and_words_count)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	RECORD(&options, "digits", "--device", "tpu_v1", "--batch", "2", "--timing-only", "-o", "a.trace");
+	cli_record(&options, "digits", "--device", "tpu_v1", "--batch", "2", "--timing-only", "-o", "a.trace");
 	replace(folder, "\nof conv2\n", "\nof fc2\n");
 	expect_says(&options, 1, DIFF("a.trace", "b.trace"), SAYS("differ in the program", "layer conv2 -> fc2"));
 	replace(folder, "\ni halt issue", "\ni halt issue"); /* the same */
@@ -384,8 +377,8 @@ Test(trace_diff, parameters_that_are_unknown_now_are_noted)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	RECORD(&options, "layer", "gemm", "-m", "4", "-n", "16", "-k", "16", "--device", "systolic_16x16", "-o",
-	       "a.trace");
+	cli_record(&options, "layer", "gemm", "-m", "4", "-n", "16", "-k", "16", "--device", "systolic_16x16", "-o",
+		   "a.trace");
 	replace(folder, "parameter weight_fifo.tiles 4", "parameter weight_fifo.tilez 1");
 	struct cli_result r = cli_run(&options, "trace", "check", "b.trace");
 	cr_assert_eq(r.status, 0, "%s", r.err);

@@ -94,14 +94,6 @@ Test(trace_values, ratios_judge_where_bits_may_differ)
 	cli_remove_folder(folder);
 }
 
-static void record(const struct cli_run_options *options, const char *const *args)
-{
-	struct cli_result r = cli_run_list(options, args);
-	cr_assert_eq(r.status, 0, "%s", r.err);
-	cli_free(&r);
-}
-#define RECORD(options, ...) record((options), (const char *const[]){"trace", "record", __VA_ARGS__, NULL})
-
 static bool has_ratios(const char *folder)
 {
 	char *text = cli_read(cli_path(folder, "a.trace"), NULL);
@@ -116,7 +108,7 @@ Test(trace_values, ratios_are_those_of_run)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.folder = folder, .enter = folder};
-	RECORD(&options, "digits", "--device", "tpu_v1", "--batch", "100", "--accuracy", "-o", "a.trace");
+	cli_record(&options, "digits", "--device", "tpu_v1", "--batch", "100", "--accuracy", "-o", "a.trace");
 	json_t *run = cli_json(&options, "run", "digits", "--device", "tpu_v1", "--batch", "100", "--json", "-");
 	json_t *layers = cli_at(run, "devices.0.layers"), *layer;
 	char *trace = cli_read(cli_path(folder, "a.trace"), NULL), *at = trace;
@@ -151,17 +143,17 @@ Test(trace_values, real_devices_have_ratios)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.folder = folder, .enter = folder};
-	RECORD(&options, "layer", "gemm", "-m", "4", "-n", "20", "-k", "30", "--device", "cpu", "-o", "a.trace");
+	cli_record(&options, "layer", "gemm", "-m", "4", "-n", "20", "-k", "30", "--device", "cpu", "-o", "a.trace");
 	cr_expect(has_ratios(folder));
-	RECORD(&options, "layer", "gemm", "-m", "4", "-n", "20", "-k", "30", "--device", "tpu_v1", "-o", "a.trace");
+	cli_record(&options, "layer", "gemm", "-m", "4", "-n", "20", "-k", "30", "--device", "tpu_v1", "-o", "a.trace");
 	cr_expect(!has_ratios(folder));
-	RECORD(&options, "digits", "--device", "diannao", "--batch", "100", "--detail", "layers", "-o", "a.trace");
+	cli_record(&options, "digits", "--device", "diannao", "--batch", "100", "--detail", "layers", "-o", "a.trace");
 	cr_expect(!has_ratios(folder));
-	RECORD(&options, "digits", "--place", "Conv*=tpu_v1,*=reference", "--batch", "100", "-o", "a.trace");
+	cli_record(&options, "digits", "--place", "Conv*=tpu_v1,*=reference", "--batch", "100", "-o", "a.trace");
 	cr_expect(has_ratios(folder));
 	/* On another processor, as the cap makes this one, the float32 values of a library are others. */
 	cr_assert_eq(setenv("NPULAB_MAX_ISA", "sse2", 1), 0);
-	RECORD(&options, "digits", "--device", "cpu", "--batch", "100", "-o", "a.trace");
+	cli_record(&options, "digits", "--device", "cpu", "--batch", "100", "-o", "a.trace");
 	cr_assert_eq(unsetenv("NPULAB_MAX_ISA"), 0);
 	struct cli_result r = cli_run(&options, "trace", "check", "a.trace");
 	cr_expect_eq(r.status, 0, "%s%s", r.out, r.err);
