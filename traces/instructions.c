@@ -22,7 +22,7 @@ enum { BLOCK_INSTRUCTIONS = 1024, BLOCK_SUMS = 64, BLOCK_BYTES = 1 << 18 };
 struct shape {
 	const char *name, *unit;
 	int64_t begin; /* from the begin of the instruction before */
-	/* the cycles of each class, then the counters, of the machine */
+	/* the cycles of each class, then the counters that instructions move, of the machine */
 	uint64_t figure[NPL_MAX_CYCLE_CLASSES + NPL_MAX_COUNTERS];
 };
 struct known_shape {
@@ -32,9 +32,9 @@ struct known_shape {
 };
 enum { KNOWN_SHAPES = 1024 };
 
-/* An instruction on its way to the thread. Its shape has the size that the machine uses. */
+/* An instruction on its way to the thread. Its shape has the size that the machine uses; its fields follow that. */
 struct told {
-	uint64_t fields, sum; /* checksums */
+	uint64_t sum; /* checksum */
 	int layer;
 	bool has_sum;
 	struct shape shape;
@@ -48,8 +48,7 @@ struct batch {
 struct trace_instructions {
 	struct trace_out *out;
 	struct npl_executed_program program;
-	bool is_class[NPL_MAX_COUNTERS]; /* counters whose name a class of cycles has */
-	size_t shape_bytes, told_bytes;
+	size_t shape_bytes, fields_bytes, told_bytes;
 	uint64_t previous_begin;
 
 	/* The ring of batches. The caller fills number `filled`; the n_full before it wait for the thread. */
@@ -126,10 +125,9 @@ static void put_shape(struct trace_instructions *t, const struct shape *shape)
 	trace_line_number(&t->line, cycles);
 	for (int k = 0; k < program->n_cycle_classes; k++)
 		put_count(&t->line, program->cycle_class[k].name, shape->figure[k]);
-	for (size_t k = 0; k < program->n_counters; k++)
-		if (!t->is_class[k])
-			put_count(&t->line, program->counter_def[k].name,
-				  shape->figure[(size_t)program->n_cycle_classes + k]);
+	for (int k = 0; k < program->n_moved; k++)
+		put_count(&t->line, program->counter_def[program->moved_counter[k]].name,
+			  shape->figure[program->n_cycle_classes + k]);
 }
 
 /* Writes the text of a shape, which is made where it is not known. */
@@ -174,7 +172,7 @@ static void put_instruction(struct trace_instructions *t, const struct told *tol
 	} else {
 		add_text(block, "\n", 1);
 	}
-	block->fields[block->n++] = told->fields;
+	block->fields[block->n++] = npl_checksum((const char *)&told->shape + t->shape_bytes, t->fields_bytes);
 }
 
 static void put_batch(struct trace_instructions *t, const struct batch *batch)
@@ -281,15 +279,11 @@ void trace_instructions_program(struct trace_instructions *instructions, const s
 	t->previous_begin = 0;
 	t->layer_now = -1;
 	t->shape_bytes = offsetof(struct shape, figure) +
-			 ((size_t)program->n_cycle_classes + program->n_counters) * sizeof *t->known->shape.figure;
-	t->told_bytes = (offsetof(struct told, shape) + t->shape_bytes + 15) / 16 * 16;
+			 (size_t)(program->n_cycle_classes + program->n_moved) * sizeof *t->known->shape.figure;
+	t->fields_bytes = (size_t)program->n_fields * sizeof *t->known->shape.figure;
+	t->told_bytes = (offsetof(struct told, shape) + t->shape_bytes + t->fields_bytes + 15) / 16 * 16;
 	for (int i = 0; i < KNOWN_SHAPES; i++)
 		t->known[i].bytes = 0;
-	for (size_t i = 0; i < program->n_counters; i++) {
-		t->is_class[i] = false;
-		for (int k = 0; k < program->n_cycle_classes; k++)
-			t->is_class[i] |= !strcmp(program->counter_def[i].name, program->cycle_class[k].name);
-	}
 	if (t->own_thread && !t->has_thread && npl_threads_allowed() > 1)
 		t->has_thread = !npl_thread_start(&t->thread, write_batches, t);
 }
@@ -297,12 +291,11 @@ void trace_instructions_program(struct trace_instructions *instructions, const s
 void trace_instructions_add(struct trace_instructions *instructions, const struct npl_executed_instruction *told)
 {
 	struct trace_instructions *t = instructions;
-	if (BATCH_BYTES - t->batch[t->filled].bytes < sizeof(struct told))
+	if (BATCH_BYTES - t->batch[t->filled].bytes < t->told_bytes)
 		give_batch(t);
 	struct batch *batch = &t->batch[t->filled];
 	struct told *packed = (struct told *)(void *)(batch->told + batch->bytes);
 	const size_t classes = (size_t)t->program.n_cycle_classes;
-	packed->fields = told->fields_checksum;
 	packed->sum = told->checksum;
 	packed->has_sum = told->has_checksum;
 	packed->layer = told->layer;
@@ -310,7 +303,8 @@ void trace_instructions_add(struct trace_instructions *instructions, const struc
 	packed->shape.unit = told->unit;
 	packed->shape.begin = (int64_t)(told->time->begin - t->previous_begin);
 	memcpy(packed->shape.figure, told->time->cycles, classes * sizeof *packed->shape.figure);
-	memcpy(packed->shape.figure + classes, told->counter, t->program.n_counters * sizeof *packed->shape.figure);
+	memcpy(packed->shape.figure + classes, told->moved, (size_t)t->program.n_moved * sizeof *told->moved);
+	memcpy((char *)&packed->shape + t->shape_bytes, told->field, t->fields_bytes);
 	t->previous_begin = told->time->begin;
 	batch->bytes += t->told_bytes;
 }

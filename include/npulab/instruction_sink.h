@@ -25,6 +25,11 @@ struct npl_executed_program {
 	int n_cycle_classes;
 	const struct npl_counter_def *counter_def;
 	size_t n_counters;
+	/* Which counters a single instruction can move, as indices in counter_def, the least first: rows, bytes, tiles.
+	 * Cycles are in npl_instruction_time; values and DRAM have counters of the whole program. */
+	const int *moved_counter;
+	int n_moved;
+	int n_fields;             /* of each instruction */
 	const char *const *layer; /* names of the layers that it computes; NULL for a program of npl_program_run */
 	int n_layers;
 };
@@ -36,11 +41,8 @@ struct npl_executed_instruction {
 	const char *name, *unit;                 /* as in struct npl_instruction */
 	int layer;                               /* index in npl_executed_program.layer; -1: of none */
 	const struct npl_instruction_time *time; /* in cycles of the program */
-	/* How far the instruction moves each counter, in the order of npl_executed_program.counter_def: rows, bytes,
-	 * tiles. Counters of cycles are in `time`. A counter that no instruction alone moves, such as those of values
-	 * and of DRAM, is 0. */
-	const uint64_t *counter;
-	uint64_t fields_checksum; /* XXH64 of its fields, each as 64 bits, in the order of the instruction set */
+	const uint64_t *moved; /* how far it moves each counter, in the order of npl_executed_program.moved_counter */
+	const uint64_t *field; /* what identifies it, in the order of the instruction set */
 	/* XXH64 of the bytes that it wrote to the buffer or the host's memory, from the lowest address to the highest.
 	 * has_checksum false: it wrote none, or the run has no values. */
 	bool has_checksum;

@@ -85,4 +85,14 @@ static inline uint64_t *sim_counter_at(void *counters, size_t offset)
 	return (uint64_t *)((char *)counters + offset);
 }
 
+/* Finds the counters at these offsets in the table `def`, whose order they have. */
+static inline void sim_find_counters(const struct npl_counter_def *def, const size_t *offset, int n, int *index)
+{
+	for (int i = 0, k = 0; i < n; i++) {
+		while (def[k].offset != offset[i])
+			k++;
+		index[i] = k;
+	}
+}
+
 #endif

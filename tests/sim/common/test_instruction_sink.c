@@ -26,6 +26,7 @@ struct told {
 	struct npl_executed_program program;
 	int64_t count, checksums;
 	uint64_t cycles[NPL_MAX_CYCLE_CLASSES], counter[NPL_MAX_COUNTERS];
+	bool is_moved[NPL_MAX_COUNTERS];
 	int ends, fail_after; /* fail_after: the instruction at which the sink fails; 0: at none */
 };
 
@@ -35,6 +36,11 @@ static int on_program(void *context, const struct npl_executed_program *program,
 	(void)err;
 	told->program = *program;
 	cr_assert_eq(program->n_layers, 1);
+	for (int k = 0; k < program->n_moved; k++) {
+		const int counter = program->moved_counter[k];
+		cr_assert((k ? program->moved_counter[k - 1] : -1) < counter && counter < (int)program->n_counters);
+		told->is_moved[counter] = true;
+	}
 	fprintf(told->text, "%s: %s\n", program->machine, program->layer[0]);
 	return 0;
 }
@@ -46,18 +52,19 @@ static int on_instruction(void *context, const struct npl_executed_instruction *
 	if (told->fail_after && told->count == told->fail_after)
 		return npl_fail(err, NPL_EINPUT, "the sink is full");
 	cr_assert_eq(i->index, told->count++);
-	fprintf(told->text, "%s %s %d %llu %llu %016llx", i->name, i->unit, i->layer,
-		(unsigned long long)i->time->begin, (unsigned long long)i->time->end,
-		(unsigned long long)i->fields_checksum);
+	fprintf(told->text, "%s %s %d %llu %llu", i->name, i->unit, i->layer, (unsigned long long)i->time->begin,
+		(unsigned long long)i->time->end);
+	for (int k = 0; k < told->program.n_fields; k++)
+		fprintf(told->text, " %llx", (unsigned long long)i->field[k]);
 	for (int k = 0; k < told->program.n_cycle_classes; k++) {
 		fprintf(told->text, " %llu", (unsigned long long)i->time->cycles[k]);
 		told->cycles[k] += i->time->cycles[k];
 		cycles += i->time->cycles[k];
 	}
 	cr_assert_eq(cycles, i->time->end - i->time->begin, "instruction %lld", (long long)i->index);
-	for (size_t k = 0; k < told->program.n_counters; k++) {
-		fprintf(told->text, " %llu", (unsigned long long)i->counter[k]);
-		told->counter[k] += i->counter[k];
+	for (int k = 0; k < told->program.n_moved; k++) {
+		fprintf(told->text, " %llu", (unsigned long long)i->moved[k]);
+		told->counter[told->program.moved_counter[k]] += i->moved[k];
 	}
 	told->checksums += i->has_checksum;
 	if (told->with_checksums)
@@ -93,7 +100,7 @@ static int on_end(void *context, const struct npl_executed_end *end, struct npl_
 			fprintf(told->text, " %llu", (unsigned long long)end->counter[k]);
 		if (class)
 			cr_assert_eq(told->cycles[class - told->program.cycle_class], end->counter[k], "%s", def->name);
-		else if (told->counter[k])
+		else if (told->is_moved[k])
 			cr_assert_eq(told->counter[k], end->counter[k],
 				     "%s: the instructions have %llu, the program %llu", def->name,
 				     (unsigned long long)told->counter[k], (unsigned long long)end->counter[k]);

@@ -4,6 +4,7 @@
 #include "tell.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/checksum.h"
 #include "core/base/refuse.h"
@@ -14,13 +15,23 @@
  * its five slots do, 3 bits each. */
 #define DESCRIPTIONS (1 << 15)
 
-/* The counters that an instruction moves. Which of its multiply-accumulates are of the layer, and which are padding,
- * only the layer tells. */
+/* The counters that an instruction moves, in the order of counters.def. Which of its multiply-accumulates are of the
+ * layer, and which are padding, only the layer tells. */
 #define MOVED(X)                                                                                                       \
-	X(synapse_bytes) X(input_bytes) X(output_bytes) X(sb_rows) X(nbin_rows) X(nbout_rows) X(nfu3_operations)
+	X(nbin_rows) X(sb_rows) X(nbout_rows) X(nfu3_operations) X(input_bytes) X(synapse_bytes) X(output_bytes)
 enum {
 #define MOVED_CONSTANT(member) MOVED_##member,
 	MOVED(MOVED_CONSTANT) MOVED_COUNTERS
+};
+
+enum {
+#define DN_CP(...)    +1
+#define DN_SB(...)    +1
+#define DN_NBIN(...)  +1
+#define DN_NBOUT(...) +1
+#define DN_NFU(...)   +1
+	FIELDS = 0
+#include "sim/diannao/diannao/isa/fields.def"
 };
 
 struct dn_teller {
@@ -35,8 +46,9 @@ struct dn_teller {
 	const uint8_t *results; /* NULL: no values */
 	uint64_t first_result;  /* its address */
 	struct npl_instruction **described;
-	uint64_t counter[DN_COUNTERS];   /* of the instruction that is told */
-	uint64_t *moved[MOVED_COUNTERS]; /* those of these that instructions move */
+	int moved_counter[MOVED_COUNTERS]; /* as indices in the table of counters */
+	/* Of the instruction that is told. */
+	uint64_t moved[MOVED_COUNTERS], field[FIELDS];
 };
 
 static void next(void *state, struct dn_instruction *instruction)
@@ -44,6 +56,12 @@ static void next(void *state, struct dn_instruction *instruction)
 	const struct dn_teller *teller = state;
 	teller->stream.next(teller->stream.state, instruction);
 	dn_times_fetched(teller->times, instruction);
+}
+
+static void count_repeats(void *state, int64_t repeats[DN_REPEAT_LEVELS])
+{
+	const struct dn_teller *teller = state;
+	teller->stream.count_repeats(teller->stream.state, repeats);
 }
 
 static void on_event(void *context, const struct sim_event *event)
@@ -76,9 +94,9 @@ static const struct npl_instruction *describe(const struct dn_teller *teller, co
 	return *described;
 }
 
-static uint64_t fields_checksum(const struct dn_instruction *at)
+static void read_fields(const struct dn_instruction *at, uint64_t field[FIELDS])
 {
-	const uint64_t fields[] = {
+	const uint64_t fields[FIELDS] = {
 #define DN_CP(form, constant, type, member, ...)    (uint64_t) at->cp.member,
 #define DN_SB(form, constant, type, member, ...)    (uint64_t) at->sb.member,
 #define DN_NBIN(form, constant, type, member, ...)  (uint64_t) at->nbin.member,
@@ -86,51 +104,47 @@ static uint64_t fields_checksum(const struct dn_instruction *at)
 #define DN_NFU(form, constant, type, member, ...)   (uint64_t) at->nfu.member,
 #include "sim/diannao/diannao/isa/fields.def"
 	};
-	return npl_checksum(fields, sizeof fields);
+	memcpy(field, fields, sizeof fields);
 }
 
-/* Finds the place of each of these counters in the table. */
 static void find_counters(struct dn_teller *teller)
 {
 	static const size_t offset[MOVED_COUNTERS] = {
 #define MOVED_OFFSET(member) [MOVED_##member] = offsetof(struct dn_counters, member),
 		MOVED(MOVED_OFFSET)};
-	for (int m = 0; m < MOVED_COUNTERS; m++)
-		for (size_t k = 0; k < DN_COUNTERS; k++)
-			if (dn_counter_defs[k].offset == offset[m])
-				teller->moved[m] = &teller->counter[k];
+	sim_find_counters(dn_counter_defs, offset, MOVED_COUNTERS, teller->moved_counter);
 }
 
-static void count(const struct dn_teller *teller, const struct dn_timed *timed, uint64_t steps)
+static void count(const struct dn_config *config, const struct dn_timed *timed, uint64_t steps, uint64_t *moved)
 {
 	const struct dn_instruction *at = &timed->instruction;
-	const uint64_t sum_rows = (uint64_t)dn_sum_rows(teller->config), result_rows = timed->result_width == 4 ? 2 : 1;
 	const bool uses_nfu = dn_uses_nfu(at);
-	uint64_t *const *moved = teller->moved;
-	*moved[MOVED_synapse_bytes] = at->sb.op == DN_LOAD ? at->sb.size : 0;
-	*moved[MOVED_input_bytes] = at->nbin.op == DN_LOAD ? at->nbin.size : 0;
-	*moved[MOVED_output_bytes] = uses_nfu && at->nbout.write == DN_STORE ? at->nbout.size : 0;
-	*moved[MOVED_sb_rows] = uses_nfu && at->sb.op != DN_READ_NOP ? steps : 0;
-	*moved[MOVED_nbin_rows] = uses_nfu && at->nbin.op != DN_READ_NOP ? steps : 0;
-	*moved[MOVED_nbout_rows] = uses_nfu ? sum_rows * ((at->nbout.read == DN_READ) + (at->nbout.write == DN_WRITE))
-					    : 0;
-	*moved[MOVED_nfu3_operations] = 0;
+	memset(moved, 0, MOVED_COUNTERS * sizeof *moved);
+	moved[MOVED_synapse_bytes] = at->sb.op == DN_LOAD ? at->sb.size : 0;
+	moved[MOVED_input_bytes] = at->nbin.op == DN_LOAD ? at->nbin.size : 0;
+	if (!uses_nfu)
+		return;
+	moved[MOVED_output_bytes] = at->nbout.write == DN_STORE ? at->nbout.size : 0;
+	moved[MOVED_sb_rows] = at->sb.op != DN_READ_NOP ? steps : 0;
+	moved[MOVED_nbin_rows] = at->nbin.op != DN_READ_NOP ? steps : 0;
+	moved[MOVED_nbout_rows] = (uint64_t)dn_sum_rows(config) *
+				  ((at->nbout.read == DN_READ) + (at->nbout.write == DN_WRITE));
 	if (!timed->result_bytes)
 		return;
-	*moved[MOVED_nbout_rows] += result_rows;
-	if (at->nfu.out == DN_TO_NFU3)
-		*moved[MOVED_nfu3_operations] = timed->result_bytes / timed->result_width;
+	moved[MOVED_nbout_rows] += timed->result_width == 4 ? 2 : 1;
+	moved[MOVED_nfu3_operations] = at->nfu.out == DN_TO_NFU3 ? timed->result_bytes / timed->result_width : 0;
 }
 
 static int tell(void *context, int64_t index, const struct npl_instruction_time *time, struct npl_err *err)
 {
-	const struct dn_teller *teller = context;
+	struct dn_teller *teller = context;
 	const struct npl_instruction_sink *sink = teller->told.sink;
 	const struct dn_timed *timed = dn_times_timed(teller->times);
 	const struct npl_instruction *described = describe(teller, &timed->instruction);
 	if (!described)
 		return npl_no_memory(err);
-	count(teller, timed, time->cycles[DN_TIME_NFU_ACTIVE]);
+	count(teller->config, timed, time->cycles[DN_TIME_NFU_ACTIVE], teller->moved);
+	read_fields(&timed->instruction, teller->field);
 	const bool has_checksum = timed->completes_store && teller->results;
 	const struct npl_executed_instruction executed = {
 		.index = index,
@@ -138,8 +152,8 @@ static int tell(void *context, int64_t index, const struct npl_instruction_time 
 		.unit = described->unit,
 		.layer = teller->told.layer ? 0 : -1,
 		.time = time,
-		.counter = teller->counter,
-		.fields_checksum = fields_checksum(&timed->instruction),
+		.moved = teller->moved,
+		.field = teller->field,
 		.has_checksum = has_checksum,
 		.checksum = has_checksum ? npl_checksum(teller->results + (timed->store_address - teller->first_result),
 							timed->store_bytes)
@@ -155,6 +169,9 @@ static int tell_program(const struct dn_teller *teller, struct npl_err *err)
 						     .n_cycle_classes = DN_TIME_CLASSES,
 						     .counter_def = dn_counter_defs,
 						     .n_counters = teller->n_counters,
+						     .moved_counter = teller->moved_counter,
+						     .n_moved = MOVED_COUNTERS,
+						     .n_fields = FIELDS,
 						     .layer = &teller->told.layer,
 						     .n_layers = teller->told.layer ? 1 : 0};
 	return sink->on_program ? sink->on_program(sink->context, &program, err) : 0;
@@ -184,7 +201,8 @@ int dn_teller_open(const struct dn_told *told, struct dn_engine_input *engine_in
 		dn_teller_close(teller);
 		return rc;
 	}
-	engine_input->stream = (struct dn_stream){.state = teller, .next = next};
+	engine_input->stream = (struct dn_stream){
+		.state = teller, .next = next, .count_repeats = teller->stream.count_repeats ? count_repeats : NULL};
 	engine_input->observer = &teller->observer;
 	*opened = teller;
 	return 0;

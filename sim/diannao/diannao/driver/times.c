@@ -39,7 +39,7 @@ struct times {
 	const struct dn_config *config;
 	const struct sim_program *program; /* NULL: dn_times_fetched gives the instructions */
 	const struct sim_time_sink *sink;
-	struct dn_instruction fetched;
+	const struct dn_instruction *fetched;
 	struct entry *entry;                                   /* a ring: instruction i is entry i & mask */
 	int64_t mask, first, next;                             /* those from `first` on and before `next` are held */
 	struct npl_instruction_time time;                      /* of the instruction that is told */
@@ -79,7 +79,7 @@ static int times_open(void **state, const void *config, const struct sim_program
 
 void dn_times_fetched(void *state, const struct dn_instruction *instruction)
 {
-	((struct times *)state)->fetched = *instruction;
+	((struct times *)state)->fetched = instruction;
 }
 
 static bool grow(struct times *times)
@@ -104,7 +104,10 @@ static struct entry *entry_of(struct times *times, int64_t instruction)
 			times->out_of_memory = true;
 			return NULL;
 		}
-		times->entry[times->next++ & times->mask] = (struct entry){.awaited = -1};
+		struct entry *entry = &times->entry[times->next++ & times->mask];
+		entry->begin = entry->end = entry->end_cycle = 0;
+		memset(entry->cycles, 0, sizeof entry->cycles);
+		entry->awaited = -1; /* decoding fills the rest */
 	}
 	return &times->entry[instruction & times->mask];
 }
@@ -113,6 +116,8 @@ static struct entry *entry_of(struct times *times, int64_t instruction)
 static void add_results(struct times *times, struct dn_timed *timed)
 {
 	const struct dn_instruction *instruction = &timed->instruction;
+	timed->result_bytes = 0;
+	timed->completes_store = false;
 	if (!dn_uses_nfu(instruction) || instruction->nbout.write != DN_STORE)
 		return;
 	if (instruction->nbout.size) {
@@ -130,7 +135,7 @@ static void add_results(struct times *times, struct dn_timed *timed)
 static void decoded(struct times *times, struct entry *entry, int64_t index)
 {
 	struct dn_timed *timed = &entry->timed;
-	timed->instruction = times->program ? dn_code(times->program)[index] : times->fetched;
+	timed->instruction = times->program ? dn_code(times->program)[index] : *times->fetched;
 	add_results(times, timed);
 	entry->awaited = 1 + (timed->instruction.nbin.op == DN_LOAD) + (timed->instruction.sb.op == DN_LOAD) +
 			 timed->completes_store;

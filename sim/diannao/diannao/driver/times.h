@@ -31,7 +31,8 @@ struct dn_timed {
 };
 /* For on_time: returns what is known of the instruction whose time is told. */
 const struct dn_timed *dn_times_timed(const void *state);
-/* Where the times were opened without a program: gives each instruction before its event `decoded`. */
+/* Where the times were opened without a program: gives each instruction before its event `decoded`, until which it is
+ * borrowed. */
 void dn_times_fetched(void *state, const struct dn_instruction *instruction);
 
 #endif

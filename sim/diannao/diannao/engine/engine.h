@@ -29,7 +29,9 @@ struct dn_stream {
 	 * addresses in memory only; 0: no repeat of this level begins here. No store is open where a repeat begins or
 	 * ends. Sums may be kept across repeats: times do not depend on them. */
 	void (*count_repeats)(void *state, int64_t repeats[DN_REPEAT_LEVELS]);
-	void (*skip)(void *state, int level, int64_t repeats); /* leaves out so many repeats of the level */
+	/* Leaves out so many repeats of the level. Where there is an observer, which is told of every instruction, the
+	 * engine fetches them instead. */
+	void (*skip)(void *state, int level, int64_t repeats);
 };
 
 enum { DN_DMA_NBIN, DN_DMA_SB, DN_DMA_NBOUT, DN_DMAS }; /* the DMAs, in the order of their turns at the port */

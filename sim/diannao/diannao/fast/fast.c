@@ -141,8 +141,9 @@ static int open_run(struct dn_fast *f)
 		return npl_no_memory(f->err);
 	if (open_buffer(f, &f->nbin, c->nbin_rows) || open_buffer(f, &f->sb, c->sb_rows) || open_dma(f))
 		return f->err->code;
-	f->repetition.enabled = f->engine_input->stream.count_repeats && !f->engine_input->observer &&
-				!f->engine_input->memory.bytes && f->one_clock;
+	f->repetition.enabled = f->engine_input->stream.count_repeats && !f->engine_input->memory.bytes && f->one_clock;
+	if (f->repetition.enabled && f->engine_input->observer && dn_fast_remember(f))
+		return f->err->code;
 	return f->engine_input->memory.bytes
 		       ? dn_fast_values_open(f->engine_input, false, &f->outcome->counters, &f->values, f->err)
 		       : 0;
@@ -157,6 +158,7 @@ static void close_run(struct dn_fast *f)
 	free(f->sb.load);
 	free(f->queue);
 	free(f->store);
+	free(f->told);
 }
 
 static void finish(struct dn_fast *f)

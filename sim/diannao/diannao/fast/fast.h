@@ -68,7 +68,8 @@ struct dn_fast_state {
 struct dn_fast_mark {
 	struct dn_fast_state state;
 	int64_t begun;
-	uint64_t cycle;
+	uint64_t cycle, instruction;
+	uint64_t n_told; /* how much the observer had been told */
 	struct dn_counters counters;
 	struct npl_memory_counters memory_counters;
 };
@@ -90,11 +91,12 @@ struct dn_fast_repetition {
 	struct dn_fast_repeats level[DN_REPEAT_LEVELS];
 	struct dn_fast_state state; /* the present state, if `gathered` */
 	bool gathered;
-	/* What the skipped repeats took; f->now and the memory's clock and counters leave it out. */
-	uint64_t cycles;
+	/* What the skipped repeats took; f->now, f->index and the memory's clock and counters leave it out. */
+	uint64_t cycles, instructions;
 	struct npl_memory_counters memory_counters;
 };
 
+struct dn_fast_told;     /* tell.c */
 struct dn_fast_values;   /* values.c */
 struct dn_fast_activity; /* activity.c */
 
@@ -140,18 +142,15 @@ struct dn_fast {
 	uint64_t store_mask, stores_put, stores_pushed, stores_completed;
 
 	struct dn_fast_repetition repetition;
+
+	/* What the observer has been told of late (tell.c); NULL: nothing is told again. */
+	struct dn_fast_told *told;
+	uint64_t n_told;
 };
 
 static inline struct dn_fast_entry *dn_fast_head(const struct dn_fast *f)
 {
 	return f->queue_head == f->queue_tail ? NULL : &f->queue[f->queue_head & f->queue_mask];
-}
-
-static inline void dn_fast_tell(const struct dn_fast *f, enum dn_event event, uint64_t index, uint64_t cycle)
-{
-	const struct sim_observer *observer = f->engine_input->observer;
-	if (observer && observer->on_event)
-		observer->on_event(observer->context, &(struct sim_event){event, cycle, (int64_t)index});
 }
 
 /* decode.c does steps 2 and 3 of a boundary. */
@@ -170,6 +169,19 @@ void dn_fast_add_store(struct dn_fast *f, const struct dn_fast_store *store);
  * which the head of the queue has taken all its steps; DN_NEVER: it cannot take them before something arrives. */
 void dn_fast_nfu_run(struct dn_fast *f, uint64_t until);
 uint64_t dn_fast_nfu_end(const struct dn_fast *f);
+
+/* tell.c: tell the observer, if there is one, of an event at a boundary, and of cycles of a class; `index` is of an
+ * instruction, without those that were skipped. */
+void dn_fast_tell(struct dn_fast *f, enum dn_event event, uint64_t index, uint64_t boundary);
+void dn_fast_tell_cycles(struct dn_fast *f, enum dn_cycle_class cycle_class, uint64_t begin, uint64_t end,
+			 uint64_t index);
+/* From now on what is told can be told again. NPL_ENOMEM. */
+int dn_fast_remember(struct dn_fast *f);
+/* Says whether all that was told after the first `since` can be told again, or nothing need be. */
+bool dn_fast_remembers(const struct dn_fast *f, uint64_t since);
+/* Tells all that was told after the first `since` again so many times, each time so many cycles and instructions later.
+ * The instructions are fetched. */
+void dn_fast_tell_again(struct dn_fast *f, uint64_t since, uint64_t cycles, uint64_t instructions, int64_t times);
 
 /* repeat.c: skips repeats. It is called before the first instruction of what may be one is fetched. */
 int dn_fast_skip_repeats(struct dn_fast *f);

@@ -44,15 +44,13 @@ uint64_t dn_fast_nfu_end(const struct dn_fast *f)
 
 static void attribute(struct dn_fast *f, enum dn_cycle_class cycle_class, uint64_t index, uint64_t cycles)
 {
-	const struct sim_observer *observer = f->engine_input->observer;
 	struct dn_counters *n = &f->outcome->counters;
 	uint64_t from = 0;
 	for (int i = 0; i < DN_CYCLE_CLASSES; i++)
 		from += *dn_class_counter(n, i);
 	*dn_class_counter(n, cycle_class) += cycles;
-	if (cycles && observer && observer->on_cycles)
-		observer->on_cycles(observer->context,
-				    &(struct sim_cycles){cycle_class, from, from + cycles, (int64_t)index});
+	if (cycles)
+		dn_fast_tell_cycles(f, cycle_class, from, from + cycles, index);
 }
 
 /* Returns what the head's next step waits for. */

@@ -47,6 +47,13 @@ static void add(struct npl_memory_counters *to, const struct npl_memory_counters
  * assertion fails, a member of struct dn_counters beside output_saturations is in no table. */
 _Static_assert(sizeof(struct dn_counters) == (DN_COUNTERS + 1) * sizeof(uint64_t), "every member is a uint64_t");
 
+/* An instruction decides no times by its number, but the observer is told it. */
+static void add_index(const struct dn_fast *f, uint64_t index, struct npl_memory_words *words)
+{
+	if (f->told)
+		npl_memory_add_word(words, f->index - index);
+}
+
 static void add_entries(const struct dn_fast *f, struct npl_memory_words *words)
 {
 	npl_memory_add_word(words, f->queue_tail - f->queue_head);
@@ -58,6 +65,7 @@ static void add_entries(const struct dn_fast *f, struct npl_memory_words *words)
 						   e->reads_sb);
 		npl_memory_add_word(words, e->nbin_freed - f->nbin.rows_freed);
 		npl_memory_add_word(words, e->sb_freed - f->sb.rows_freed);
+		add_index(f, e->index, words);
 		if (e->reads_nbin) {
 			npl_memory_add_word(words, e->nbin_row - f->nbin.rows_arrived);
 			npl_memory_add_word(words, e->nbin_stride);
@@ -69,7 +77,7 @@ static void add_entries(const struct dn_fast *f, struct npl_memory_words *words)
 	}
 }
 
-static void add_buffer(const struct dn_fast_buffer *b, struct npl_memory_words *words)
+static void add_buffer(const struct dn_fast *f, const struct dn_fast_buffer *b, struct npl_memory_words *words)
 {
 	npl_memory_add_word(words, b->next - b->rows_arrived);
 	npl_memory_add_word(words, b->oldest - b->rows_arrived);
@@ -78,6 +86,8 @@ static void add_buffer(const struct dn_fast_buffer *b, struct npl_memory_words *
 	npl_memory_add_word(words, b->loads_put - b->loads_pushed);
 	for (uint64_t i = b->loads_pushed; i < b->loads_put; i++)
 		npl_memory_add_word(words, (uint64_t)b->load[i & b->mask].rows << 32 | b->load[i & b->mask].bytes);
+	for (uint64_t i = b->loads_arrived; i < b->loads_put; i++)
+		add_index(f, b->load[i & b->mask].index, words);
 }
 
 static uint64_t from_now(const struct dn_fast *f, uint64_t boundary)
@@ -103,6 +113,8 @@ static void add_nfu(const struct dn_fast *f, struct npl_memory_words *words)
 		npl_memory_add_word(words, store->rows);
 		npl_memory_add_word(words, from_now(f, store->ready));
 	}
+	for (uint64_t i = f->stores_completed; i < f->stores_put; i++)
+		add_index(f, f->store[i & f->store_mask].index, words);
 }
 
 /* Computes four independent hashes side by side: with a single one, each multiplication would wait for the one before
@@ -125,8 +137,8 @@ static bool gather(const struct dn_fast *f, struct npl_memory_words *words)
 {
 	words->n = 0;
 	add_entries(f, words);
-	add_buffer(&f->nbin, words);
-	add_buffer(&f->sb, words);
+	add_buffer(f, &f->nbin, words);
+	add_buffer(f, &f->sb, words);
 	add_nfu(f, words);
 	return npl_dma_relative_state(f->dma, words);
 }
@@ -167,6 +179,8 @@ static int take_mark(struct dn_fast *f, struct dn_fast_mark *mark, int64_t begun
 	mark->state.hash = r->state.hash;
 	mark->begun = begun;
 	mark->cycle = f->now + r->cycles;
+	mark->instruction = f->index + r->instructions;
+	mark->n_told = f->n_told;
 	mark->counters = f->outcome->counters;
 	npl_memory_counters(f->memory, &mark->memory_counters);
 	add(&mark->memory_counters, &r->memory_counters);
@@ -212,18 +226,23 @@ static int repeat(struct dn_fast *f, int level, const struct dn_fast_mark *mark)
 	struct dn_fast_repetition *r = &f->repetition;
 	struct dn_fast_repeats *repeats = &r->level[level];
 	const int64_t period = repeats->begun - mark->begun, times = (repeats->end - repeats->begun) / period;
-	const uint64_t cycles = f->now + r->cycles - mark->cycle;
+	const uint64_t cycles = f->now + r->cycles - mark->cycle,
+		       instructions = f->index + r->instructions - mark->instruction;
 	struct npl_memory_counters increase;
 	if (cycles && (uint64_t)times > (f->longest - f->now - r->cycles) / cycles)
 		return dn_fail_too_long(f->engine_input, f->err);
 	npl_memory_counters(f->memory, &increase);
 	add(&increase, &r->memory_counters);
 	r->cycles += (uint64_t)times * cycles;
+	r->instructions += (uint64_t)times * instructions;
 	add_times((uint64_t *)&f->outcome->counters, (const uint64_t *)&f->outcome->counters,
 		  (const uint64_t *)&mark->counters, sizeof mark->counters / sizeof(uint64_t), (uint64_t)times);
 	add_times((uint64_t *)&r->memory_counters, (const uint64_t *)&increase,
 		  (const uint64_t *)&mark->memory_counters, sizeof increase / sizeof(uint64_t), (uint64_t)times);
-	f->engine_input->stream.skip(f->engine_input->stream.state, level, times * period);
+	if (f->told)
+		dn_fast_tell_again(f, mark->n_told, cycles, instructions, times);
+	else
+		f->engine_input->stream.skip(f->engine_input->stream.state, level, times * period);
 	repeats->begun += times * period;
 	repeats->marks = 0; /* fewer of these repeats are left than a period has */
 	return 0;
@@ -249,7 +268,8 @@ static int begin_repeats(struct dn_fast *f, int level, int64_t n_repeats, bool *
 		if (!r->enabled)
 			return 0;
 		const struct dn_fast_mark *repeated = find_mark(repeats, &r->state);
-		if (repeated && repeats->begun - repeated->begun <= n_repeats) {
+		if (repeated && repeats->begun - repeated->begun <= n_repeats &&
+		    dn_fast_remembers(f, repeated->n_told)) {
 			*skipped = true;
 			return repeat(f, level, repeated);
 		}

@@ -21,6 +21,14 @@ struct write {
 	size_t bytes;
 };
 
+/* The counters that an instruction moves, in the order of counters.def; that of instructions, which each moves by one,
+ * is not worth telling. */
+#define MOVED(member) offsetof(struct tpu_counters, member)
+static const size_t moved_offset[] = {MOVED(useful_macs),        MOVED(unused_macs),   MOVED(tiles),
+				      MOVED(weight_bytes),       MOVED(ub_rows_read),  MOVED(ub_rows_written),
+				      MOVED(accumulator_writes), MOVED(host_bytes_in), MOVED(host_bytes_out)};
+enum { MOVED_COUNTERS = sizeof moved_offset / sizeof *moved_offset, FIELDS = 5 };
+
 struct tpu_teller {
 	struct tpu_told told;
 	bool has_begun; /* the sink has been told of the program, and not of its end */
@@ -33,6 +41,7 @@ struct tpu_teller {
 	uint64_t *checksum;
 	bool *has_checksum;
 	const char **layer;                /* the names of the layers */
+	int moved_counter[MOVED_COUNTERS]; /* as indices in the table of counters */
 	struct npl_instruction *described; /* by opcode; a unit of NULL: not yet */
 	struct tpu_registers registers;    /* as the instruction that is told next finds them */
 	bool out_of_memory;
@@ -129,12 +138,12 @@ static int tell(void *context, int64_t index, const struct npl_instruction_time 
 	const struct tpu_told *told = &teller->told;
 	const struct tpu_instruction *in = &tpu_code(told->program)[index];
 	const struct npl_instruction *described = describe(teller, in);
-	const uint64_t fields[] = {in->opcode, in->flags, in->ub, in->operand, in->length};
+	const uint64_t field[FIELDS] = {in->opcode, in->flags, in->ub, in->operand, in->length};
 	struct tpu_counters counters = {0};
-	uint64_t counter[TPU_COUNTERS];
+	uint64_t moved[MOVED_COUNTERS];
 	tpu_count_instruction(told->config, &teller->registers, in, &counters);
-	counters.instructions = 0; /* each moves it by one, which is not worth telling */
-	npl_counters_read(tpu_counter_defs, TPU_COUNTERS, &counters, counter);
+	for (int m = 0; m < MOVED_COUNTERS; m++)
+		moved[m] = *sim_counter_at(&counters, moved_offset[m]);
 	if (in->opcode == TPU_SET_CONFIG)
 		teller->registers.value[in->operand] = in->length;
 	const struct npl_executed_instruction executed = {
@@ -143,8 +152,8 @@ static int tell(void *context, int64_t index, const struct npl_instruction_time 
 		.unit = described->unit,
 		.layer = told->of_layer ? told->of_layer[index] : -1,
 		.time = time,
-		.counter = counter,
-		.fields_checksum = npl_checksum(fields, sizeof fields),
+		.moved = moved,
+		.field = field,
 		.has_checksum = teller->has_checksum[index],
 		.checksum = teller->checksum[index],
 	};
@@ -164,6 +173,9 @@ static int tell_program(struct tpu_teller *teller, struct npl_err *err)
 						     .n_cycle_classes = TPU_TIME_CLASSES,
 						     .counter_def = tpu_counter_defs,
 						     .n_counters = tpu_shown_counters(told->config),
+						     .moved_counter = teller->moved_counter,
+						     .n_moved = MOVED_COUNTERS,
+						     .n_fields = FIELDS,
 						     .layer = teller->layer,
 						     .n_layers = n};
 	return told->sink->on_program ? told->sink->on_program(told->sink->context, &program, err) : 0;
@@ -176,6 +188,7 @@ int tpu_teller_open(const struct tpu_told *told, struct tpu_teller **opened, str
 	if (!teller)
 		return npl_no_memory(err);
 	teller->told = *told;
+	sim_find_counters(tpu_counter_defs, moved_offset, MOVED_COUNTERS, teller->moved_counter);
 	teller->registers = tpu_reset_registers(told->config->rows, told->config->columns);
 	teller->time_sink = (struct sim_time_sink){tell, teller};
 	teller->observer = (struct sim_observer){.context = teller,

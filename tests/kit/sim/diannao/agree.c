@@ -11,6 +11,7 @@
 #include "sim/diannao/diannao/isa/check.h"
 #include "sim/diannao/diannao/rtl/run.h"
 #include "tests/kit/sim/diannao/code.h"
+#include "told.h"
 
 #define NOT_YET UINT64_MAX
 
@@ -285,6 +286,22 @@ bool diannao_agrees(uint64_t seed, const struct diannao_request *wish, char *rea
 	return ok;
 }
 
+struct observed {
+	const struct diannao_case *diannao_case;
+	struct npl_memory *memory;
+};
+
+static bool run_observed(const void *context, bool skips, const struct sim_observer *observer, struct npl_err *err)
+{
+	const struct observed *observed = context;
+	struct diannao_stream stream;
+	struct dn_outcome outcome;
+	struct dn_engine_input engine_input = diannao_engine_input(observed->diannao_case, observed->memory);
+	engine_input.stream = diannao_source(&stream, observed->diannao_case, skips);
+	engine_input.observer = observer;
+	return !dn_run_fast(&engine_input, &outcome, err);
+}
+
 bool diannao_units_agree(uint64_t seed, const struct diannao_request *wish, int64_t skips[DIANNAO_LEVELS], char *reason,
 			 size_t reason_bytes)
 {
@@ -298,7 +315,8 @@ bool diannao_units_agree(uint64_t seed, const struct diannao_request *wish, int6
 	const bool ok = run_times(&full, &c, memory, wish->times ? dn_run_fast : dn_run_rtl, false, &stream, subject,
 				  sizeof subject) &&
 			run_times(&counted, &c, memory, dn_run_fast, true, &stream, subject, sizeof subject) &&
-			diannao_same_counts(&full.outcome, &counted.outcome, subject, sizeof subject);
+			diannao_same_counts(&full.outcome, &counted.outcome, subject, sizeof subject) &&
+			diannao_tells_the_same(run_observed, &(struct observed){&c, memory}, subject, sizeof subject);
 	if (!ok)
 		snprintf(reason, reason_bytes, "%s", subject);
 	for (int i = 0; i < DIANNAO_LEVELS; i++)

@@ -21,7 +21,8 @@ bool diannao_same_counts(const struct dn_outcome *a, const struct dn_outcome *b,
  * False: the first difference, in `reason`. */
 bool diannao_agrees(uint64_t seed, const struct diannao_request *wish, char *reason, size_t reason_bytes);
 /* A stream of units: what fast makes of it is what rtl does, or, where `wish` says how many units, what fast does
- * instruction by instruction. Counts on in skips how often units were skipped. */
+ * instruction by instruction. An observer is told the same with and without skipping. Counts on in skips how often
+ * units were skipped. */
 bool diannao_units_agree(uint64_t seed, const struct diannao_request *wish, int64_t skips[DIANNAO_LEVELS], char *reason,
 			 size_t reason_bytes);
 

@@ -6,6 +6,7 @@
 #include "agree.h"
 #include "core/base/refuse.h"
 #include "sim/diannao/diannao/fast/run.h"
+#include "told.h"
 
 #define MAX_STEPS 60000
 
@@ -151,8 +152,8 @@ static void skip(void *state, int level, int64_t units)
 }
 
 static bool run_layer(const struct diannao_unit_case *c, struct npl_memory *memory, bool units,
-		      struct dn_outcome *outcome, struct diannao_unit_skips *skips, int64_t *instructions,
-		      struct npl_err *err)
+		      const struct sim_observer *observer, struct dn_outcome *outcome, struct diannao_unit_skips *skips,
+		      int64_t *instructions, struct npl_err *err)
 {
 	struct counted counted = {.skips = skips};
 	if (dn_generator_open(&c->config, &c->layer, &c->tiles, &counted.generator, err))
@@ -163,7 +164,8 @@ static bool run_layer(const struct diannao_unit_case *c, struct npl_memory *memo
 		.stream = {&counted, next, units ? count_repeats : NULL, units ? skip : NULL},
 		.n_functions = c->layer.activates,
 		.function = &c->layer.function,
-		.port = memory};
+		.port = memory,
+		.observer = observer};
 	const bool ok = !dn_run_fast(&engine_input, outcome, err) && !dn_generator_failed(counted.generator, err);
 	*instructions = counted.instructions;
 	dn_generator_close(counted.generator);
@@ -189,6 +191,21 @@ static struct npl_memory *memory_of(const struct dn_config *config, uint64_t see
 	return memory;
 }
 
+struct observed {
+	const struct diannao_unit_case *unit_case;
+	struct npl_memory *memory;
+};
+
+static bool run_observed(const void *context, bool skips, const struct sim_observer *observer, struct npl_err *err)
+{
+	const struct observed *observed = context;
+	struct diannao_unit_skips no_skips = {0};
+	struct dn_outcome outcome;
+	int64_t instructions;
+	return run_layer(observed->unit_case, observed->memory, skips, observer, &outcome, &no_skips, &instructions,
+			 err);
+}
+
 bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, struct diannao_unit_skips *skips,
 				  char *reason, size_t reason_bytes)
 {
@@ -199,12 +216,13 @@ bool diannao_units_of_layer_agree(uint64_t seed, const struct dn_config *paper, 
 	if (!diannao_unit_case_make(&c, seed, paper))
 		return true;
 	struct npl_memory *memory = memory_of(&c.config, seed, &err);
-	bool ok = memory && run_layer(&c, memory, false, &full, skips, &all, &err) &&
-		  run_layer(&c, memory, true, &counted, skips, &some_of_them, &err);
+	bool ok = memory && run_layer(&c, memory, false, NULL, &full, skips, &all, &err) &&
+		  run_layer(&c, memory, true, NULL, &counted, skips, &some_of_them, &err);
 	if (!ok)
 		snprintf(reason, reason_bytes, "%s", err.msg);
 	else
-		ok = diannao_same_counts(&full, &counted, reason, reason_bytes);
+		ok = diannao_same_counts(&full, &counted, reason, reason_bytes) &&
+		     diannao_tells_the_same(run_observed, &(struct observed){&c, memory}, reason, reason_bytes);
 	npl_memory_close(memory);
 	skips->runs++;
 	skips->instructions += all;
