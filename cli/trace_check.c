@@ -75,8 +75,7 @@ static int print_verdict(const struct check *check, const struct npl_trace_verdi
 	if (verdict->code || check->quiet || cli_trace_reports_on_stdout(&check->reports))
 		return 0;
 	if (verdict->diff.moved || verdict->diff.n_heads)
-		rc = cli_table_printed(npl_report_trace_diff(stdout, verdict->path, "the run now", &verdict->diff), 0,
-				       err);
+		rc = cli_table_printed(npl_report_trace_diff(stdout, verdict->path, NULL, &verdict->diff), 0, err);
 	else
 		print_same(verdict);
 	fflush(stdout);

@@ -114,6 +114,12 @@ static void pass_cause(struct wire *w, struct npl_trace_cause *cause)
 	PASS(w, cause->cycles);
 }
 
+static void pass_component(struct wire *w, struct npl_trace_component *component)
+{
+	pass_text(w, &component->name);
+	PASS(w, component->joules);
+}
+
 static void pass_diff(struct wire *w, struct npl_trace_diff *diff)
 {
 	PASS(w, diff->moved);
@@ -126,6 +132,7 @@ static void pass_diff(struct wire *w, struct npl_trace_diff *diff)
 	PASS(w, diff->cycles);
 	PASS(w, diff->seconds);
 	PASS(w, diff->joules);
+	PASS(w, diff->has_times);
 	pass_first(w, &diff->first);
 	pass_first(w, &diff->first_wait);
 	diff->event = pass_array(w, diff->event, &diff->n_events, sizeof *diff->event);
@@ -137,6 +144,9 @@ static void pass_diff(struct wire *w, struct npl_trace_diff *diff)
 	diff->layer = pass_array(w, diff->layer, &diff->n_layers, sizeof *diff->layer);
 	for (int i = 0; i < diff->n_layers; i++)
 		pass_layer(w, &diff->layer[i]);
+	diff->component = pass_array(w, diff->component, &diff->n_components, sizeof *diff->component);
+	for (int i = 0; i < diff->n_components; i++)
+		pass_component(w, &diff->component[i]);
 	diff->cause = pass_array(w, diff->cause, &diff->n_causes, sizeof *diff->cause);
 	for (int i = 0; i < diff->n_causes; i++)
 		pass_cause(w, &diff->cause[i]);

@@ -43,9 +43,16 @@ static void put_event(struct npl_json *json, const char *key, const struct npl_t
 	npl_json_close(json, '}');
 }
 
-static void put_figures(struct npl_json *json, const uint64_t cycles[2], const double seconds[2],
+/* Puts figures, or null where a trace has no times. */
+static void put_figures(struct npl_json *json, bool has_times, const uint64_t cycles[2], const double seconds[2],
 			const double joules[2])
 {
+	static const char *const keys[] = {"cycles",        "other_cycles", "seconds",
+					   "other_seconds", "energy_j",     "other_energy_j"};
+	for (size_t i = 0; !has_times && i < sizeof keys / sizeof *keys; i++)
+		npl_json_null(json, keys[i]);
+	if (!has_times)
+		return;
 	npl_json_u64(json, "cycles", cycles[0]);
 	npl_json_u64(json, "other_cycles", cycles[1]);
 	npl_json_double(json, "seconds", seconds[0]);
@@ -63,7 +70,7 @@ static void put_class(struct npl_json *json, const struct npl_trace_class *cycle
 	npl_json_close(json, '}');
 }
 
-static void put_layer(struct npl_json *json, const struct npl_trace_layer *layer)
+static void put_layer(struct npl_json *json, bool has_times, const struct npl_trace_layer *layer)
 {
 	npl_json_open(json, NULL, '{');
 	npl_json_string(json, "name", layer->name);
@@ -72,7 +79,7 @@ static void put_layer(struct npl_json *json, const struct npl_trace_layer *layer
 	put_moved(json, layer->moved);
 	npl_json_bool(json, "in_trace", layer->in[0]);
 	npl_json_bool(json, "in_other", layer->in[1]);
-	put_figures(json, layer->cycles, layer->seconds, layer->joules);
+	put_figures(json, has_times, layer->cycles, layer->seconds, layer->joules);
 	npl_json_double(json, "sqnr_db", layer->sqnr_db[0]);
 	npl_json_double(json, "other_sqnr_db", layer->sqnr_db[1]);
 	npl_json_open(json, "classes", '[');
@@ -98,6 +105,22 @@ static void put_causes(struct npl_json *json, const struct npl_trace_diff *diff)
 	npl_json_close(json, ']');
 }
 
+static void put_energies(struct npl_json *json, const struct npl_trace_diff *diff)
+{
+	npl_json_open(json, "energies", '[');
+	for (int i = 0; i < diff->n_components; i++) {
+		const struct npl_trace_component *component = &diff->component[i];
+		if (component->joules[0] == component->joules[1])
+			continue;
+		npl_json_open(json, NULL, '{');
+		npl_json_string(json, "component", component->name);
+		npl_json_double(json, "energy_j", component->joules[0]);
+		npl_json_double(json, "other_energy_j", component->joules[1]);
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+}
+
 static void put_diff(struct npl_json *json, const struct npl_trace_diff *diff)
 {
 	npl_json_open(json, "difference", '{');
@@ -114,13 +137,14 @@ static void put_diff(struct npl_json *json, const struct npl_trace_diff *diff)
 	for (int i = 1; i < diff->n_events; i++)
 		put_event(json, NULL, &diff->event[i]);
 	npl_json_close(json, ']');
-	put_figures(json, diff->cycles, diff->seconds, diff->joules);
+	put_figures(json, diff->has_times, diff->cycles, diff->seconds, diff->joules);
 	npl_json_open(json, "layers", '[');
 	for (int i = 0; i < diff->n_layers; i++)
 		if (npl_trace_layer_moved(&diff->layer[i]))
-			put_layer(json, &diff->layer[i]);
+			put_layer(json, diff->has_times, &diff->layer[i]);
 	npl_json_close(json, ']');
 	put_causes(json, diff);
+	put_energies(json, diff);
 	npl_json_close(json, '}');
 }
 

@@ -34,8 +34,7 @@ static char *diff_text(const struct npl_trace_verdict *verdict)
 	FILE *out = open_memstream(&text, &bytes);
 	if (!out)
 		return NULL;
-	const int rc = npl_report_trace_diff(out, verdict->path, verdict->other ? verdict->other : "the run now",
-					     &verdict->diff);
+	const int rc = npl_report_trace_diff(out, verdict->path, verdict->other, &verdict->diff);
 	if (!fclose(out) && !rc)
 		return text;
 	free(text);

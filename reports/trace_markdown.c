@@ -13,27 +13,25 @@ enum { LAYERS_SHOWN = 40, CAUSES_SHOWN = 12, TRACES_SHOWN = 20, LINE_SHOWN = 200
 static void put_totals(FILE *out, const struct npl_trace_verdict *verdict)
 {
 	const struct npl_trace_diff *diff = &verdict->diff;
-	char cycles[80], time[40], energy[40], moved[80];
+	const struct npl_trace_figures all = npl_trace_figures_of(diff, diff->cycles, diff->seconds, diff->joules);
+	char moved[80];
 	fputs("| ", out);
 	npl_markdown_put_code(out, verdict->path);
 	fprintf(out, " | %s | %s | %s | %s | %s |\n", npl_trace_verdict_name(verdict),
-		npl_trace_moved_text(diff->moved, moved, sizeof moved),
-		npl_trace_pair_text(cycles, sizeof cycles, (double)diff->cycles[0], (double)diff->cycles[1], "%.0f"),
-		npl_trace_change_text(time, sizeof time, diff->seconds[0], diff->seconds[1]),
-		npl_trace_change_text(energy, sizeof energy, diff->joules[0], diff->joules[1]));
+		npl_trace_moved_text(diff->moved, moved, sizeof moved), all.cycles, all.time, all.energy);
 }
 
-static void put_layer(FILE *out, const struct npl_trace_layer *layer, bool ratios)
+static void put_layer(FILE *out, const struct npl_trace_diff *diff, const struct npl_trace_layer *layer, bool ratios)
 {
-	char cycles[80], time[40], energy[40], moved[80], place[200], ratio[60];
+	const struct npl_trace_figures figures = npl_trace_figures_of(diff, layer->cycles, layer->seconds,
+								      layer->joules);
+	char moved[80], place[200], ratio[60];
 	fputs("| ", out);
 	npl_markdown_put_code(out, layer->name);
 	fputs(" | ", out);
 	npl_markdown_put_code(out, npl_trace_place_text(place, sizeof place, layer));
-	fprintf(out, " | %s | %s | %s | %s |", npl_trace_moved_text(layer->moved, moved, sizeof moved),
-		npl_trace_pair_text(cycles, sizeof cycles, (double)layer->cycles[0], (double)layer->cycles[1], "%.0f"),
-		npl_trace_change_text(time, sizeof time, layer->seconds[0], layer->seconds[1]),
-		npl_trace_change_text(energy, sizeof energy, layer->joules[0], layer->joules[1]));
+	fprintf(out, " | %s | %s | %s | %s |", npl_trace_layer_moved_text(layer, moved, sizeof moved), figures.cycles,
+		figures.time, figures.energy);
 	if (ratios)
 		fprintf(out, " %s |", npl_trace_ratio_text(ratio, sizeof ratio, layer->sqnr_db));
 	fputs("\n", out);
@@ -42,9 +40,10 @@ static void put_layer(FILE *out, const struct npl_trace_layer *layer, bool ratio
 static void put_layers(FILE *out, const struct npl_trace_diff *diff)
 {
 	const bool ratios = npl_trace_has_ratios(diff);
+	const int elsewhere = npl_trace_count_elsewhere(diff);
 	int n = 0;
 	for (int i = 0; i < diff->n_layers; i++) {
-		if (!npl_trace_layer_moved(&diff->layer[i]))
+		if (!npl_trace_layer_moved(&diff->layer[i]) || npl_trace_only_begins_elsewhere(&diff->layer[i]))
 			continue;
 		if (!n++)
 			fprintf(out,
@@ -52,10 +51,13 @@ static void put_layers(FILE *out, const struct npl_trace_diff *diff)
 				"|---|---|---|---:|---:|---:|%s\n",
 				ratios ? " signal/noise |" : "", ratios ? "---:|" : "");
 		if (n <= LAYERS_SHOWN)
-			put_layer(out, &diff->layer[i], ratios);
+			put_layer(out, diff, &diff->layer[i], ratios);
 	}
 	if (n > LAYERS_SHOWN)
 		fprintf(out, "\nAnd %d more layers moved.\n", n - LAYERS_SHOWN);
+	if (elsewhere)
+		fprintf(out, "\n%d more %s at other times.\n", elsewhere,
+			elsewhere == 1 ? "layer only begins" : "layers only begin");
 }
 
 /* Puts a row of a table of causes: what has the cycles, their class, and how many there are. */
@@ -79,7 +81,7 @@ static void put_shifts(FILE *out, const struct npl_trace_diff *diff)
 	struct npl_trace_shift *shift;
 	const int n = npl_trace_shifts(diff, &shift);
 	if (n > 0)
-		fputs("\n| layer | cycles of the run | cycles |\n|---|---|---:|\n", out);
+		fputs("\nCycles of layers:\n\n| layer | class | cycles |\n|---|---|---:|\n", out);
 	for (int i = 0; i < n && i < CAUSES_SHOWN; i++) {
 		char cycles[120];
 		snprintf(cycles, sizeof cycles, "%" PRIu64 " -> %" PRIu64 " (%+" PRId64 ")", shift[i].cycles[0],
@@ -95,7 +97,7 @@ static void put_causes(FILE *out, const struct npl_trace_diff *diff)
 	struct npl_trace_cause *cause;
 	const int n = npl_trace_causes(diff, &cause);
 	if (n > 0)
-		fputs("\n| unit | instructions' cycles | change |\n|---|---|---:|\n", out);
+		fputs("\nCycles of instructions:\n\n| unit | class | change |\n|---|---|---:|\n", out);
 	for (int i = 0; i < n && i < CAUSES_SHOWN; i++) {
 		char cycles[40];
 		snprintf(cycles, sizeof cycles, "%+" PRId64, cause[i].cycles);
@@ -103,6 +105,20 @@ static void put_causes(FILE *out, const struct npl_trace_diff *diff)
 	}
 	put_rest(out, n);
 	free(cause);
+}
+
+static void put_energies(FILE *out, const struct npl_trace_diff *diff)
+{
+	int n = 0;
+	for (int i = 0; i < diff->n_components; i++) {
+		const struct npl_trace_component *component = &diff->component[i];
+		char energy[120];
+		if (component->joules[0] == component->joules[1])
+			continue;
+		fputs(n++ ? "| " : "\n| component | energy |\n|---|---:|\n| ", out);
+		npl_markdown_put_code(out, component->name);
+		fprintf(out, " | %s |\n", npl_trace_total_text(energy, sizeof energy, component->joules, "J"));
+	}
 }
 
 static void put_line(FILE *out, const char *mark, const char *line, const char *other)
@@ -165,8 +181,11 @@ static void put_details(FILE *out, const struct npl_trace_verdict *verdict)
 		fputs("\n", out);
 	}
 	put_layers(out, &verdict->diff);
-	put_shifts(out, &verdict->diff);
-	put_causes(out, &verdict->diff);
+	if (verdict->diff.has_times) {
+		put_shifts(out, &verdict->diff);
+		put_causes(out, &verdict->diff);
+		put_energies(out, &verdict->diff);
+	}
 	put_first(out, verdict);
 }
 

@@ -23,10 +23,13 @@ static void put_line(FILE *out, const char *mark, const char *line, const char *
 	fprintf(out, "%s %s\n", mark, npl_make_printable(shown));
 }
 
-static void put_first(FILE *out, const char *heading, const struct npl_trace_first *first)
+/* other: the second trace; NULL: the run now, which has no lines that anybody could look at. */
+static void put_first(FILE *out, const char *heading, const char *other, const struct npl_trace_first *first)
 {
 	fprintf(out, "\n%s\n", heading);
-	if (first->line[0] && first->line[1] && first->line[0] != first->line[1])
+	if (!other && !first->line[0])
+		fputs("new", out);
+	else if (other && first->line[0] && first->line[1] && first->line[0] != first->line[1])
 		fprintf(out, "lines %" PRIu64 " and %" PRIu64, first->line[0], first->line[1]);
 	else
 		fprintf(out, "line %" PRIu64, first->line[0] ? first->line[0] : first->line[1]);
@@ -46,27 +49,24 @@ static void put_layers(struct npl_table *table, const struct npl_trace_diff *dif
 	const bool ratios = npl_trace_has_ratios(diff);
 	for (int i = 0; i < diff->n_layers; i++) {
 		const struct npl_trace_layer *layer = &diff->layer[i];
-		char moved[80], place[200], cycles[80], change[40], joules[80], ratio[60];
-		if (!npl_trace_layer_moved(layer))
+		const struct npl_trace_figures figures = npl_trace_figures_of(diff, layer->cycles, layer->seconds,
+									      layer->joules);
+		char moved[80], place[200], ratio[60];
+		if (!npl_trace_layer_moved(layer) || npl_trace_only_begins_elsewhere(layer))
 			continue;
-		npl_trace_moved_text(layer->moved, moved, sizeof moved);
+		npl_trace_layer_moved_text(layer, moved, sizeof moved);
 		npl_trace_ratio_text(ratio, sizeof ratio, layer->sqnr_db);
-		npl_table_row(
-			table,
-			(const char *const[]){
-				layer->name, npl_trace_place_text(place, sizeof place, layer),
-				npl_trace_pair_text(cycles, sizeof cycles, (double)layer->cycles[0],
-						    (double)layer->cycles[1], "%.0f"),
-				npl_trace_change_text(change, sizeof change, layer->seconds[0], layer->seconds[1]),
-				npl_trace_change_text(joules, sizeof joules, layer->joules[0], layer->joules[1]),
-				ratios ? ratio : moved, moved});
+		npl_table_row(table,
+			      (const char *const[]){layer->name, npl_trace_place_text(place, sizeof place, layer),
+						    figures.cycles, figures.time, figures.energy,
+						    ratios ? ratio : moved, moved});
 	}
 }
 
-/* Prints a table of causes, and how many it does not have. */
-static int put_table(FILE *out, struct npl_table *table, int left_out)
+/* Prints a table under a title, and how many rows it does not have. */
+static int put_table(FILE *out, const char *title, struct npl_table *table, int left_out)
 {
-	fprintf(out, "\n");
+	fprintf(out, "\n%s\n", title);
 	npl_table_print(table, out);
 	if (left_out > 0)
 		fprintf(out, "and %d more\n", left_out);
@@ -82,7 +82,7 @@ static int put_shifts(FILE *out, const struct npl_trace_diff *diff)
 		free(shift);
 		return n ? NPL_ENOMEM : 0;
 	}
-	npl_table_open(&table, "lwrr", (const char *const[]){"LAYER", "CYCLES OF THE RUN", "CYCLES", "CHANGE"});
+	npl_table_open(&table, "lwrr", (const char *const[]){"LAYER", "CLASS", "CYCLES", "CHANGE"});
 	for (int i = 0; i < n && i < SHOWN_CAUSES; i++) {
 		char cycles[80], change[40];
 		snprintf(cycles, sizeof cycles, "%" PRIu64 " -> %" PRIu64, shift[i].cycles[0], shift[i].cycles[1]);
@@ -90,7 +90,7 @@ static int put_shifts(FILE *out, const struct npl_trace_diff *diff)
 		npl_table_row(&table, (const char *const[]){shift[i].layer, shift[i].cycle_class, cycles, change});
 	}
 	free(shift);
-	return put_table(out, &table, n - SHOWN_CAUSES);
+	return put_table(out, "CYCLES OF LAYERS", &table, n - SHOWN_CAUSES);
 }
 
 static int put_causes(FILE *out, const struct npl_trace_diff *diff)
@@ -102,14 +102,35 @@ static int put_causes(FILE *out, const struct npl_trace_diff *diff)
 		free(cause);
 		return n ? NPL_ENOMEM : 0;
 	}
-	npl_table_open(&table, "llr", (const char *const[]){"UNIT", "INSTRUCTIONS' CYCLES", "CHANGE"});
+	npl_table_open(&table, "llr", (const char *const[]){"UNIT", "CLASS", "CHANGE"});
 	for (int i = 0; i < n && i < SHOWN_CAUSES; i++) {
 		char cycles[40];
 		snprintf(cycles, sizeof cycles, "%+" PRId64, cause[i].cycles);
 		npl_table_row(&table, (const char *const[]){cause[i].unit, cause[i].cycle_class, cycles});
 	}
 	free(cause);
-	return put_table(out, &table, n - SHOWN_CAUSES);
+	return put_table(out, "CYCLES OF INSTRUCTIONS", &table, n - SHOWN_CAUSES);
+}
+
+/* Prints the energy of each component that differs. */
+static int put_energies(FILE *out, const struct npl_trace_diff *diff)
+{
+	struct npl_table table;
+	int n = 0;
+	npl_table_open(&table, "lr", (const char *const[]){"COMPONENT", "ENERGY"});
+	for (int i = 0; i < diff->n_components; i++) {
+		const struct npl_trace_component *component = &diff->component[i];
+		char energy[120];
+		if (component->joules[0] == component->joules[1])
+			continue;
+		npl_table_row(&table,
+			      (const char *const[]){component->name, npl_trace_total_text(energy, sizeof energy,
+											  component->joules, "J")});
+		n++;
+	}
+	if (n)
+		return put_table(out, "ENERGY", &table, 0);
+	return npl_table_close(&table);
 }
 
 static void put_heads(FILE *out, const struct npl_trace_diff *diff)
@@ -121,51 +142,46 @@ static void put_heads(FILE *out, const struct npl_trace_diff *diff)
 	}
 }
 
-static void put_events(FILE *out, const struct npl_trace_diff *diff)
+static void put_events(FILE *out, const char *other, const struct npl_trace_diff *diff)
 {
 	if (diff->first.is_known)
-		put_first(out, "FIRST DIFFERENCE", &diff->first);
+		put_first(out, "FIRST DIFFERENCE", other, &diff->first);
 	for (int i = 1; i < diff->n_events; i++)
-		put_first(out, "NEXT DIFFERENCE", &diff->event[i]);
+		put_first(out, "NEXT DIFFERENCE", other, &diff->event[i]);
 	if (diff->first_wait.is_known && diff->first_wait.line[0] != diff->first.line[0])
-		put_first(out, "FIRST CYCLES THAT MOVED", &diff->first_wait);
+		put_first(out, "FIRST CYCLES THAT MOVED", other, &diff->first_wait);
 }
 
 /* Prints what moved in each layer, and in all. */
 static int put_layer_table(FILE *out, const struct npl_trace_diff *diff)
 {
-	char total[120], time[40], energy[40];
+	const struct npl_trace_figures all = npl_trace_figures_of(diff, diff->cycles, diff->seconds, diff->joules);
 	struct npl_table table;
 	const bool ratios = npl_trace_has_ratios(diff);
+	const int elsewhere = npl_trace_count_elsewhere(diff);
 	npl_table_open(&table, ratios ? "lwrrrrl" : "lwrrrl",
 		       (const char *const[]){"LAYER", "RAN ON", "CYCLES", "TIME", "ENERGY",
 					     ratios ? "SIGNAL/NOISE" : "MOVED", "MOVED"});
 	put_layers(&table, diff);
-	npl_table_row(&table,
-		      (const char *const[]){
-			      "all", "",
-			      npl_trace_pair_text(total, sizeof total, (double)diff->cycles[0], (double)diff->cycles[1],
-						  "%.0f"),
-			      npl_trace_change_text(time, sizeof time, diff->seconds[0], diff->seconds[1]),
-			      npl_trace_change_text(energy, sizeof energy, diff->joules[0], diff->joules[1]), "", ""});
+	npl_table_row(&table, (const char *const[]){"all", "", all.cycles, all.time, all.energy, "", ""});
 	fprintf(out, "\n");
 	npl_table_print(&table, out);
+	if (elsewhere)
+		fprintf(out, "%d more %s at other times\n", elsewhere,
+			elsewhere == 1 ? "layer only begins" : "layers only begin");
 	return npl_table_close(&table);
 }
 
-int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct npl_trace_diff *diff)
+/* Prints how much differs, in time and energy and in events, and what the tolerance says. */
+static void put_summary(FILE *out, const struct npl_trace_diff *diff)
 {
-	char moved[80];
-	npl_put_printable(out, a);
-	fputs(" and ", out);
-	npl_put_printable(out, b);
-	if (!diff->moved) {
-		fprintf(out, ": the same, %" PRIu64 " events\n", diff->events);
-		put_heads(out, diff);
-		return 0;
-	}
+	char moved[80], total[120];
 	fprintf(out, " differ in %s%s\n", npl_trace_moved_text(diff->moved, moved, sizeof moved),
 		diff->is_beyond ? "" : ", within the tolerance");
+	if (diff->has_times && (diff->seconds[0] > 0 || diff->seconds[1] > 0))
+		fprintf(out, "time   %s\n", npl_trace_total_text(total, sizeof total, diff->seconds, "s"));
+	if (diff->has_times && (diff->joules[0] > 0 || diff->joules[1] > 0))
+		fprintf(out, "energy %s\n", npl_trace_total_text(total, sizeof total, diff->joules, "J"));
 	fprintf(out, "%" PRIu64 " of %" PRIu64 " events differ", diff->differing, diff->events);
 	if (diff->only[0] || diff->only[1])
 		fprintf(out, "; %" PRIu64 " only in the first, %" PRIu64 " only in the second", diff->only[0],
@@ -176,8 +192,23 @@ int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct 
 	fputs(diff->beyond ? "first beyond the tolerance: " : "", out);
 	npl_put_printable(out, diff->beyond);
 	fputs(diff->beyond ? "\n" : "", out);
+}
+
+int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct npl_trace_diff *diff)
+{
+	npl_put_printable(out, a);
+	fputs(" and ", out);
+	npl_put_printable(out, b ? b : "the run now");
+	if (!diff->moved) {
+		fprintf(out, ": the same, %" PRIu64 " events\n", diff->events);
+		put_heads(out, diff);
+		return 0;
+	}
+	put_summary(out, diff);
 	put_heads(out, diff);
-	put_events(out, diff);
-	const int layers = put_layer_table(out, diff), shifts = put_shifts(out, diff), causes = put_causes(out, diff);
-	return layers || shifts || causes ? NPL_ENOMEM : 0;
+	put_events(out, b, diff);
+	int rc = put_layer_table(out, diff);
+	if (!rc && diff->has_times)
+		rc = put_shifts(out, diff) || put_causes(out, diff) || put_energies(out, diff) ? NPL_ENOMEM : 0;
+	return rc;
 }

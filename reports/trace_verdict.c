@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/base/message.h"
+#include "npulab/report.h"
 
 enum npl_trace_state npl_trace_state_of(const struct npl_trace_verdict *verdict)
 {
@@ -60,34 +61,82 @@ bool npl_trace_layer_moved(const struct npl_trace_layer *layer)
 	return layer->moved || layer->in[0] != layer->in[1];
 }
 
-const char *npl_trace_pair_text(char *buf, size_t n, double a, double b, const char *format)
+const char *npl_trace_layer_moved_text(const struct npl_trace_layer *layer, char *buf, size_t n)
 {
-	char first[40], second[40];
-	snprintf(first, sizeof first, format, a);
-	snprintf(second, sizeof second, format, b);
-	snprintf(buf, n, a == b ? "%s" : "%s -> %s", a == 0 && b == 0 ? "" : first, second);
+	if (layer->in[0] == layer->in[1])
+		return npl_trace_moved_text(layer->moved, buf, n);
+	*buf = '\0';
+	npl_append(buf, n, "", "only in the %s", layer->in[0] ? "first" : "second");
 	return buf;
 }
 
-const char *npl_trace_change_text(char *buf, size_t n, double a, double b)
+bool npl_trace_only_begins_elsewhere(const struct npl_trace_layer *layer)
 {
-	if (a == b)
-		snprintf(buf, n, "%s", "");
-	else if (a == 0)
-		snprintf(buf, n, "new");
-	else
-		snprintf(buf, n, "%+.3g %%", 100 * (b - a) / a);
+	bool same = layer->moved == NPL_TRACE_MOVED_TIMES && layer->in[0] == layer->in[1] &&
+		    layer->cycles[0] == layer->cycles[1] && layer->seconds[0] == layer->seconds[1] &&
+		    layer->joules[0] == layer->joules[1];
+	for (int i = 0; i < layer->n_classes && same; i++)
+		same = layer->cycle_class[i].cycles[0] == layer->cycle_class[i].cycles[1];
+	return same;
+}
+
+int npl_trace_count_elsewhere(const struct npl_trace_diff *diff)
+{
+	int n = 0;
+	for (int i = 0; i < diff->n_layers; i++)
+		n += npl_trace_only_begins_elsewhere(&diff->layer[i]);
+	return n;
+}
+
+static void change_text(char *buf, size_t n, const double value[2])
+{
+	*buf = '\0';
+	if (!isfinite(value[0]) || !isfinite(value[1]))
+		npl_append(buf, n, "", "%s", value[0] == value[1] ? "" : "not finite");
+	else if (value[0] == 0 && value[1] != 0)
+		npl_append(buf, n, "", "new");
+	else if (value[0] != value[1])
+		npl_append(buf, n, "", "%+.3g %%", 100 * (value[1] - value[0]) / value[0]);
+}
+
+struct npl_trace_figures npl_trace_figures_of(const struct npl_trace_diff *diff, const uint64_t cycles[2],
+					      const double seconds[2], const double joules[2])
+{
+	struct npl_trace_figures figures = {"-", "-", "-"};
+	if (!diff->has_times)
+		return figures;
+	figures.cycles[0] = '\0';
+	if (cycles[0] != cycles[1])
+		npl_append(figures.cycles, sizeof figures.cycles, "", "%" PRIu64 " -> %" PRIu64, cycles[0], cycles[1]);
+	else if (cycles[0])
+		npl_append(figures.cycles, sizeof figures.cycles, "", "%" PRIu64, cycles[0]);
+	change_text(figures.time, sizeof figures.time, seconds);
+	change_text(figures.energy, sizeof figures.energy, joules);
+	return figures;
+}
+
+const char *npl_trace_total_text(char *buf, size_t n, const double value[2], const char *unit)
+{
+	char text[2][40], change[40];
+	for (int i = 0; i < 2; i++)
+		npl_si_text(value[i], unit, text[i], sizeof text[i]);
+	change_text(change, sizeof change, value);
+	*buf = '\0';
+	npl_append(buf, n, "", "%s", text[0]);
+	if (value[0] != value[1])
+		npl_append(buf, n, "", " -> %s (%s)", text[1], change);
 	return buf;
 }
 
 const char *npl_trace_place_text(char *buf, size_t n, const struct npl_trace_layer *layer)
 {
 	const char *other = layer->other_ran_on;
-	const size_t same = strlen(layer->ran_on);
-	if (other && !strncmp(layer->ran_on, other, same) && other[same] == '@')
-		other += same; /* a variant of the same machine */
+	const size_t same = strcspn(layer->ran_on, "@");
+	if (other && !strncmp(layer->ran_on, other, same) && (other[same] == '@' || !other[same]))
+		other = NULL; /* the heads say which parameters a variant has */
 	*buf = '\0';
-	npl_append(buf, n, "", "%s%s%s", layer->ran_on, other ? " -> " : "", other ? other : "");
+	npl_append(buf, n, "", "%.*s%s%s", other ? (int)strlen(layer->ran_on) : (int)same, layer->ran_on,
+		   other ? " -> " : "", other ? other : "");
 	return buf;
 }
 

@@ -15,14 +15,22 @@ int npl_trace_count(const struct npl_trace_verdict *verdict, int n, enum npl_tra
  * buf. */
 const char *npl_trace_sentence(const struct npl_trace_verdict *verdict, char *buf, size_t n);
 
-/* Of a table of layers: says whether a layer has a row. */
+/* Of a table of layers: says whether a layer moved, and whether all that moved is when it and its instructions begin. */
 bool npl_trace_layer_moved(const struct npl_trace_layer *layer);
-/* Write "a -> b", or a alone where they are the same, and "+1.5 %"; "" where both are 0 or where they are the same.
- * Return buf. */
-const char *npl_trace_pair_text(char *buf, size_t n, double a, double b, const char *format);
-const char *npl_trace_change_text(char *buf, size_t n, double a, double b);
-/* Writes "tpu_v1", or "tpu_v1 -> diannao" where the traces differ, and "tpu_v1 -> @KEY=VALUE" for a variant of it;
- * returns buf. */
+bool npl_trace_only_begins_elsewhere(const struct npl_trace_layer *layer);
+int npl_trace_count_elsewhere(const struct npl_trace_diff *diff); /* counts these */
+/* Writes "times and energy", or "only in the first"; returns buf. */
+const char *npl_trace_layer_moved_text(const struct npl_trace_layer *layer, char *buf, size_t n);
+/* Figures of a layer, or of all, for a table: cycles "a -> b", or one where they are the same; changes "+1.5 %", empty
+ * where there is none; "-" where a trace has no times. */
+struct npl_trace_figures {
+	char cycles[60], time[40], energy[40];
+};
+struct npl_trace_figures npl_trace_figures_of(const struct npl_trace_diff *diff, const uint64_t cycles[2],
+					      const double seconds[2], const double joules[2]);
+/* Writes "1.2 ms -> 1.3 ms (+8.3 %)", or one where both are the same; returns buf. */
+const char *npl_trace_total_text(char *buf, size_t n, const double value[2], const char *unit);
+/* Writes "tpu_v1", also for a variant of it, or "tpu_v1 -> diannao" where the traces differ; returns buf. */
 const char *npl_trace_place_text(char *buf, size_t n, const struct npl_trace_layer *layer);
 /* Writes the line of an event for a reader. Where it does not fit, what the line beside it (NULL: there is none) has
  * too is replaced by "...", so that what differs is seen. Returns buf. */

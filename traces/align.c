@@ -44,12 +44,16 @@ static void drop(struct side *side)
 struct alignment {
 	struct side a, b;
 	const struct trace_pairs *pairs;
+	/* Layers (struct trace_event.layer): one that has another name in either trace, and the last one of both. */
+	uint64_t same_layer[2], matched;
 	struct npl_err *err;
 };
 
 /* Gives the first event of one side, or of both. */
 static int give(struct alignment *g, bool of_a, bool of_b)
 {
+	if (of_a && of_b && at(&g->a, 0)->layer == at(&g->b, 0)->layer)
+		g->matched = at(&g->a, 0)->layer;
 	const int rc = g->pairs->on_pair(g->pairs->context, of_a ? at(&g->a, 0) : NULL, of_b ? at(&g->b, 0) : NULL,
 					 g->err);
 	if (of_a)
@@ -59,29 +63,31 @@ static int give(struct alignment *g, bool of_a, bool of_b)
 	return rc;
 }
 
-/* Says whether an event stands between instructions and is none. Where these lines are depends on the instructions
+/* Returns the first event from i on, or the number of lines. Where the lines between instructions are depends on those
  * before them, so that nothing is found by them. */
-static bool is_between(const struct trace_event *event)
-{
-	return event->kind == TRACE_BLOCK || event->kind == TRACE_OF;
-}
-
-/* Returns the first event from i on that is not between instructions, or the number of events. */
 static int past_between(struct side *side, int i)
 {
-	while (i < side->n && is_between(at(side, i)))
+	while (i < side->n && trace_is_between(at(side, i)))
 		i++;
 	return i;
 }
 
-/* Says whether the same events follow from event i of a and j of b on: RUN of them, or all up to both ends. */
-static bool same_from(struct alignment *g, int i, int j)
+/* Says whether two events are of the same layer. */
+static bool same_layer(const struct alignment *g, const struct trace_event *a, const struct trace_event *b)
+{
+	return a->layer == b->layer || (a->layer == g->same_layer[0] && b->layer == g->same_layer[1]);
+}
+
+/* Says whether the same events follow from event i of a and j of b on: RUN of them, or all up to both ends. Of another
+ * layer: instructions may be of layers with other names. */
+static bool same_from(struct alignment *g, int i, int j, bool of_another_layer)
 {
 	int k = 0;
 	for (;; k++, i++, j++) {
 		i = past_between(&g->a, i);
 		j = past_between(&g->b, j);
-		if (k == RUN || i >= g->a.n || j >= g->b.n || !trace_same_event(at(&g->a, i), at(&g->b, j)))
+		if (k == RUN || i >= g->a.n || j >= g->b.n || !trace_same_event(at(&g->a, i), at(&g->b, j)) ||
+		    (!of_another_layer && !same_layer(g, at(&g->a, i), at(&g->b, j))))
 			break;
 	}
 	return k == RUN || (k > 0 && i == g->a.n && j == g->b.n && g->a.ended && g->b.ended);
@@ -113,23 +119,39 @@ static int most_left_out(struct side *side, bool in_program)
 	return i;
 }
 
+static bool has_layer(struct side *side, uint64_t layer)
+{
+	int i = 0;
+	while (i < side->n && at(side, i)->layer != layer)
+		i++;
+	return i < side->n;
+}
+
+/* Says whether the first events are of one layer that has two names: either trace lacks the other's name. */
+static bool is_renamed(struct alignment *g)
+{
+	const uint64_t a = at(&g->a, 0)->layer, b = at(&g->b, 0)->layer;
+	return a && b && a != b && a != g->matched && b != g->matched && same_from(g, 0, 0, true) &&
+	       !has_layer(&g->a, b) && !has_layer(&g->b, a);
+}
+
 /* Finds the nearest place at which the traces come together again: the least number of events that are left out. Where
  * more than TRACE_LOOK_AHEAD are, all of them must be of one trace. */
-static bool find_meeting(struct alignment *g, int *skip_a, int *skip_b)
+static bool find_meeting(struct alignment *g, bool of_another_layer, int *skip_a, int *skip_b)
 {
 	const int most_a = most_left_out(&g->a, both_in_program(g)), most_b = most_left_out(&g->b, both_in_program(g));
 	const int near_a = most_a < TRACE_LOOK_AHEAD ? most_a : TRACE_LOOK_AHEAD,
 		  near_b = most_b < TRACE_LOOK_AHEAD ? most_b : TRACE_LOOK_AHEAD;
 	for (int sum = 1; sum <= near_a + near_b; sum++)
 		for (int i = sum < near_a ? sum : near_a; i >= 0 && sum - i <= near_b; i--)
-			if (same_from(g, i, sum - i)) {
+			if (same_from(g, i, sum - i, of_another_layer)) {
 				*skip_a = i;
 				*skip_b = sum - i;
 				return true;
 			}
 	for (int n = TRACE_LOOK_AHEAD + 1; n <= most_a || n <= most_b; n++) {
-		const bool of_a = n <= most_a && same_from(g, n, 0);
-		if (of_a || (n <= most_b && same_from(g, 0, n))) {
+		const bool of_a = n <= most_a && same_from(g, n, 0, of_another_layer);
+		if (of_a || (n <= most_b && same_from(g, 0, n, of_another_layer))) {
 			*skip_a = of_a ? n : 0;
 			*skip_b = of_a ? 0 : n;
 			return true;
@@ -174,13 +196,21 @@ static int skip(struct alignment *g)
 	return given ? 0 : give_one(g, &g->a) || give_one(g, &g->b) ? g->err->code : 0;
 }
 
-/* The first events differ: leaves out events of either side until they are the same again. */
+/* The first events differ, or are of other layers: leaves out events of either side until they are the same again. */
 static int meet_again(struct alignment *g)
 {
 	int skip_a, skip_b;
 	if (fill(&g->a, WINDOW, g->err) || fill(&g->b, WINDOW, g->err))
 		return g->err->code;
-	if (!find_meeting(g, &skip_a, &skip_b))
+	/* Programs of other layers. */
+	if (at(&g->a, 0)->kind == TRACE_PROGRAM && at(&g->b, 0)->kind == TRACE_PROGRAM && same_from(g, 1, 1, true))
+		return give(g, true, true);
+	if (is_renamed(g)) {
+		g->same_layer[0] = at(&g->a, 0)->layer;
+		g->same_layer[1] = at(&g->b, 0)->layer;
+		return give(g, true, true);
+	}
+	if (!find_meeting(g, false, &skip_a, &skip_b) && !find_meeting(g, true, &skip_a, &skip_b))
 		return skip(g);
 	while (skip_a-- > 0)
 		if (give(g, true, false))
@@ -198,9 +228,10 @@ static int align(struct alignment *g)
 			return g->err->code;
 		if (!g->a.n && !g->b.n)
 			return 0;
-		const bool both = g->a.n && g->b.n, same = both && trace_same_event(at(&g->a, 0), at(&g->b, 0));
-		const bool between_a = both && !same && is_between(at(&g->a, 0)),
-			   between_b = both && !same && is_between(at(&g->b, 0));
+		const bool both = g->a.n && g->b.n, same = both && trace_same_event(at(&g->a, 0), at(&g->b, 0)) &&
+							   same_layer(g, at(&g->a, 0), at(&g->b, 0));
+		const bool between_a = both && !same && trace_is_between(at(&g->a, 0)),
+			   between_b = both && !same && trace_is_between(at(&g->b, 0));
 		if (between_a || between_b) {
 			if (give(g, between_a, !between_a))
 				return g->err->code;

@@ -4,17 +4,16 @@
 #include "diff.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "change.h"
 #include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "findings.h"
 #include "header.h"
 #include "heads.h"
-#include "judge.h"
 
 const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n)
 {
@@ -33,20 +32,15 @@ const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n)
 struct comparison {
 	struct npl_trace_diff *diff;
 	struct trace_findings findings;
-	struct trace_judge judge;
-	struct trace_names names; /* of the machines of the second trace */
+	struct trace_sides sides;
 	struct npl_trace_wanted wanted;
 	const char *path[2];
-	/* Of either trace: */
-	int layer[2];       /* the layer whose instructions come; -1: none */
-	uint64_t cycle[2];  /* of the signals that were read last, in their program */
+	int layer[2];       /* of either trace: the layer whose instructions come; -1: none */
 	uint64_t only_line; /* of the last event that the first trace alone has */
 	/* The first block whose instructions have other fields, such as an address. It is shown where nothing else
 	 * differs. */
 	struct npl_trace_first first_block;
-	const double *sqnr_db; /* of the row that is compared; NULL: it is none of a layer, or has no result */
-	char *before[3];       /* the last lines of the first trace, the oldest first */
-	struct trace_words words[2];
+	char *before[3]; /* the last lines of the first trace, the oldest first */
 	struct npl_err *err;
 };
 
@@ -60,200 +54,31 @@ static char *line_of(const struct trace_event *event)
 	return line;
 }
 
-/* ---- One pair of events. */
-
-/* What differs in a pair. */
-struct change {
-	unsigned moved;
-	bool other_sum; /* the result of an instruction differs */
-	bool waits;     /* classes of cycles differ */
-	bool is_beyond;
-	char what[400];
-	char beyond[200]; /* the first difference that the tolerance does not cover */
-};
-
-static void add_change(const struct comparison *c, enum trace_kind kind, struct change *change, unsigned moved,
-		       const char *key, const char *a, const char *b)
+/* Puts the trace's name before a failure of findings.c. */
+static int fail_finding(const struct comparison *c, int side)
 {
-	const bool is_sum = moved == NPL_TRACE_MOVED_VALUES && !strcmp(key, "sum"),
-		   is_tolerated = trace_is_tolerated(&c->judge, kind, moved, key, a, b, c->sqnr_db);
-	const char *none = kind == TRACE_CYCLE ? "as before" : is_sum ? "none" : "0";
-	char text[200] = "";
-	if (is_sum && c->sqnr_db && !isnan(c->sqnr_db[0] + c->sqnr_db[1]))
-		npl_append(text, sizeof text, "", "other values, %.2f dB -> %.2f dB", c->sqnr_db[0], c->sqnr_db[1]);
-	else if (is_sum && kind != TRACE_INSTRUCTION)
-		npl_append(text, sizeof text, "", "other values");
-	else
-		npl_append(text, sizeof text, "", "%s %s -> %s", key, a ? a : none, b ? b : none);
-	npl_append(change->what, sizeof change->what, ", ", "%s", text);
-	if (!is_tolerated && !change->is_beyond)
-		npl_append(change->beyond, sizeof change->beyond, "", "%s", text);
-	change->is_beyond = change->is_beyond || !is_tolerated;
-	change->other_sum = change->other_sum || (is_sum && kind == TRACE_INSTRUCTION);
-	change->moved |= is_sum && kind == TRACE_INSTRUCTION ? 0 : moved;
+	return c->err->code == NPL_EINPUT ? npl_prefix(c->err, "%s", c->path[side]) : c->err->code;
 }
 
-/* Returns the index after the classes of cycles of an instruction: they come first, and sum to its length. */
-static int end_of_classes(const struct trace_words *words)
+/* Adds the cycles of an instruction to those that its unit has in one of the traces. */
+static int add_cycles(struct comparison *c, int side)
 {
-	const uint64_t length = strtoull(words->word[4], NULL, 10);
-	uint64_t sum = 0;
-	int i = 5;
-	while (i < words->n && words->value[i] && sum < length)
-		sum += strtoull(words->value[i++], NULL, 10);
-	return i;
-}
-
-static uint64_t count_at(const struct trace_words *words, int i)
-{
-	return strtoull(words->value[i], NULL, 10);
-}
-
-static bool has_key_before(const struct trace_words *words, int end, const char *key)
-{
-	for (int i = 5; i < end; i++)
-		if (!strcmp(words->word[i], key))
-			return true;
-	return false;
-}
-
-/* Compares the classes of cycles of two instructions, and adds their differences to the causes. */
-static int compare_classes(struct comparison *c, int end_a, int end_b, struct change *change)
-{
-	const struct trace_words *a = &c->words[0], *b = &c->words[1];
-	for (int i = 5; i < end_a; i++) {
-		const char *now = trace_value(b, a->word[i]);
-		const int64_t less = (int64_t)((now ? strtoull(now, NULL, 10) : 0) - count_at(a, i));
-		if (!less)
-			continue;
-		change->waits = true;
-		add_change(c, TRACE_INSTRUCTION, change, NPL_TRACE_MOVED_TIMES, a->word[i], a->value[i], now);
-		if (trace_add_cause(&c->findings, a->word[2], a->word[i], less))
-			return c->err->code;
+	const struct trace_words *words = &c->sides.words[side];
+	for (int i = TRACE_FIRST_KEY; i < words->end_of_classes; i++) {
+		const int64_t cycles = strtoll(words->value[i], NULL, 10);
+		if (trace_add_cause(&c->findings, words->word[TRACE_UNIT], words->word[i], side ? cycles : -cycles))
+			return fail_finding(c, side);
 	}
-	for (int i = 5; i < end_b; i++) {
-		if (has_key_before(a, end_a, b->word[i]))
-			continue;
-		change->waits = true;
-		add_change(c, TRACE_INSTRUCTION, change, NPL_TRACE_MOVED_TIMES, b->word[i], NULL, b->value[i]);
-		if (trace_add_cause(&c->findings, b->word[2], b->word[i], (int64_t)count_at(b, i)))
-			return c->err->code;
-	}
-	return 0;
-}
-
-/* Says whether a key is compared by itself. Checksums of instructions are, with their instructions; ratios are looked
- * at where checksums differ. */
-static bool is_compared(const char *key)
-{
-	return strcmp(key, "sums") != 0 && strcmp(key, "sqnr_db") != 0;
-}
-
-static unsigned moved_in(enum trace_kind kind, const char *key)
-{
-	return kind == TRACE_CYCLE ? NPL_TRACE_MOVED_SIGNALS : trace_moved_by(key);
-}
-
-/* Begins what is said of a difference in signals with where it is. */
-static void say_cycles(const struct comparison *c, struct change *change)
-{
-	const unsigned long long a = c->cycle[0], b = c->cycle[1];
-	snprintf(change->what, sizeof change->what, a == b ? "cycle %llu" : "cycles %llu and %llu", a, b);
-}
-
-/* Says whether a word stands among the key=value of an event and is none. That an instruction has a checksum is said by
- * such a word, and compared with it. */
-static bool is_loose(enum trace_kind kind, const struct trace_words *words, int i)
-{
-	return trace_fixed_words(kind) >= 0 && !words->value[i] && strcmp(words->word[i], "sum") != 0;
-}
-
-/* Compares the key=value from words first_a and first_b on. A key may come several times, each time for itself. */
-static void compare_keys(const struct comparison *c, enum trace_kind kind, int first_a, int first_b,
-			 struct change *change)
-{
-	const struct trace_words *a = &c->words[0], *b = &c->words[1];
-	bool used[TRACE_WORDS] = {false};
-	for (int i = first_a; i < a->n; i++) {
-		int j = first_b;
-		while (j < b->n && (used[j] || !a->value[i] != !b->value[j] || strcmp(a->word[i], b->word[j]) != 0))
-			j++;
-		if (j < b->n)
-			used[j] = true;
-		if (is_loose(kind, a, i) && j == b->n)
-			add_change(c, kind, change, NPL_TRACE_MOVED_PROGRAM, "a word", a->word[i], "none");
-		if (a->value[i] && (j == b->n || strcmp(a->value[i], b->value[j]) != 0) && is_compared(a->word[i]))
-			add_change(c, kind, change, moved_in(kind, a->word[i]), a->word[i], a->value[i],
-				   j < b->n ? b->value[j] : NULL);
-	}
-	for (int j = first_b; j < b->n; j++) {
-		if (!used[j] && is_loose(kind, b, j))
-			add_change(c, kind, change, NPL_TRACE_MOVED_PROGRAM, "a word", "none", b->word[j]);
-		if (!used[j] && b->value[j] && is_compared(b->word[j]))
-			add_change(c, kind, change, moved_in(kind, b->word[j]), b->word[j], NULL, b->value[j]);
-	}
-}
-
-/* Compares where two rows of a layer ran, and how. */
-static void compare_places(const struct comparison *c, struct change *change)
-{
-	const char *const *a = (const char *const *)c->words[0].word, *const *b = (const char *const *)c->words[1].word;
-	const struct trace_name *name = trace_find_name(&c->names, b[3]);
-	if (strcmp(a[3], name ? name->other : b[3]) != 0)
-		add_change(c, TRACE_LAYER, change, NPL_TRACE_MOVED_PROGRAM, "ran on", a[3], b[3]);
-	if (strcmp(a[4], b[4]) != 0)
-		add_change(c, TRACE_LAYER, change, NPL_TRACE_MOVED_PROGRAM, "role", a[4], b[4]);
-}
-
-/* Returns the layer whose instructions come; NULL: none is known. */
-static const char *layer_at(const struct comparison *c, int side)
-{
-	return c->layer[side] < 0 ? NULL : c->diff->layer[c->layer[side]].name;
-}
-
-/* Compares two events with the same identity, whose words are in c->words. */
-static int compare_pair(struct comparison *c, const struct trace_event *a, const struct trace_event *b,
-			struct change *change)
-{
-	const struct trace_words *wa = &c->words[0], *wb = &c->words[1];
-	int first_a = trace_fixed_words(a->kind) + 1, first_b = first_a;
-	if (a->kind == TRACE_INSTRUCTION) {
-		if (c->layer[0] != c->layer[1])
-			add_change(c, a->kind, change, NPL_TRACE_MOVED_PROGRAM, "layer", layer_at(c, 0),
-				   layer_at(c, 1));
-		if (strcmp(wa->word[3], wb->word[3]) != 0)
-			add_change(c, a->kind, change, NPL_TRACE_MOVED_TIMES, "begins", wa->word[3], wb->word[3]);
-		first_a = end_of_classes(wa);
-		first_b = end_of_classes(wb);
-		if (compare_classes(c, first_a, first_b, change))
-			return c->err->code;
-		if (!change->waits && strcmp(wa->word[4], wb->word[4]) != 0)
-			add_change(c, a->kind, change, NPL_TRACE_MOVED_TIMES, "lasts", wa->word[4], wb->word[4]);
-		if (a->has_sum != b->has_sum || (a->has_sum && strcmp(a->sum, b->sum) != 0))
-			add_change(c, a->kind, change, NPL_TRACE_MOVED_VALUES, "sum", a->sum, b->sum);
-	}
-	if (a->kind == TRACE_CYCLE) {
-		say_cycles(c, change);
-		if (strcmp(wa->word[1], wb->word[1]) != 0)
-			add_change(c, a->kind, change, NPL_TRACE_MOVED_TIMES, "after", wa->word[1], wb->word[1]);
-	}
-	if (a->kind == TRACE_LAYER)
-		compare_places(c, change);
-	if (a->kind == TRACE_END && strcmp(wa->word[1], wb->word[1]) != 0)
-		add_change(c, a->kind, change, NPL_TRACE_MOVED_TIMES, "cycles", wa->word[1], wb->word[1]);
-	if (a->kind == TRACE_BLOCK && strcmp(wa->word[1], wb->word[1]) != 0)
-		return 0; /* blocks of other instructions: these are compared themselves */
-	compare_keys(c, a->kind, first_a, first_b, change);
 	return 0;
 }
 
 /* Returns the layer that an event belongs to; NULL: to none. */
 static const char *layer_name(const struct comparison *c, int side, const struct trace_event *event)
 {
-	const struct trace_words *words = &c->words[side];
+	const struct trace_words *words = &c->sides.words[side];
 	if (event->kind == TRACE_LAYER || event->kind == TRACE_TASK)
 		return words->word[event->kind == TRACE_LAYER ? 1 : 3];
-	return layer_at(c, side);
+	return c->sides.layer[side];
 }
 
 static int keep_event(struct comparison *c, struct npl_trace_first *kept, const struct trace_event *a,
@@ -307,7 +132,7 @@ static int note_beyond(struct comparison *c, int side, const struct trace_event 
 	const bool first = !d->is_beyond;
 	const char *layer = event->kind == TRACE_LAYER || event->kind == TRACE_TASK ? NULL : layer_name(c, side, event);
 	d->is_beyond = true;
-	if (!first || !trace_is_given(&c->judge))
+	if (!first || !trace_is_given(&c->sides.judge))
 		return 0;
 	d->beyond = npl_arena_printf(&d->arena, "line %" PRIu64 ", %.*s%s%s: %s", event->number,
 				     event->renamed ? (int)strcspn(event->line, " ") : (int)event->identifying,
@@ -318,24 +143,23 @@ static int note_beyond(struct comparison *c, int side, const struct trace_event 
 /* Finds the layer that the event which was read last names. */
 static int find_layer(struct comparison *c, int side, int *index)
 {
-	if (trace_find_layer(&c->findings, c->words[side].word[1], index))
-		return c->err->code == NPL_EINPUT ? npl_prefix(c->err, "%s", c->path[side]) : c->err->code;
-	return 0;
+	return trace_find_layer(&c->findings, c->sides.words[side].word[1], index) ? fail_finding(c, side) : 0;
 }
 
 /* Adds what a row of a layer or of a batch says of one trace. */
 static int add_figures(struct comparison *c, int side, const struct trace_event *event)
 {
-	const struct trace_words *words = &c->words[side];
+	const struct trace_words *words = &c->sides.words[side];
 	int index;
-	if (event->kind == TRACE_BATCH || event->kind == TRACE_EXECUTION)
-		trace_add_total(&c->findings, side, words);
+	if ((event->kind == TRACE_BATCH || event->kind == TRACE_EXECUTION) &&
+	    trace_add_total(&c->findings, side, words))
+		return c->err->code;
 	if (event->kind != TRACE_LAYER)
 		return 0;
 	if (find_layer(c, side, &index) || trace_add_row(&c->findings, side, index, words->word[3], words))
 		return c->err->code;
 	if (trace_value(words, "sum"))
-		c->sqnr_db = c->diff->layer[index].sqnr_db;
+		c->sides.sqnr_db = c->diff->layer[index].sqnr_db;
 	return 0;
 }
 
@@ -344,19 +168,32 @@ static bool has_figures(const struct trace_event *event)
 	return event->kind == TRACE_LAYER || event->kind == TRACE_BATCH || event->kind == TRACE_EXECUTION;
 }
 
+/* Cuts an event of one trace into words. */
+static int cut(struct comparison *c, int side, const struct trace_event *event)
+{
+	const char *problem = trace_event_cut(event, &c->sides.words[side]);
+	return problem ? npl_fail(c->err, NPL_EINPUT, "%s:%" PRIu64 ": %s", c->path[side], event->number, problem) : 0;
+}
+
 /* Notes the layer that instructions belong to from here on. */
 static int note_place(struct comparison *c, int side, const struct trace_event *event)
 {
 	if (event->kind == TRACE_PROGRAM)
-		c->cycle[side] = 0;
+		c->sides.cycle[side] = 0;
 	if (event->kind == TRACE_CYCLE)
-		c->cycle[side] += strtoull(event->line + strlen("c +"), NULL, 10);
-	if (event->kind == TRACE_PROGRAM || event->kind == TRACE_END)
+		c->sides.cycle[side] += strtoull(event->line + strlen("c +"), NULL, 10);
+	if (event->kind == TRACE_PROGRAM || event->kind == TRACE_END) {
 		c->layer[side] = -1;
+		c->sides.layer[side] = NULL;
+	}
 	if (event->kind != TRACE_OF)
 		return 0;
-	trace_event_cut(event, &c->words[side]);
-	return find_layer(c, side, &c->layer[side]);
+	if (cut(c, side, event))
+		return c->err->code;
+	if (find_layer(c, side, &c->layer[side]))
+		return c->err->code;
+	c->sides.layer[side] = c->diff->layer[c->layer[side]].name;
+	return 0;
 }
 
 /* Marks the layer that an event belongs to. Of a task the layer's row says what moved. */
@@ -384,7 +221,7 @@ static int keep_before(struct comparison *c, const struct trace_event *a)
 
 /* Notes what is found in a pair of events. */
 static int note_change(struct comparison *c, const struct trace_event *a, const struct trace_event *b,
-		       const struct change *change)
+		       const struct trace_change *change)
 {
 	struct npl_trace_diff *d = c->diff;
 	d->differing++;
@@ -402,30 +239,27 @@ static int on_both(struct comparison *c, const struct trace_event *a, const stru
 {
 	const bool is_instruction = a->kind == TRACE_INSTRUCTION,
 		   same = a->bytes == b->bytes && !memcmp(a->line, b->line, a->bytes) &&
-			  (!a->has_sum || !strcmp(a->sum, b->sum)) && (!is_instruction || c->layer[0] == c->layer[1]);
-	struct change change = {0};
-	c->diff->events++;
-	c->sqnr_db = NULL;
+			  (!a->has_sum || !strcmp(a->sum, b->sum)) && (!is_instruction || trace_same_layer(&c->sides));
+	struct trace_change change = {0};
+	c->diff->events += !trace_is_between(a);
+	c->sides.sqnr_db = NULL;
 	if (a->kind == TRACE_BLOCK && same)
 		trace_begin_block(&c->findings, TRACE_FIELDS_SAME);
 	if (is_instruction && same)
 		trace_note_instruction(&c->findings, c->layer[0], false);
 	if (same && !has_figures(a))
 		return 0;
-	trace_event_cut(a, &c->words[0]);
-	trace_event_cut(b, &c->words[1]);
+	if (cut(c, 0, a) || cut(c, 1, b))
+		return c->err->code;
 	if (has_figures(a) && (add_figures(c, 0, a) || add_figures(c, 1, b)))
 		return c->err->code;
 	if (same)
 		return 0;
-	for (int side = 0; side < 2; side++)
-		if (c->words[side].n < 0 || (is_instruction && c->words[side].n < 5))
-			return npl_fail(c->err, NPL_EINPUT, "%s:%llu: the instruction lacks words", c->path[side],
-					(unsigned long long)(side ? b : a)->number);
-	if (compare_pair(c, a, b, &change))
+	if (is_instruction && (add_cycles(c, 0) || add_cycles(c, 1)))
 		return c->err->code;
+	trace_compare_pair(&c->sides, a, b, &change);
 	if (a->kind == TRACE_BLOCK)
-		trace_begin_block(&c->findings, strcmp(c->words[0].word[1], c->words[1].word[1]) != 0
+		trace_begin_block(&c->findings, strcmp(c->sides.words[0].word[1], c->sides.words[1].word[1]) != 0
 							? TRACE_FIELDS_UNKNOWN
 						: change.moved ? TRACE_FIELDS_DIFFER
 							       : TRACE_FIELDS_SAME);
@@ -439,12 +273,11 @@ static int on_both(struct comparison *c, const struct trace_event *a, const stru
 static int join_last(struct comparison *c, const struct trace_event *b)
 {
 	struct npl_trace_first *first = c->diff->n_events ? &c->diff->event[c->diff->n_events - 1] : NULL;
-	struct change change = {0};
-	if (!first || first->text[1] || first->line[0] != c->only_line || c->cycle[0] != c->cycle[1] ||
-	    strcmp(c->words[0].word[0], "c") != 0)
+	struct trace_change change = {0};
+	if (!first || first->text[1] || first->line[0] != c->only_line || c->sides.cycle[0] != c->sides.cycle[1] ||
+	    strcmp(c->sides.words[0].word[0], "c") != 0)
 		return 0;
-	say_cycles(c, &change);
-	compare_keys(c, TRACE_CYCLE, 2, 2, &change);
+	trace_compare_signals(&c->sides, &change);
 	first->line[1] = b->number;
 	first->text[1] = npl_arena_strdup(&c->diff->arena, b->line);
 	first->what = npl_arena_strdup(&c->diff->arena, change.what);
@@ -454,12 +287,12 @@ static int join_last(struct comparison *c, const struct trace_event *b)
 static int on_one(struct comparison *c, int side, const struct trace_event *event)
 {
 	struct npl_trace_diff *d = c->diff;
-	trace_event_cut(event, &c->words[side]);
-	if (c->words[side].n > 0 && add_figures(c, side, event))
+	if (cut(c, side, event) || add_figures(c, side, event) ||
+	    (event->kind == TRACE_INSTRUCTION && add_cycles(c, side)))
 		return c->err->code;
 	if (event->kind == TRACE_BLOCK)
 		trace_begin_block(&c->findings, TRACE_FIELDS_UNKNOWN);
-	if (event->kind == TRACE_BLOCK || event->kind == TRACE_OF)
+	if (trace_is_between(event))
 		return 0;
 	const bool is_cycle = event->kind == TRACE_CYCLE;
 	const unsigned moved = is_cycle ? NPL_TRACE_MOVED_SIGNALS : NPL_TRACE_MOVED_PROGRAM;
@@ -468,12 +301,12 @@ static int on_one(struct comparison *c, int side, const struct trace_event *even
 	d->only[side]++;
 	if (is_cycle)
 		snprintf(what, sizeof what, "cycle %llu: only in the %s trace %s changes",
-			 (unsigned long long)c->cycle[side], which,
-			 c->words[side].n > 2 ? c->words[side].word[2] : "nothing");
+			 (unsigned long long)c->sides.cycle[side], which,
+			 c->sides.words[side].n > 2 ? c->sides.words[side].word[2] : "nothing");
 	else
 		snprintf(what, sizeof what, "only the %s trace has it", which);
 	if (mark_layer(c, side, event, moved) || (is_cycle && side && join_last(c, event)) ||
-	    (!trace_is_tolerated(&c->judge, event->kind, moved, "", NULL, NULL, NULL) &&
+	    (!trace_is_tolerated(&c->sides.judge, event->kind, moved, "", NULL, NULL, NULL) &&
 	     note_beyond(c, side, event, what)))
 		return c->err->code;
 	if (!side)
@@ -492,18 +325,32 @@ static int on_pair(void *context, const struct trace_event *a, const struct trac
 	return a ? keep_before(c, a) : 0;
 }
 
+/* Leaves out the layers that are not wanted. */
+static void keep_wanted_layers(const struct comparison *c)
+{
+	struct npl_trace_diff *d = c->diff;
+	int n = 0;
+	for (int i = 0; i < d->n_layers; i++)
+		if (!c->wanted.layer || strstr(d->layer[i].name, c->wanted.layer))
+			d->layer[n++] = d->layer[i];
+	d->n_layers = n;
+}
+
 /* Compares the events of two traces whose heads have been read. */
 static int compare_events(struct comparison *c, struct trace_events *const events[2],
 			  const struct npl_trace_header header[2])
 {
 	struct npl_trace_diff *d = c->diff;
-	const enum npl_trace_detail detail = header[header[1].detail < header[0].detail].detail;
+	const enum npl_trace_detail detail = header[0].has_times != header[1].has_times
+						     ? NPL_TRACE_LAYERS
+						     : header[header[1].detail < header[0].detail].detail;
 	for (int i = 0; i < 2; i++)
 		trace_events_limit(events[i], detail);
-	trace_events_rename(events[1], &c->names);
+	trace_events_rename(events[1], &c->sides.names);
 	if (trace_align(events[0], events[1], &(struct trace_pairs){on_pair, c}, c->err))
 		return c->err->code;
 	trace_conclude(&c->findings);
+	keep_wanted_layers(c);
 	if (d->n_events)
 		d->first = d->event[0];
 	else if (!c->wanted.layer)
@@ -514,8 +361,8 @@ static int compare_events(struct comparison *c, struct trace_events *const event
 static int compare(struct comparison *c, struct trace_events *const events[2], const struct npl_trace_header header[2])
 {
 	struct npl_arena *arena = &c->diff->arena;
-	if (trace_pair_machines(&header[0], &header[1], arena, &c->names, c->err) ||
-	    trace_compare_heads(&header[0], &header[1], &c->names, c->diff, c->err))
+	if (trace_pair_machines(&header[0], &header[1], arena, &c->sides.names, c->err) ||
+	    trace_compare_heads(&header[0], &header[1], &c->sides.names, c->diff, c->err))
 		return c->err->code;
 	return compare_events(c, events, header);
 }
@@ -534,8 +381,15 @@ int trace_compare(struct trace_in *const in[2], const struct npl_trace_tolerance
 	if (!rc) {
 		c->diff = diff;
 		c->findings = (struct trace_findings){.diff = diff, .err = err};
-		c->judge = trace_judge_of(tolerance, &header[0], &header[1]);
-		diff->values_db = c->judge.have_ratios ? c->judge.tolerance.values_db : 0;
+		c->sides.judge = trace_judge_of(tolerance, &header[0], &header[1]);
+		c->sides.comparable = NPL_TRACE_MOVED_ALL;
+		if (header[0].has_values != header[1].has_values)
+			c->sides.comparable &= ~(unsigned)NPL_TRACE_MOVED_VALUES;
+		if (header[0].has_times != header[1].has_times)
+			c->sides.comparable &= ~(unsigned)(NPL_TRACE_MOVED_TIMES | NPL_TRACE_MOVED_ENERGY |
+							   NPL_TRACE_MOVED_COUNTS);
+		diff->has_times = header[0].has_times && header[1].has_times;
+		diff->values_db = c->sides.judge.have_ratios ? c->sides.judge.tolerance.values_db : 0;
 		c->wanted = wanted ? *wanted : (struct npl_trace_wanted){0};
 		c->wanted.events = c->wanted.events > 0 ? c->wanted.events : 1;
 		c->err = err;

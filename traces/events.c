@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/checksum.h"
 #include "core/base/refuse.h"
 
 /* What a line of each kind has: its first word, how many words follow (-1: one or more), how many of these identify it,
@@ -27,12 +28,15 @@ static const struct form {
 	[TRACE_TASK] = {"task", 3, 3, 2, false},
 	[TRACE_BATCH] = {"batch", 1, 1, 0, false},
 	[TRACE_EXECUTION] = {"execution", 0, 0, 0, false},
+	[TRACE_COMPLETE] = {"complete", 1, 0, 0, false},
 };
 _Static_assert(sizeof forms / sizeof *forms == TRACE_KINDS, "each kind of event has a form");
 
 struct trace_events {
 	struct trace_in *in;
-	bool in_program;
+	uint64_t n; /* events that have been read */
+	bool in_program, is_complete;
+	uint64_t layer;                  /* the checksum of the name of the layer whose instructions come; 0: none */
 	uint64_t left;                   /* instructions of the block that are still to come */
 	char sums[TRACE_LINE];           /* the checksums of the block, 8 digits each, without those that were given */
 	const char *next_sum;            /* within sums */
@@ -165,11 +169,29 @@ static int check_cycle(struct trace_events *events, struct npl_err *err)
 	return 0;
 }
 
+/* The last line says how many events came before it. */
+static int take_end_of_trace(struct trace_events *events, struct npl_err *err)
+{
+	uint64_t count;
+	if (!trace_read_count(events->words.word[1], &count))
+		return fail_event(events, "expected the number of events of the trace", err);
+	if (count != events->n)
+		return npl_fail(err, NPL_EINPUT, "%s:%llu: %llu events have come, expected %llu",
+				trace_in_path(events->in), (unsigned long long)trace_in_number(events->in),
+				(unsigned long long)events->n, (unsigned long long)count);
+	events->is_complete = true;
+	return 0;
+}
+
 static int take(struct trace_events *events, struct trace_event *event, struct npl_err *err)
 {
 	switch (event->kind) {
 	case TRACE_PROGRAM:
 		events->in_program = true;
+		events->layer = 0;
+		return 0;
+	case TRACE_OF:
+		events->layer = npl_checksum(events->words.word[1], strlen(events->words.word[1]));
 		return 0;
 	case TRACE_BLOCK:
 		return open_block(events, err);
@@ -180,9 +202,12 @@ static int take(struct trace_events *events, struct trace_event *event, struct n
 	case TRACE_END:
 		if (events->left || *events->next_sum)
 			return fail_event(events, "the program ends within a block", err);
+		if (!trace_is_number(events->words.word[1], 18))
+			return fail_event(events, "expected the cycles of the program", err);
 		events->in_program = false;
 		return 0;
-	case TRACE_OF:
+	case TRACE_COMPLETE:
+		return take_end_of_trace(events, err);
 	case TRACE_LAYER:
 	case TRACE_TASK:
 	case TRACE_BATCH:
@@ -193,8 +218,7 @@ static int take(struct trace_events *events, struct trace_event *event, struct n
 	return 0;
 }
 
-/* Returns how many bytes of a line its first n words take; n less than 0: those before its key=value. */
-static size_t bytes_of_words(const char *line, int n)
+size_t trace_bytes_of_words(const char *line, int n)
 {
 	size_t end = 0;
 	for (const char *at = line; n; n--) {
@@ -254,8 +278,8 @@ static int rename_device(struct trace_events *events, struct trace_event *event,
 	event->renamed = NULL;
 	if (!name)
 		return 0;
-	const size_t before = bytes_of_words(event->line, device) + 1, word = strlen(name->word),
-		     after = bytes_of_words(event->line, device + 1);
+	const size_t before = trace_bytes_of_words(event->line, device) + 1, word = strlen(name->word),
+		     after = trace_bytes_of_words(event->line, device + 1);
 	if (after > event->identifying || before > after)
 		return fail_event(events, "expected the name of a device", err);
 	const size_t bytes = before + word + event->identifying - after;
@@ -278,9 +302,12 @@ static int read_event(struct trace_events *events, struct trace_event *event, bo
 	if (trace_in_line(events->in, &line, &bytes, err))
 		return err->code;
 	if (!line)
-		return events->in_program ? npl_fail(err, NPL_EINPUT, "%s: the file ends within a program",
-						     trace_in_path(events->in))
-					  : 0;
+		return events->is_complete
+			       ? 0
+			       : npl_fail(err, NPL_EINPUT, "%s: the trace is cut off: its last line is not `complete`",
+					  trace_in_path(events->in));
+	if (events->is_complete)
+		return fail_event(events, "a line behind the end of the trace", err);
 	if (!keep_line(event, line, bytes))
 		return npl_no_memory(err);
 	if (read_words(events, line, bytes, &kind, err))
@@ -289,9 +316,11 @@ static int read_event(struct trace_events *events, struct trace_event *event, bo
 		return fail_event(events, events->in_program ? "comes within a program" : "comes outside of a program",
 				  err);
 	event->kind = (enum trace_kind)kind;
+	events->n += !trace_is_between(event) && kind != TRACE_COMPLETE;
 	event->number = trace_in_number(events->in);
 	event->has_sum = false;
-	event->identifying = bytes_of_words(line, forms[kind].identifying < 0 ? -1 : forms[kind].identifying + 1);
+	event->layer = kind == TRACE_INSTRUCTION ? events->layer : 0;
+	event->identifying = trace_bytes_of_words(line, forms[kind].identifying < 0 ? -1 : forms[kind].identifying + 1);
 	if (rename_device(events, event, err) || take(events, event, err))
 		return err->code;
 	*more = true;
@@ -300,7 +329,8 @@ static int read_event(struct trace_events *events, struct trace_event *event, bo
 
 static bool has_detail(enum trace_kind kind, enum npl_trace_detail detail)
 {
-	return detail == NPL_TRACE_CYCLES || (detail == NPL_TRACE_LAYERS ? kind > TRACE_END : kind != TRACE_CYCLE);
+	return kind != TRACE_COMPLETE &&
+	       (detail == NPL_TRACE_CYCLES || (detail == NPL_TRACE_LAYERS ? kind > TRACE_END : kind != TRACE_CYCLE));
 }
 
 int trace_events_next(struct trace_events *events, struct trace_event *event, bool *more, struct npl_err *err)
@@ -312,11 +342,35 @@ int trace_events_next(struct trace_events *events, struct trace_event *event, bo
 	return rc;
 }
 
-void trace_event_cut(const struct trace_event *event, struct trace_words *words)
+/* Checks the words of an instruction; a word alone among the counters is compared, and not looked at here. */
+static const char *check_instruction(struct trace_words *words)
+{
+	uint64_t count, length, sum = 0;
+	int i = TRACE_FIRST_KEY;
+	if (words->n < TRACE_FIRST_KEY)
+		return "expected an instruction's name, unit, begin and length";
+	const char *begin = words->word[TRACE_BEGIN];
+	if ((*begin != '+' && *begin != '-') || !trace_read_count(begin + 1, &count))
+		return "expected + or - and how many cycles after the one before the instruction begins";
+	if (!trace_read_count(words->word[TRACE_LENGTH], &length))
+		return "expected the cycles that the instruction takes";
+	for (; i < words->n && sum < length && words->value[i] && trace_read_count(words->value[i], &count); i++)
+		sum += count;
+	if (sum != length)
+		return "the classes of the instruction's cycles do not sum to its length";
+	words->end_of_classes = i;
+	for (; i < words->n; i++)
+		if (words->value[i] && !trace_is_number(words->value[i], 20))
+			return "expected whole numbers as the counters of an instruction";
+	return NULL;
+}
+
+const char *trace_event_cut(const struct trace_event *event, struct trace_words *words)
 {
 	const char *problem;
 	memcpy(words->text, event->line, event->bytes + 1);
 	words->n = trace_split(words->text, words->word, words->value, TRACE_WORDS, &problem);
+	return words->n < 0 || event->kind != TRACE_INSTRUCTION ? problem : check_instruction(words);
 }
 
 const char *trace_value(const struct trace_words *words, const char *key)

@@ -9,17 +9,18 @@
 #include "core/base/refuse.h"
 #include "header.h"
 
-/* Layers are kept in memory, and looked for one by one. */
-enum { MOST_LAYERS = 20000 };
+/* Layers, and classes of units, are kept in memory, and looked for one by one. */
+enum { MOST_LAYERS = 20000, MOST_CAUSES = 4096 };
 
 /* ---- Layers and their figures. */
 
 int trace_find_layer(struct trace_findings *f, const char *name, int *index)
 {
 	struct npl_trace_diff *d = f->diff;
-	for (int i = d->n_layers - 1; i >= 0; i--)
+	/* Rows come in the order of layers: mostly it is the one that was found last, or the one after it. */
+	for (int n = 0, i = f->found; n < d->n_layers; n++, i = i + 1 < d->n_layers ? i + 1 : 0)
 		if (!strcmp(d->layer[i].name, name)) {
-			*index = i;
+			*index = f->found = i;
 			return 0;
 		}
 	if (d->n_layers == MOST_LAYERS)
@@ -39,7 +40,7 @@ int trace_find_layer(struct trace_findings *f, const char *name, int *index)
 		.name = npl_arena_strdup(&d->arena, name), .ran_on = "", .sqnr_db = {NAN, NAN}};
 	if (!layer[d->n_layers].name)
 		return npl_no_memory(f->err);
-	*index = d->n_layers++;
+	*index = f->found = d->n_layers++;
 	return 0;
 }
 
@@ -48,7 +49,7 @@ static uint64_t count_of(const char *word)
 	return word ? strtoull(word, NULL, 10) : 0;
 }
 
-static double joules_of(const struct trace_words *words)
+double trace_joules_of(const struct trace_words *words)
 {
 	double joules = 0;
 	for (int i = 0; i < words->n; i++)
@@ -120,19 +121,50 @@ int trace_add_row(struct trace_findings *f, int side, int index, const char *ran
 	layer->in[side] = true;
 	layer->cycles[side] += count_of(trace_value(words, "cycles"));
 	layer->seconds[side] += seconds ? strtod(seconds, NULL) : 0;
-	layer->joules[side] += joules_of(words);
+	layer->joules[side] += trace_joules_of(words);
 	if (ratio) /* the first batch has it */
 		layer->sqnr_db[side] = strtod(ratio, NULL);
 	return add_device(f, side, layer, ran_on) || add_classes(f, side, layer, words) ? f->err->code : 0;
 }
 
-void trace_add_total(struct trace_findings *f, int side, const struct trace_words *words)
+/* Adds the energy of a component of all devices, the host or the link. */
+static int add_component(struct trace_findings *f, int side, const char *name, size_t bytes, double joules)
+{
+	struct npl_trace_diff *d = f->diff;
+	int i = 0;
+	while (i < d->n_components && (strncmp(d->component[i].name, name, bytes) != 0 || d->component[i].name[bytes]))
+		i++;
+	if (i == d->n_components) {
+		struct npl_trace_component *grown = trace_grown(&d->arena, d->component, i, &d->component_capacity,
+								sizeof *grown);
+		if (!grown)
+			return npl_no_memory(f->err);
+		d->component = grown;
+		grown[i] = (struct npl_trace_component){.name = npl_arena_strndup(&d->arena, name, bytes)};
+		if (!grown[i].name)
+			return npl_no_memory(f->err);
+		d->n_components++;
+	}
+	d->component[i].joules[side] += joules;
+	return 0;
+}
+
+int trace_add_total(struct trace_findings *f, int side, const struct trace_words *words)
 {
 	struct npl_trace_diff *d = f->diff;
 	const char *seconds = trace_value(words, "seconds");
 	d->cycles[side] += count_of(trace_value(words, "cycles"));
 	d->seconds[side] += seconds ? strtod(seconds, NULL) : 0;
-	d->joules[side] += joules_of(words);
+	for (int i = 0; i < words->n; i++) {
+		if (!words->value[i] || strncmp(words->word[i], "joules:", 7) != 0)
+			continue;
+		const double joules = strtod(words->value[i], NULL);
+		d->joules[side] += joules;
+		const char *name = words->word[i] + 7; /* its origin follows */
+		if (add_component(f, side, name, strcspn(name, ":"), joules))
+			return f->err->code;
+	}
+	return 0;
 }
 
 int trace_add_cause(struct trace_findings *f, const char *unit, const char *cycle_class, int64_t cycles)
@@ -143,6 +175,8 @@ int trace_add_cause(struct trace_findings *f, const char *unit, const char *cycl
 			d->cause[i].cycles += cycles;
 			return 0;
 		}
+	if (d->n_causes == MOST_CAUSES)
+		return npl_fail(f->err, NPL_EINPUT, "has more than %d units and classes of cycles", MOST_CAUSES);
 	struct npl_trace_cause *cause = trace_grown(&d->arena, d->cause, d->n_causes, &d->cause_capacity,
 						    sizeof *d->cause);
 	if (!cause)

@@ -61,7 +61,8 @@ struct trace_instructions {
 
 	/* What the thread alone uses while there are batches. */
 	struct trace_line line;
-	int layer_now; /* the layer that the last line `of` names; -1: none */
+	int layer_now;    /* the layer that the last line `of` names; -1: none */
+	uint64_t between; /* lines that are no events */
 	struct block {
 		int n, n_sums;
 		uint64_t fields[BLOCK_INSTRUCTIONS]; /* checksums, of which the block has one */
@@ -98,6 +99,7 @@ static void put_block(struct trace_instructions *t)
 		trace_line_put_short_checksum(&t->line, block->sum[i]);
 	trace_line_end(&t->line, t->out);
 	trace_out_put(t->out, block->text, block->bytes);
+	t->between++;
 	block->n = block->n_sums = 0;
 	block->bytes = 0;
 }
@@ -164,6 +166,7 @@ static void put_instruction(struct trace_instructions *t, const struct told *tol
 		t->line.text[t->line.n++] = '\n';
 		add_text(block, t->line.text, t->line.n);
 		t->layer_now = told->layer;
+		t->between++;
 	}
 	put_known_shape(t, &told->shape);
 	if (told->has_sum) {
@@ -314,4 +317,9 @@ void trace_instructions_end(struct trace_instructions *instructions)
 	give_batch(instructions);
 	wait_for_thread(instructions);
 	put_block(instructions);
+}
+
+uint64_t trace_instructions_between(const struct trace_instructions *instructions)
+{
+	return instructions->between;
 }

@@ -19,5 +19,7 @@ void trace_instructions_program(struct trace_instructions *instructions, const s
 void trace_instructions_add(struct trace_instructions *instructions, const struct npl_executed_instruction *told);
 /* Waits until all lines are in the output. */
 void trace_instructions_end(struct trace_instructions *instructions);
+/* Returns how many of the lines so far are no events: `block` and `of`. */
+uint64_t trace_instructions_between(const struct trace_instructions *instructions);
 
 #endif

@@ -85,12 +85,11 @@ static bool has_ratios(const struct npl_trace_header *header)
 	return header->has_values && !header->has_times;
 }
 
-static bool same_environment(const struct npl_trace_header *a, const struct npl_trace_header *b)
+static bool same_pairs(const struct npl_trace_pairs *a, const struct npl_trace_pairs *b)
 {
-	bool same = a->environment.n == b->environment.n;
-	for (int i = 0; i < a->environment.n && same; i++)
-		same = !strcmp(a->environment.pair[i].name, b->environment.pair[i].name) &&
-		       !strcmp(a->environment.pair[i].value, b->environment.pair[i].value);
+	bool same = a->n == b->n;
+	for (int i = 0; i < a->n && same; i++)
+		same = !strcmp(a->pair[i].name, b->pair[i].name) && !strcmp(a->pair[i].value, b->pair[i].value);
 	return same;
 }
 
@@ -100,7 +99,9 @@ struct trace_judge trace_judge_of(const struct npl_trace_tolerance *tolerance, c
 	struct trace_judge judge = {.have_ratios = has_ratios(a) && has_ratios(b)};
 	if (tolerance)
 		judge.tolerance = *tolerance;
-	if (!(judge.tolerance.values_db > 0) && !a->has_times && !b->has_times && !same_environment(a, b))
+	/* Another model is another matter: a layer of it is as near to its own float32 as before. */
+	if (!(judge.tolerance.values_db > 0) && !a->has_times && !b->has_times &&
+	    !same_pairs(&a->environment, &b->environment) && same_pairs(&a->file, &b->file))
 		judge.tolerance.values_db = NPL_TRACE_OTHER_ENVIRONMENT_DB;
 	return judge;
 }
@@ -136,7 +137,8 @@ bool trace_is_given(const struct trace_judge *judge)
 bool trace_is_tolerated(const struct trace_judge *judge, enum trace_kind kind, unsigned moved, const char *key,
 			const char *a, const char *b, const double sqnr_db[2])
 {
-	const bool of_row = kind == TRACE_LAYER || kind == TRACE_TASK || kind == TRACE_BATCH || kind == TRACE_EXECUTION,
+	const bool of_row = kind == TRACE_LAYER || kind == TRACE_TASK || kind == TRACE_BATCH ||
+			    kind == TRACE_EXECUTION || kind == TRACE_END,
 		   of_energy = moved == NPL_TRACE_MOVED_ENERGY;
 	const double share = of_energy ? judge->tolerance.energy : judge->tolerance.cycles;
 	if (kind == TRACE_CYCLE)
@@ -145,6 +147,8 @@ bool trace_is_tolerated(const struct trace_judge *judge, enum trace_kind kind, u
 		return values_are_tolerated(judge, kind, sqnr_db);
 	if ((moved != NPL_TRACE_MOVED_TIMES && !of_energy) || share <= 0)
 		return false;
-	return !of_row || (!of_energy && !is_one_of(key, judged_times)) ||
+	if (of_energy)
+		return is_within(judge->joules[0], judge->joules[1], share);
+	return !of_row || !is_one_of(key, judged_times) ||
 	       is_within(a ? strtod(a, NULL) : 0, b ? strtod(b, NULL) : 0, share);
 }

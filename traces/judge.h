@@ -18,6 +18,7 @@ bool trace_key_is_listed(const char *key);
 struct trace_judge {
 	struct npl_trace_tolerance tolerance;
 	bool have_ratios; /* the layers of both have signal-to-noise ratios */
+	double joules[2]; /* of the rows that are judged: energy is judged by their totals */
 };
 /* Finds the tolerance for two traces: that of the user and, where real devices ran in other environments, the one for
  * values. */

@@ -17,13 +17,9 @@ struct trace_occupancy {
 	uint64_t issued;        /* it goes to the queue of its unit */
 	uint64_t taken, leaves; /* the instruction is in the unit from the one to the other; the same: at no time */
 	uint64_t array;         /* of these cycles, those in which the array or the NFU takes a step */
-	int first_key, end_key; /* of the event's words: the classes of cycles; counters follow */
 };
-/* Reads an instruction whose words are cut. previous: the begin of the one before it. Returns NPL_EINPUT, which the
- * caller prefixes with the place, where the words are no instruction's or the classes do not sum to its cycles. */
-int trace_occupancy_of(const struct trace_words *words, uint64_t previous, struct trace_occupancy *occupancy,
-		       struct npl_err *err);
-/* Reads a count. Returns false, with 0, for what is no whole number below 10^18. */
-bool trace_read_count(const char *word, uint64_t *count);
+/* Reads an instruction whose words are cut. previous: the begin of the one before it. Returns false where it begins
+ * before its program, or after 10^18 cycles. */
+bool trace_occupancy_of(const struct trace_words *words, uint64_t previous, struct trace_occupancy *occupancy);
 
 #endif

@@ -333,8 +333,8 @@ static void put_instruction(struct picture *p, const struct trace_occupancy *o, 
 	npl_json_u64(&p->picture.json, "line", event->number);
 	if (event->has_sum)
 		npl_json_string(&p->picture.json, "sum", event->sum);
-	put_keys(p, "cycles", o->first_key, o->end_key);
-	put_keys(p, "counts", o->end_key, words->n);
+	put_keys(p, "cycles", TRACE_FIRST_KEY, words->end_of_classes);
+	put_keys(p, "counts", words->end_of_classes, words->n);
 	npl_picture_slice_end(&p->picture);
 }
 
@@ -346,9 +346,9 @@ static int count_instruction(struct picture *p, const struct trace_occupancy *o,
 		return p->err->code;
 	if (o->array) { /* It waits first, and then works. */
 		trace_bins_add(&p->process->active, &p->clock, (double)o->array, leaves - o->array, leaves);
-		add_use(p, o->end_key, o->array, leaves - o->array, leaves);
+		add_use(p, words->end_of_classes, o->array, leaves - o->array, leaves);
 	}
-	for (int i = o->end_key; i < words->n; i++) {
+	for (int i = words->end_of_classes; i < words->n; i++) {
 		uint64_t bytes;
 		if (!words->value[i] || !strstr(words->word[i], "_bytes") ||
 		    !trace_read_count(words->value[i], &bytes) || !bytes)
@@ -375,14 +375,14 @@ static int take_instruction(struct picture *p)
 {
 	const struct trace_words *words = &p->reader.words;
 	struct trace_occupancy o;
-	if (trace_occupancy_of(words, p->begin, &o, p->err))
-		return fail_here(p);
+	if (!trace_occupancy_of(words, p->begin, &o))
+		return fail_at(p, "the instruction begins before its program, or after 10^18 cycles");
 	if (!((double)o.end / p->clock.hz <= TRACE_MAX_SECONDS))
 		return fail_at(p, "the instruction ends more than 104 days after its program began");
 	p->begin = o.begin;
 	p->end = npl_max_u64(p->end, o.end);
-	if (!p->last_unit || strcmp(p->last_unit->name, words->word[2]) != 0)
-		p->last_unit = trace_tracks_unit(&p->tracks, p->process, words->word[2], p->err);
+	if (!p->last_unit || strcmp(p->last_unit->name, words->word[TRACE_UNIT]) != 0)
+		p->last_unit = trace_tracks_unit(&p->tracks, p->process, words->word[TRACE_UNIT], p->err);
 	if (!p->last_unit)
 		return fail_here(p);
 	/* An instruction that no unit works on, such as a load, is shown from the end of the one before it until its
@@ -390,7 +390,7 @@ static int take_instruction(struct picture *p)
 	const uint64_t taken = npl_max_u64(o.taken, p->last_unit->leaves),
 		       leaves = npl_max_u64(o.leaves > o.taken ? o.leaves : o.end, taken);
 	p->last_unit->leaves = leaves;
-	const bool is_of_unit = trace_chosen_unit(&p->chosen, words->word[2]);
+	const bool is_of_unit = trace_chosen_unit(&p->chosen, words->word[TRACE_UNIT]);
 	if (!p->is_chosen || !is_of_unit || !trace_chosen_cycles(&p->chosen, o.begin, o.end)) {
 		p->is_left_out = true;
 		return 0;
@@ -404,9 +404,9 @@ static int take_instruction(struct picture *p)
 static int put_event(struct picture *p)
 {
 	const struct trace_event *event = &p->reader.event;
-	trace_event_cut(event, &p->reader.words);
-	if (p->reader.words.n < 0)
-		return fail_at(p, "the event has more words than any");
+	const char *problem = trace_event_cut(event, &p->reader.words);
+	if (problem)
+		return fail_at(p, problem);
 	switch (event->kind) {
 	case TRACE_PROGRAM:
 		return open_program(p, event);
@@ -424,6 +424,7 @@ static int put_event(struct picture *p)
 	case TRACE_TASK: /* The schedule was read before: it has these. */
 	case TRACE_BLOCK:
 	case TRACE_CYCLE: /* A picture has neither checksums nor signals. */
+	case TRACE_COMPLETE:
 	case TRACE_KINDS:
 		break;
 	}

@@ -35,6 +35,7 @@ struct npl_trace_recorder {
 	int n_ratios;
 	double previous_start; /* of the row before */
 	uint64_t head_lines;   /* lines of the head */
+	uint64_t events;       /* of the finished trace */
 
 	struct npl_executed_program program; /* that is executed */
 	struct trace_instructions *instructions;
@@ -405,13 +406,17 @@ const struct npl_instruction_sink *npl_trace_recorder_sink(struct npl_trace_reco
 
 int npl_trace_recorder_finish(struct npl_trace_recorder *recorder, struct npl_err *err)
 {
+	recorder->events = trace_out_lines(recorder->out) - recorder->head_lines -
+			   trace_instructions_between(recorder->instructions);
+	trace_line_begin(&recorder->line, "complete");
+	trace_line_number(&recorder->line, recorder->events);
+	end_line(recorder);
 	return trace_out_finish(recorder->out, err);
 }
 
 struct npl_trace_size npl_trace_recorder_size(const struct npl_trace_recorder *recorder)
 {
-	return (struct npl_trace_size){.events = trace_out_lines(recorder->out) - recorder->head_lines,
-				       .bytes = trace_out_bytes(recorder->out)};
+	return (struct npl_trace_size){.events = recorder->events, .bytes = trace_out_bytes(recorder->out)};
 }
 
 int npl_trace_recorder_save(const struct npl_trace_recorder *recorder, const char *path, struct npl_err *err)

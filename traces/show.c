@@ -245,17 +245,17 @@ static bool is_near(const struct shown *s)
 
 static void put_instruction(struct shown *s, const struct trace_event *event)
 {
-	const uint64_t length = strtoull(s->words.word[4], NULL, 10), end = s->begin + length;
-	const bool fits = trace_chosen_unit(&s->chosen, s->words.word[2]);
+	const uint64_t length = strtoull(s->words.word[TRACE_LENGTH], NULL, 10), end = s->begin + length;
+	const bool fits = trace_chosen_unit(&s->chosen, s->words.word[TRACE_UNIT]);
 	if (!fits || !s->chosen_layer || !is_near(s) || !trace_chosen_cycles(&s->chosen, s->begin, end))
 		return;
 	s->chosen.events++;
 	begin_row(s, OF_INSTRUCTIONS);
 	s->column = fprintf(s->out, "%9" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %-10s %-18s", s->line, s->begin, end,
-			    s->words.word[2], s->words.word[1]);
+			    s->words.word[TRACE_UNIT], s->words.word[TRACE_NAME]);
 	if (event->has_sum)
 		put_pair(s, 3, "sum", event->sum);
-	put_keys(s, 5);
+	put_keys(s, TRACE_FIRST_KEY);
 }
 
 /* Prints the signals that change in a cycle. */
@@ -342,14 +342,14 @@ static int put_event(struct shown *s, const struct trace_event *event, struct np
 {
 	char text[60];
 	const char *const *word = (const char *const *)s->words.word;
-	trace_event_cut(event, &s->words);
+	const char *problem = trace_event_cut(event, &s->words);
 	for (int i = 0; i < s->words.n; i++) {
 		npl_make_printable(s->words.word[i]);
 		if (s->words.value[i])
 			npl_make_printable(s->words.value[i]);
 	}
-	if (s->words.n < 0 || (event->kind == TRACE_INSTRUCTION && s->words.n < 5))
-		return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": the instruction lacks words", s->path, event->number);
+	if (problem)
+		return npl_fail(err, NPL_EINPUT, "%s:%" PRIu64 ": %s", s->path, event->number, problem);
 	s->line = event->number;
 	switch (event->kind) {
 	case TRACE_PROGRAM:
@@ -359,7 +359,7 @@ static int put_event(struct shown *s, const struct trace_event *event, struct np
 		open_layer(s);
 		break;
 	case TRACE_INSTRUCTION:
-		s->begin += (uint64_t)strtoll(word[3], NULL, 10);
+		s->begin += (uint64_t)strtoll(word[TRACE_BEGIN], NULL, 10);
 		put_instruction(s, event);
 		break;
 	case TRACE_CYCLE:
@@ -385,6 +385,7 @@ static int put_event(struct shown *s, const struct trace_event *event, struct np
 		put_whole(s, "execution", 1);
 		break;
 	case TRACE_BLOCK:
+	case TRACE_COMPLETE:
 	case TRACE_KINDS:
 		break;
 	}

@@ -176,6 +176,13 @@ bool trace_is_number(const char *text, size_t digits)
 	return n && n <= digits && !text[n];
 }
 
+bool trace_read_count(const char *word, uint64_t *count)
+{
+	const bool is_count = trace_is_number(word, 18);
+	*count = is_count ? strtoull(word, NULL, 10) : 0;
+	return is_count;
+}
+
 int trace_split(char *line, char **word, char **value, int most, const char **problem)
 {
 	char *at = line, *to = line;

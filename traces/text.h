@@ -34,6 +34,8 @@ void trace_line_end(struct trace_line *line, struct trace_out *out);
 
 /* Says whether a text is a whole number without a sign, of at most so many digits. */
 bool trace_is_number(const char *text, size_t digits);
+/* Reads a count. Returns false, with 0, for what is no whole number below 10^18. */
+bool trace_read_count(const char *word, uint64_t *count);
 
 /* Splits a line into words, in place: quotes and escapes are removed. Of a word `key=value` word[i] is the key, and
  * value[i] is not NULL. Returns the number of words; -1: a quote does not end, an escape is none, or there are more

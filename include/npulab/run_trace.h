@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define NPL_TRACE_FORMAT 1 /* the version of the format that is written, and the only one that is read */
+#define NPL_TRACE_FORMAT 2 /* the version of the format that is written, and the only one that is read */
 
 /* How much of a run is recorded. */
 enum npl_trace_detail { NPL_TRACE_LAYERS, NPL_TRACE_INSTRUCTIONS, NPL_TRACE_CYCLES, NPL_TRACE_DETAILS };
@@ -108,7 +108,8 @@ enum {
 	NPL_TRACE_MOVED_ENERGY = 1 << 3,
 	NPL_TRACE_MOVED_COUNTS = 1 << 4,  /* bytes, rows, tiles */
 	NPL_TRACE_MOVED_SIGNALS = 1 << 5, /* which signals change, and to what */
-	NPL_TRACE_MOVED_END               /* one more than the last flag */
+	NPL_TRACE_MOVED_END,              /* one more than the last flag */
+	NPL_TRACE_MOVED_ALL = 2 * (NPL_TRACE_MOVED_END - 1) - 1
 };
 /* Writes "program, times and values"; returns buf. */
 const char *npl_trace_moved_text(unsigned moved, char *buf, size_t n);
@@ -156,6 +157,12 @@ struct npl_trace_layer {
 	int n_classes, class_capacity;
 };
 
+/* The energy of a component, over all batches. */
+struct npl_trace_component {
+	const char *name;
+	double joules[2];
+};
+
 /* By how much the cycles of a class in a unit differ. Instructions of units run at the same time, so that these cycles
  * are not those of the run. */
 struct npl_trace_cause {
@@ -186,6 +193,7 @@ struct npl_trace_diff {
 	uint64_t differing, only[2];
 	uint64_t cycles[2];
 	double seconds[2], joules[2];
+	bool has_times; /* false: the devices of a trace are real, so that it has no cycles, times and energies */
 	struct npl_trace_first first, first_wait; /* first_wait: the first instruction whose cycles went elsewhere */
 	struct npl_trace_first *event;            /* the first ones that differ, with `first` */
 	int n_events, event_capacity;
@@ -193,6 +201,8 @@ struct npl_trace_diff {
 	int n_heads, head_capacity;
 	struct npl_trace_layer *layer;
 	int n_layers, layer_capacity;
+	struct npl_trace_component *component;
+	int n_components, component_capacity;
 	struct npl_trace_cause *cause;
 	int n_causes, cause_capacity;
 };
@@ -208,7 +218,7 @@ void npl_trace_diff_free(struct npl_trace_diff *diff); /* accepts a zeroed one *
 int npl_trace_diff_recorded(const char *path, const struct npl_trace_recorder *recorder,
 			    const struct npl_trace_tolerance *tolerance, struct npl_trace_diff *diff,
 			    struct npl_err *err);
-/* Prints the difference as text; a and b name the traces. Returns 0, or NPL_ENOMEM when cells are missing. */
+/* Prints the difference as text; a and b name the traces, b NULL: the run now. Returns 0, or NPL_ENOMEM when cells are missing. */
 int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct npl_trace_diff *diff);
 
 /* What came of comparing a trace with another one, or with its run made again. */

@@ -71,6 +71,12 @@ static void same_diff(const struct npl_trace_diff *a, const struct npl_trace_dif
 		same_text(a->head[i], b->head[i], "head");
 	for (int i = 0; i < a->n_layers; i++)
 		same_layer(&a->layer[i], &b->layer[i]);
+	cr_assert(a->has_times == b->has_times && a->n_components == b->n_components);
+	for (int i = 0; i < a->n_components; i++) {
+		same_text(a->component[i].name, b->component[i].name, "component");
+		for (int side = 0; side < 2; side++)
+			cr_expect_eq(a->component[i].joules[side], b->component[i].joules[side]);
+	}
 	for (int i = 0; i < a->n_causes; i++) {
 		same_text(a->cause[i].unit, b->cause[i].unit, "unit");
 		same_text(a->cause[i].cycle_class, b->cause[i].cycle_class, "cycle_class");
@@ -90,6 +96,7 @@ static void fill(struct npl_trace_verdict *verdict)
 		{"fc", NULL, NULL, 4, {true, true}, 0, {0, 1}, {0, 1}, {0, 1}, {0, 1}, NULL, 0, 0}};
 	static struct npl_trace_first events[] = {
 		{true, {26, 27}, "pool", {"c", "d"}, "table 1 -> 2", {"p", NULL, NULL}}};
+	static struct npl_trace_component components[] = {{"array", {51, 52}}};
 	static struct npl_trace_cause causes[] = {{"weights", "fifo_full", -12}, {"matrix", "table", 13}};
 	*verdict = (struct npl_trace_verdict){
 		"a.trace",
@@ -108,6 +115,7 @@ static void fill(struct npl_trace_verdict *verdict)
 		 {21, 22},
 		 {0.125, 0.75},
 		 {8, 9},
+		 true,
 		 {true, {23, 24}, "conv", {"i a", "i b"}, "a 1 -> 2", {"x", "y", NULL}},
 		 {false, {25, 0}, NULL, {NULL, "i c"}, "", {NULL, NULL, "z"}},
 		 events,
@@ -118,6 +126,9 @@ static void fill(struct npl_trace_verdict *verdict)
 		 0,
 		 layers,
 		 2,
+		 0,
+		 components,
+		 1,
 		 0,
 		 causes,
 		 2,

@@ -17,7 +17,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char head[] = "npulab-trace 1\nnpulab 0\nrun layer gemm\noption m 4\ndetail cycles\nvalues yes\n"
+static const char head[] = "npulab-trace 2\nnpulab 0\nrun layer gemm\noption m 4\ndetail cycles\nvalues yes\n"
 			   "times yes\nmachine tpu systolic int8 0\nparameter clock_hz 1e9\nevents follow\n";
 static const char events[] =
 	"program tpu Gemm\nc +0 matrix.busy=0 cell[0][1].sum=x\n"
@@ -26,7 +26,7 @@ static const char events[] =
 	"i activate activate +1 66 issue=1 results=65 sum\ni halt issue +1 1 issue=1\n"
 	"end 74 cycles:array_active=4\nlayer Gemm Gemm tpu ran macs=1024 seconds=1e-7 sum=0\n"
 	"task layer tpu Gemm start=1e-7 seconds=1e-7\ntask to_host tpu Gemm bytes=4\n"
-	"batch 0 cycles=74 joules:array:modelled:x=1e-9\n";
+	"batch 0 cycles=74 joules:array:modelled:x=1e-9\ncomplete 12\n";
 
 /* libFuzzer reports an abort as a crash, with the input. */
 static void require(bool holds)

@@ -9,6 +9,7 @@
 #include "npulab/run_trace.h"
 #include "sim/common/isa.h"
 #include "tests/kit/picture.h"
+#include "tests/kit/written_trace.h"
 
 /* The instructions of a picture are those that `trace show` prints with the same options. */
 static void check_choice(const char *folder, const char *const *choice)
@@ -108,23 +109,23 @@ Test(perfetto_files, compressed_traces_give_the_same)
 /* ---- What is refused. */
 
 #define HEAD                                                                                                           \
-	"npulab-trace 1\nnpulab 0\nrun layer gemm\ndetail instructions\nvalues no\ntimes yes\n"                        \
+	"npulab-trace 2\nnpulab 0\nrun layer gemm\ndetail instructions\nvalues no\ntimes yes\n"                        \
 	"machine m systolic int8 0\nparameter clock_hz 700000000\nevents follow\n"
 
 /* Names with characters that JSON writes in another way, or cannot. */
 Test(perfetto_files, any_names_are_text)
 {
 	static const char trace[] =
-		"npulab-trace 1\nnpulab 0\nrun layer \"\\\"}]\"\ndetail instructions\nvalues no\ntimes yes\n"
+		"npulab-trace 2\nnpulab 0\nrun layer \"\\\"}]\"\ndetail instructions\nvalues no\ntimes yes\n"
 		"machine \"m \\\"1\\\\\" systolic int8 0\nparameter clock_hz 1e9\nevents follow\n"
 		"program \"m \\\"1\\\\\" \"a\\\"\\x01\xff\xc3\xa9\\\\\"\nblock 1 fields=0\n"
 		"of \"a\\\"\\x01\xff\xc3\xa9\\\\\"\ni \"}{\\x1b\" \"u\\\"\" +5 3 unit_busy=1 \"k\\\"\"=2 "
-		"x_bytes=7 \"\\\\\"=\"\\\"\"\nend 9\n"
+		"x_bytes=7 \"\\\\\"=5\nend 9\n"
 		"task layer \"m \\\"1\\\\\" \"a\\\"\\x01\xff\xc3\xa9\\\\\" start=1e-6 seconds=9e-9\n"
 		"batch 0 seconds=1e-6\n";
 	char folder[CLI_PATH];
 	cli_folder(folder);
-	cli_write_text(folder, "a.trace", trace);
+	trace_write(folder, "a.trace", trace);
 	PICTURE_EXPECT(folder, 0, "trace", "export", "@/a.trace", "--perfetto", "@/a.json");
 	json_t *root = picture_read(folder, "a.json"), *events = cli_at(root, "traceEvents"), *event;
 	size_t e;
@@ -154,7 +155,8 @@ Test(perfetto_files, what_has_no_times_is_refused)
 		{"program m L\nblock 1 fields=0\nof K\ni a u +0 1 issue=1\nend 1\n",
 		 ":12: the program has no such layer"},
 		{"program m\nblock 1 fields=0\ni a u +0 2 issue=1\nend 1\n", ":12: the classes of the instruction's"},
-		{"program m\nblock 1 fields=0\ni a u -1 1 issue=1\nend 1\n", ":12: expected an instruction's name"},
+		{"program m\nblock 1 fields=0\ni a u -1 1 issue=1\nend 1\n",
+		 ":12: the instruction begins before its program"},
 		{"program m\nblock 1 fields=0\ni a u 1\nend 1\n", ":12: expected an instruction's name"},
 		{"program m\nblock 1 fields=0\ni a u +0 900000000000000000 issue=900000000000000000\nend 1\n",
 		 ":12: the instruction ends more than 104 days"},
@@ -163,14 +165,14 @@ Test(perfetto_files, what_has_no_times_is_refused)
 		{"program m\nend x\n", ":11: expected the cycles"},
 		{"program other\nend 1\n", ":10: the head of the trace has no clock_hz"},
 		{"batch 0 seconds=8e6\nbatch 1 seconds=8e6\n", ":11: the batch begins more than 104 days"},
-		{"program m\nblock 1 fields=0\n", "the file ends within a program"}};
+		{"program m\nblock 1 fields=0\n", ":12: comes within a program"}};
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		char text[1000];
 		snprintf(text, sizeof text, HEAD "%s", bad[i].events);
-		cli_write_text(folder, "bad.trace", text);
+		trace_write(folder, "bad.trace", text);
 		struct cli_result r = cli_run(&options, "trace", "export", "bad.trace", "--perfetto", "bad.json");
 		cr_expect(r.status == 3 && strstr(r.err, "bad.trace:") && strstr(r.err, bad[i].message), "%s", r.err);
 		cr_expect(access(cli_path(folder, "bad.json"), F_OK), "%s leaves a file", bad[i].message);

@@ -8,6 +8,7 @@
 #include "npulab/device.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/page.h"
+#include "tests/kit/written_trace.h"
 
 static void expect_same_files(const char *folder, const char *a, const char *b)
 {
@@ -260,11 +261,9 @@ Test(run_trace, damaged_traces_are_refused)
 		snprintf(what, sizeof what, "cut after %zu bytes", cut);
 		expect_refused(&options, folder, data, cut, what);
 	}
-	static const char *const heads[] = {"npulab-trace 2\n",
-					    "npulab-trace x\n",
-					    "hello\n",
-					    "npulab-trace 1\nevents x\n",
-					    "npulab-trace 1\nnpulab 1 2\n",
+	static const char *const heads[] = {"npulab-trace 1\n",           "npulab-trace 3\n",
+					    "npulab-trace x\n",           "hello\n",
+					    "npulab-trace 2\nevents x\n", "npulab-trace 2\nnpulab 1 2\n",
 					    "\x28\xb5\x2f\xfd????????"};
 	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
 		expect_refused(&options, folder, heads[i], strlen(heads[i]), heads[i]);
@@ -289,7 +288,7 @@ Test(run_trace, damaged_traces_are_refused)
 Test(run_trace, a_hostile_trace_is_shown_as_text)
 {
 	static const char text[] =
-		"npulab-trace 1\nnpulab 0.1.0\nreason \"\\x1b[2J\" \"a\\x0ab\"\nrun run \"n\\x1bet\"\n"
+		"npulab-trace 2\nnpulab 0.1.0\nreason \"\\x1b[2J\" \"a\\x0ab\"\nrun run \"n\\x1bet\"\n"
 		"option device \"\\x1b\"\ndetail layers\nvalues yes\ntimes yes\nmachine \"\\x1bm\" m "
 		"float32 0\nevents follow\nprogram m \"\\x1b[31mfc\"\nend 5 \"\\x1bk\"=\"\\x1bv\"\n"
 		"layer \"\\x1b[31mfc\" Gemm m ran macs=8 sum=%d\nbatch 0\n";
@@ -298,7 +297,7 @@ Test(run_trace, a_hostile_trace_is_shown_as_text)
 	const struct cli_run_options options = {.enter = folder};
 	for (int i = 0; i < 2; i++) {
 		snprintf(trace[i], sizeof trace[i], text, i);
-		cli_write_text(folder, i ? "b.trace" : "a.trace", trace[i]);
+		trace_write(folder, i ? "b.trace" : "a.trace", trace[i]);
 	}
 	struct cli_result show = cli_run(&options, "trace", "show", "a.trace"),
 			  diff = cli_run(&options, "trace", "diff", "a.trace", "b.trace");

@@ -4,6 +4,7 @@
  * another environment of a real device says otherwise; then by the signal-to-noise ratios of layers, which are those of
  * `npulab run`. */
 #include "tests/kit/cli_json.h"
+#include "tests/kit/written_trace.h"
 
 /* A trace with one layer. */
 struct one {
@@ -16,12 +17,12 @@ static void write_one(const char *folder, const char *name, const struct one *on
 	char text[2048];
 	const bool real = one->environment != NULL;
 	snprintf(text, sizeof text,
-		 "npulab-trace 1\nnpulab 0.1.0\nreason 0.1.0 recorded\nrun run net\n%sdetail layers\nvalues yes\n"
+		 "npulab-trace 2\nnpulab 0.1.0\nreason 0.1.0 recorded\nrun run net\n%sdetail layers\nvalues yes\n"
 		 "times %s\n%s%s%smachine m m float32 0\nevents follow\nlayer fc Gemm m ran macs=8 sum=%s%s\n"
 		 "batch 0 sum=%s\nlayer fc Gemm m ran macs=8 sum=%s\nbatch 1 sum=%s\n",
 		 one->option, real ? "no" : "yes", real ? "environment m " : "", real ? one->environment : "",
 		 real ? "\n" : "", one->sum, one->ratio, one->batch_sum, one->sum, one->batch_sum);
-	cli_write_text(folder, name, text);
+	trace_write(folder, name, text);
 }
 
 Test(trace_values, ratios_judge_where_bits_may_differ)
