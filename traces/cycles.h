@@ -15,11 +15,11 @@ struct trace_cycles {
 	const struct npl_signal *signal; /* of the program that runs */
 	uint64_t previous;               /* the cycle of the line before */
 };
-/* Begins; `choice` is that of the sink. */
+/* Prepares `cycles` for use as a signal sink. `choice` says which signals are recorded (npl_signal_sink.choice). */
 void trace_cycles_open(struct trace_cycles *cycles, const char *choice, struct trace_line *line, struct trace_out *out);
 
-/* Returns how many cycles after the line before it a line of signals is, and says whether its second word tells that:
- * "+5". */
+/* Reads the second word of a line of signals, such as "+5": how many cycles it is after the line of signals before it.
+ * Returns false where the word has another form. */
 bool trace_cycles_after(const char *word, uint64_t *cycles);
 /* Says whether a text is the value of a signal. */
 bool trace_cycles_value(const char *text);

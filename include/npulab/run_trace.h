@@ -71,10 +71,10 @@ void npl_trace_header_free(struct npl_trace_header *header); /* accepts a zeroed
 int npl_trace_header_read(const char *path, struct npl_trace_header *header, struct npl_err *err);
 
 struct npl_trace_recorder;
-/* Makes a recorder. It borrows the header until it is closed, records as much as the header's `detail` says, and adds
- * the machines to the header. The file `path` is written by npl_trace_recorder_finish, whole or not at all, and is
- * compressed where its name ends in ".zst". With NULL the trace gets no name: the recorder keeps it until it is closed,
- * for npl_trace_diff_recorded. Returns NPL_EOUTPUT or NPL_ENOMEM. */
+/* Makes a recorder. The recorder borrows the header until npl_trace_recorder_close. It records as much as the header's
+ * `detail` says, and adds the machines to the header. npl_trace_recorder_finish writes the file `path`, whole or not at
+ * all, and compresses it where its name ends in ".zst". path NULL: the trace gets no file, and the recorder keeps it
+ * until npl_trace_recorder_close, for npl_trace_diff_recorded. Returns 0, NPL_EOUTPUT or NPL_ENOMEM. */
 int npl_trace_recorder_open(struct npl_trace_header *header, const char *path, struct npl_trace_recorder **opened,
 			    struct npl_err *err);
 /* Returns what records a network or a layer: the value of npl_compare_options.watcher, for npl_compare with one entry
@@ -119,8 +119,9 @@ struct npl_trace_tolerance {
 	/* As shares: 0.01 is 1 %. With `cycles` the times of layers and batches are judged, and those of single
 	 * instructions and signals are not. */
 	double cycles, energy;
-	/* By how many dB the signal-to-noise ratio of a layer's result to float32 may be another one, where the result
-	 * is. It has an effect where both traces have ratios. Two of at least NPL_TRACE_ROUNDING_DB are alike. */
+	/* By how many dB the signal-to-noise ratio of a layer's result to float32 may differ when the checksum of the
+	 * result differs. It has an effect where both traces have ratios. Two of at least NPL_TRACE_ROUNDING_DB are
+	 * alike. The ratio compares a layer with float32 of its own model, so it does not guard weights. */
 	double values_db;
 };
 /* The tolerance for values of real devices in another environment: another processor, library or number of threads. */
@@ -130,8 +131,9 @@ struct npl_trace_tolerance {
 
 /* Which events that differ are kept. */
 struct npl_trace_wanted {
-	const char *layer; /* only events of layers whose name has this text; NULL: of all, and of none */
-	int events;        /* so many at most; 0: one */
+	/* Only events of layers whose name has this text; NULL: every event, also those of no layer. */
+	const char *layer;
+	int events; /* so many at most; 0: one */
 };
 
 /* The cycles of a layer, or of all, that went to a class. The classes of a layer sum to its cycles. */
@@ -148,7 +150,7 @@ struct npl_trace_layer {
 	int order;                /* of its row in the traces */
 	bool in[2];
 	/* NPL_TRACE_MOVED_... of the layer's row and of its instructions. Where its program moved, other results of its
-	 * instructions are a part of that: whether its values moved is for the rows to say. */
+	 * instructions do not count as values that moved: the row alone decides that. */
 	unsigned moved;
 	uint64_t cycles[2];
 	double seconds[2], joules[2];
@@ -206,9 +208,10 @@ struct npl_trace_diff {
 	struct npl_trace_cause *cause;
 	int n_causes, cause_capacity;
 };
-/* Compares two traces, of which one may be "-", standard input. Their heads may differ. Machines are paired by name,
- * and where as many others are left in both, in their order. Of traces with different detail what both have is
- * compared. wanted NULL: one event. Returns NPL_EINPUT, with file and line, for what is no trace. */
+/* Compares two traces, of which one may be "-", standard input. Their heads may differ. Machines are paired by name. If
+ * the same number of machines is left in both, these are paired in their order. Of traces with different detail, only
+ * the events that both have are compared. wanted NULL: one event. Returns NPL_EINPUT, with file and line, for what is
+ * no trace. */
 int npl_trace_diff_events(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
 			  const struct npl_trace_wanted *wanted, struct npl_trace_diff *diff, struct npl_err *err);
 int npl_trace_diff(const char *a, const char *b, const struct npl_trace_tolerance *tolerance,
@@ -232,9 +235,9 @@ struct npl_trace_verdict {
 /* "same", "within the tolerance", "moved" or "not compared". */
 const char *npl_trace_verdict_name(const struct npl_trace_verdict *verdict);
 
-/* Reports of verdicts for programs (docs/ci.md). Names that come from models are escaped in each.
+/* Reports of verdicts for programs (docs/ci.md). Each report escapes the names that come from models.
  *
- * Schema npulab.trace/1: */
+ * npl_trace_json writes JSON with the schema npulab.trace/1. */
 void npl_trace_json(FILE *out, const struct npl_trace_verdict *verdict, int n,
 		    const struct npl_trace_tolerance *tolerance);
 /* JUnit's XML: a test case for each trace. One that moved is a failure, one that could not be compared an error. */
