@@ -123,8 +123,10 @@ const char *npl_trace_total_text(char *buf, size_t n, const double value[2], con
 	change_text(change, sizeof change, value);
 	*buf = '\0';
 	npl_append(buf, n, "", "%s", text[0]);
-	if (value[0] != value[1])
-		npl_append(buf, n, "", " -> %s (%s)", text[1], change);
+	if (strcmp(text[0], text[1]) != 0)
+		npl_append(buf, n, "", " -> %s", text[1]);
+	if (*change)
+		npl_append(buf, n, "", " (%s)", change);
 	return buf;
 }
 

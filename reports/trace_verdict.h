@@ -28,7 +28,7 @@ struct npl_trace_figures {
 };
 struct npl_trace_figures npl_trace_figures_of(const struct npl_trace_diff *diff, const uint64_t cycles[2],
 					      const double seconds[2], const double joules[2]);
-/* Writes "1.2 ms -> 1.3 ms (+8.3 %)", or one where both are the same; returns buf. */
+/* Writes "1.2 ms -> 1.3 ms (+8.3 %)", or one figure where both look the same; returns buf. */
 const char *npl_trace_total_text(char *buf, size_t n, const double value[2], const char *unit);
 /* Writes "tpu_v1", also for a variant of it, or "tpu_v1 -> diannao" where the traces differ; returns buf. */
 const char *npl_trace_place_text(char *buf, size_t n, const struct npl_trace_layer *layer);

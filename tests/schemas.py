@@ -71,6 +71,7 @@ COMMANDS = [
     "trace diff run.trace c.trace --events 3 --json -",
     "trace diff a.trace f.trace --events 20 --json -",
     "trace diff shorter.trace a.trace --json -",
+    "trace diff g.trace b.trace --json -",
     "picture trace export run.trace --perfetto out.json",
 ]
 PROGRAM = """read_host_memory ub=0 rows=2
@@ -95,6 +96,7 @@ TRACES = [
     "layer gemm -m 4 -n 20 -k 30 --device tpu_v1 --detail layers -o b.trace",
     "layer pool --input 1x4x4x4 --kernel 2 --device tpu_v1 --detail layers -o c.trace",
     "layer gemm -m 4 -n 20 -k 30 --device tpu_v1 --set tpu_v1.activate.latency_cycles=551 -o f.trace",
+    "layer gemm -m 4 -n 20 -k 30 --device reference -o g.trace",
     "digits --device tpu_v1 --batch 100 --accuracy --detail layers -o d.trace",
     "digits --device tpu_v1 --batch 100 --accuracy --detail layers --calibrate percentile -o e.trace",
 ]
@@ -107,7 +109,8 @@ def write_traces():
     with open("a.trace", encoding="utf-8") as a, open("moved.trace", "w", encoding="utf-8") as moved:
         moved.write(a.read().replace("parameter activate.latency_cycles 550\n", "parameter activate.latency_cycles 551\n"))
     with open("a.trace", encoding="utf-8") as a, open("shorter.trace", "w", encoding="utf-8") as shorter:
-        shorter.writelines(a.readlines()[:-1])
+        lines = a.readlines()
+        shorter.writelines(lines[:-2] + [f"complete {int(lines[-1].split()[1]) - 1}\n"])
 
 
 def write_inputs(folder):

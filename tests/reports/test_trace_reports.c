@@ -17,6 +17,7 @@
 static struct npl_trace_layer layers[2];
 static const char *heads[] = {HOSTILE};
 static struct npl_trace_cause causes[] = {{HOSTILE, HOSTILE, -3}};
+static struct npl_trace_component components[] = {{HOSTILE, {1, 2}}};
 static struct npl_trace_class classes[] = {{HOSTILE, {90, 80}}};
 
 static struct npl_trace_verdict hostile(bool is_beyond)
@@ -50,6 +51,9 @@ static struct npl_trace_verdict hostile(bool is_beyond)
 						   .n_heads = 1,
 						   .layer = layers,
 						   .n_layers = 2,
+						   .has_times = true,
+						   .component = components,
+						   .n_components = 1,
 						   .cause = causes,
 						   .n_causes = 1}};
 }
@@ -108,15 +112,16 @@ Test(trace_reports, markdown_keeps_its_columns)
 		in_block = (in_block || !strcmp(line, "<pre>")) && strcmp(line, "</pre>") != 0;
 		for (const char *at = line; *at; at++)
 			bars += *at == '|';
-		if (!strncmp(line, "| trace |", 9) || !strncmp(line, "| layer |", 9) || !strncmp(line, "| unit |", 8))
+		if (!strncmp(line, "| trace |", 9) || !strncmp(line, "| layer |", 9) || !strncmp(line, "| unit |", 8) ||
+		    !strncmp(line, "| component |", 13))
 			columns = bars; /* of the table that begins */
 		cr_assert(in_block || (bars == columns && *line == '|') || !bars, "%s", line);
 		rows += bars && !in_block;
 		cr_assert(!strpbrk(line, "\r\x1b") && !strstr(line, "<script"), "%s", line);
 		cr_assert(in_block || !strpbrk(line, "@[]"), "%s", line);
 	}
-	/* Of traces; then of layers, of their cycles and of units, for each that moved. */
-	cr_assert_eq(rows, 2 + 3 + 2 * (2 + 2 + 2 + 2 + 2 + 1), "%d rows", rows);
+	/* Of traces; then of layers, of their cycles, of units and of components, for each that moved. */
+	cr_assert_eq(rows, 2 + 3 + 2 * (2 + 2 + 2 + 2 + 2 + 1 + 2 + 1), "%d rows", rows);
 	free(text);
 }
 
