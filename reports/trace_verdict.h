@@ -15,7 +15,7 @@ int npl_trace_count(const struct npl_trace_verdict *verdict, int n, enum npl_tra
  * buf. */
 const char *npl_trace_sentence(const struct npl_trace_verdict *verdict, char *buf, size_t n);
 
-/* Of a table of layers: says whether a layer moved, and whether all that moved is when it and its instructions begin. */
+/* Of a table of layers: says whether a layer moved, and whether it and its instructions only begin at other times. */
 bool npl_trace_layer_moved(const struct npl_trace_layer *layer);
 bool npl_trace_only_begins_elsewhere(const struct npl_trace_layer *layer);
 int npl_trace_count_elsewhere(const struct npl_trace_diff *diff); /* counts these */

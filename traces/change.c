@@ -180,7 +180,7 @@ void trace_compare_pair(struct trace_sides *s, const struct trace_event *a, cons
 		compare_places(s, change);
 	if (a->kind == TRACE_END && strcmp(wa->word[1], wb->word[1]) != 0)
 		add_change(s, a->kind, change, NPL_TRACE_MOVED_TIMES, "cycles", wa->word[1], wb->word[1]);
-	/* Blocks of other instructions: these are compared themselves. Some fields, such as scales, are those of values. */
+	/* Of blocks of other instructions these are compared. Some fields, such as scales, are those of values. */
 	if (a->kind == TRACE_BLOCK &&
 	    (strcmp(wa->word[1], wb->word[1]) != 0 || !(s->comparable & NPL_TRACE_MOVED_VALUES)))
 		return;

@@ -221,7 +221,8 @@ void npl_trace_diff_free(struct npl_trace_diff *diff); /* accepts a zeroed one *
 int npl_trace_diff_recorded(const char *path, const struct npl_trace_recorder *recorder,
 			    const struct npl_trace_tolerance *tolerance, struct npl_trace_diff *diff,
 			    struct npl_err *err);
-/* Prints the difference as text; a and b name the traces, b NULL: the run now. Returns 0, or NPL_ENOMEM when cells are missing. */
+/* Prints the difference as text; a and b name the traces, b NULL: the run now. Returns 0, or NPL_ENOMEM when cells are
+ * missing. */
 int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct npl_trace_diff *diff);
 
 /* What came of comparing a trace with another one, or with its run made again. */

@@ -19,4 +19,18 @@ static inline void trace_write(const char *folder, const char *name, const char 
 	cr_assert_eq(fclose(file), 0);
 }
 
+/* Writes b.trace: a.trace with another text in the place of each `from`. */
+static inline void trace_replace(const char *folder, const char *from, const char *to)
+{
+	char *text = cli_read(cli_path(folder, "a.trace"), NULL);
+	FILE *file = fopen(cli_path(folder, "b.trace"), "w");
+	cr_assert(file && strstr(text, from), "%s", from);
+	const char *at = text;
+	for (const char *next; (next = strstr(at, from)); at = next + strlen(from))
+		fprintf(file, "%.*s%s", (int)(next - at), at, to);
+	fputs(at, file);
+	cr_assert_eq(fclose(file), 0);
+	free(text);
+}
+
 #endif

@@ -120,20 +120,6 @@ Test(trace_alignment, instructions_are_compared_within_their_layers)
 	cli_remove_folder(folder);
 }
 
-/* Writes b.trace: a.trace with another text in the place of each `from`. */
-static void replace_all(const char *folder, const char *from, const char *to)
-{
-	char *text = cli_read(cli_path(folder, "a.trace"), NULL);
-	FILE *file = fopen(cli_path(folder, "b.trace"), "w");
-	cr_assert(file && strstr(text, from), "%s", from);
-	const char *at = text;
-	for (const char *next; (next = strstr(at, from)); at = next + strlen(from))
-		fprintf(file, "%.*s%s", (int)(next - at), at, to);
-	fputs(at, file);
-	cr_assert_eq(fclose(file), 0);
-	free(text);
-}
-
 /* A layer under another name is the same one: its instructions are compared, and are not missing. */
 Test(trace_alignment, a_renamed_layer_keeps_its_instructions)
 {
@@ -141,7 +127,7 @@ Test(trace_alignment, a_renamed_layer_keeps_its_instructions)
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
 	cli_record(&options, "digits", "--device", "tpu_v1", "--timing-only", "-o", "a.trace");
-	replace_all(folder, "conv2", "conv_b");
+	trace_replace(folder, "conv2", "conv_b");
 	struct cli_result r = cli_run(&options, "trace", "diff", "a.trace", "b.trace", "--json", "-");
 	json_t *root = cli_parse_json(r.out), *difference = cli_at(root, "traces.0.difference");
 	/* Of each batch: the program's first line, and the rows of the layer and of its tasks. */
@@ -178,7 +164,7 @@ Test(trace_alignment, a_trace_that_is_cut_off_at_a_line_is_refused)
 	}
 	cr_expect_gt(cuts, 8);
 	free(text);
-	replace_all(folder, "\ncomplete ", "\nbatch 1\ncomplete ");
+	trace_replace(folder, "\ncomplete ", "\nbatch 1\ncomplete ");
 	struct cli_result r = cli_run(&options, "trace", "check", "b.trace");
 	cr_expect(r.status == 3 && strstr(r.err, " events have come, expected "), "%s", r.err);
 	cli_free(&r);
@@ -198,7 +184,7 @@ Test(trace_alignment, edited_instructions_are_refused)
 	cli_record(&options, "layer", "gemm", "-m", "4", "-n", "16", "-k", "16", "--device", "systolic_16x16", "-o",
 		   "a.trace");
 	for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
-		replace_all(folder, edits[i][0], edits[i][1]);
+		trace_replace(folder, edits[i][0], edits[i][1]);
 		const char *const commands[][5] = {{"trace", "check", "b.trace"},
 						   {"trace", "show", "b.trace"},
 						   {"trace", "diff", "a.trace", "b.trace"}};
@@ -209,7 +195,7 @@ Test(trace_alignment, edited_instructions_are_refused)
 			cli_free(&r);
 		}
 	}
-	replace_all(folder, "\nprogram systolic_16x16 ", "\nprogram other ");
+	trace_replace(folder, "\nprogram systolic_16x16 ", "\nprogram other ");
 	struct cli_result r = cli_run(&options, "trace", "check", "b.trace");
 	cr_expect(r.status == 1 && cli_says(r.out, "ran on other -> systolic_16x16"), "status %d: %s", r.status, r.out);
 	cli_free(&r);

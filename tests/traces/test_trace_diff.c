@@ -344,30 +344,18 @@ Test(trace_diff, what_is_inserted_is_alone)
 	cli_remove_folder(folder);
 }
 
-/* Writes a trace again with one text for another. */
-static void replace(const char *folder, const char *from, const char *to)
-{
-	size_t bytes;
-	char *text = cli_read(cli_path(folder, "a.trace"), &bytes), *at = strstr(text, from);
-	FILE *file = fopen(cli_path(folder, "b.trace"), "wb");
-	cr_assert(at && file, "%s", from);
-	fprintf(file, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
-	cr_assert_eq(fclose(file), 0);
-	free(text);
-}
-
 Test(trace_diff, layers_of_instructions_and_words_count)
 {
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
 	cli_record(&options, "digits", "--device", "tpu_v1", "--batch", "2", "--timing-only", "-o", "a.trace");
-	replace(folder, "\nof conv2\n", "\nof fc2\n");
+	trace_replace(folder, "\nof conv2\n", "\nof fc2\n");
 	expect_says(&options, 1, DIFF("a.trace", "b.trace"),
 		    SAYS("differ in the program", "conv2: only the first trace has it"));
-	replace(folder, "\ni halt issue", "\ni halt issue"); /* the same */
+	trace_replace(folder, "\ni halt issue", "\ni halt issue"); /* the same */
 	expect_says(&options, 0, DIFF("a.trace", "b.trace"), SAYS("the same"));
-	replace(folder, "\nbatch 0 ", "\nbatch 0 foo ");
+	trace_replace(folder, "\nbatch 0 ", "\nbatch 0 foo ");
 	expect_says(&options, 1, DIFF("a.trace", "b.trace"), SAYS("a word none -> foo"));
 	cli_remove_folder(folder);
 }
@@ -380,7 +368,7 @@ Test(trace_diff, parameters_that_are_unknown_now_are_noted)
 	const struct cli_run_options options = {.enter = folder};
 	cli_record(&options, "layer", "gemm", "-m", "4", "-n", "16", "-k", "16", "--device", "systolic_16x16", "-o",
 		   "a.trace");
-	replace(folder, "parameter weight_fifo.tiles 4", "parameter weight_fifo.tilez 1");
+	trace_replace(folder, "parameter weight_fifo.tiles 4", "parameter weight_fifo.tilez 1");
 	struct cli_result r = cli_run(&options, "trace", "check", "b.trace");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_expect(strstr(r.err, "this npulab has no parameter weight_fifo.tilez"), "%s", r.err);
