@@ -3,23 +3,32 @@
  * Brings the events of two traces together (diff.h). Each side has a window of events that have been read; the memory
  * does not depend on the traces. */
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/base/checksum.h"
 #include "core/base/refuse.h"
 #include "diff.h"
 
 /* So many events in a row must be the same where two traces come together again: one may be so by chance. */
-enum { RUN = 4, WINDOW = TRACE_WINDOW + 4 * RUN };
+enum { RUN = 4, NEAR = 16, WINDOW = TRACE_WINDOW + 4 * RUN };
 
 struct side {
 	struct trace_events *events;
 	struct trace_event event[WINDOW]; /* a ring */
+	uint64_t key[WINDOW];             /* of each event, a checksum of what identifies it */
 	int first, n;
 	bool ended; /* nothing follows the events in the window */
 };
 
+static int place(const struct side *side, int i)
+{
+	const int index = side->first + i;
+	return index < WINDOW ? index : index - WINDOW;
+}
+
 static struct trace_event *at(struct side *side, int i)
 {
-	return &side->event[(side->first + i) % WINDOW];
+	return &side->event[place(side, i)];
 }
 
 /* Reads events until the window has n, or the trace ends. */
@@ -27,8 +36,12 @@ static int fill(struct side *side, int n, struct npl_err *err)
 {
 	while (side->n < n && !side->ended) {
 		bool more;
+		const struct trace_event *event = at(side, side->n);
 		if (trace_events_next(side->events, at(side, side->n), &more, err))
 			return err->code;
+		if (more)
+			side->key[place(side, side->n)] = npl_checksum(event->renamed ? event->renamed : event->line,
+								       event->identifying);
 		side->ended = !more;
 		side->n += more;
 	}
@@ -37,7 +50,7 @@ static int fill(struct side *side, int n, struct npl_err *err)
 
 static void drop(struct side *side)
 {
-	side->first = (side->first + 1) % WINDOW;
+	side->first = place(side, 1);
 	side->n--;
 }
 
@@ -109,12 +122,12 @@ static bool both_in_program(struct alignment *g)
 	return is_of_program(at(&g->a, 0)) && is_of_program(at(&g->b, 0));
 }
 
-/* Returns how many events of a window can be left out: those before the end of the program where both traces are in
+/* Returns how many events of a window can be left out, at most `most`: those before the end of the program where both traces are in
  * one, or else of the batch. So no program is compared with the one of another batch. */
-static int most_left_out(struct side *side, bool in_program)
+static int most_left_out(struct side *side, bool in_program, int most)
 {
 	int i = 0;
-	while (i < side->n - 1 && !(in_program ? at(side, i)->kind == TRACE_END : ends_batch(at(side, i))))
+	while (i < most && i < side->n - 1 && !(in_program ? at(side, i)->kind == TRACE_END : ends_batch(at(side, i))))
 		i++;
 	return i;
 }
@@ -135,29 +148,85 @@ static bool is_renamed(struct alignment *g)
 	       !has_layer(&g->a, b) && !has_layer(&g->b, a);
 }
 
-/* Finds the nearest place at which the traces come together again: the least number of events that are left out. Where
- * more than TRACE_LOOK_AHEAD are, all of them must be of one trace. */
-static bool find_meeting(struct alignment *g, bool of_another_layer, int *skip_a, int *skip_b)
+/* Gets a checksum of the RUN events that follow each place in a window up to the last. Others are other runs. */
+static void get_runs(struct side *side, int last, uint64_t *run)
 {
-	const int most_a = most_left_out(&g->a, both_in_program(g)), most_b = most_left_out(&g->b, both_in_program(g));
-	const int near_a = most_a < TRACE_LOOK_AHEAD ? most_a : TRACE_LOOK_AHEAD,
-		  near_b = most_b < TRACE_LOOK_AHEAD ? most_b : TRACE_LOOK_AHEAD;
-	for (int sum = 1; sum <= near_a + near_b; sum++)
-		for (int i = sum < near_a ? sum : near_a; i >= 0 && sum - i <= near_b; i--)
-			if (same_from(g, i, sum - i, of_another_layer)) {
+	const int n = last + 4 * RUN < side->n ? last + 4 * RUN : side->n;
+	for (int i = 0; i <= last; i++) {
+		uint64_t of_run[RUN] = {0};
+		for (int k = 0, j = past_between(side, i); k < RUN && j < n; k++, j = past_between(side, j + 1))
+			of_run[k] = side->key[place(side, j)];
+		run[i] = npl_checksum(of_run, sizeof of_run);
+	}
+}
+
+static uint64_t key_of_first(struct side *side)
+{
+	const int i = past_between(side, 0);
+	return i < side->n ? side->key[place(side, i)] : 0;
+}
+
+/* Finds the place with the least sum of events that are left out of both traces, at most `most` of either. */
+static bool find_near(struct alignment *g, int most_a, int most_b, bool of_another_layer, int *skip_a, int *skip_b)
+{
+	enum { SLOTS = 4 * TRACE_LOOK_AHEAD, SHIFT = 64 - 11 };
+	_Static_assert(SLOTS == 1 << (64 - SHIFT), "the highest bits of a run are a slot");
+	uint64_t run_a[TRACE_LOOK_AHEAD + 1], run_b[TRACE_LOOK_AHEAD + 1];
+	int16_t slot[SLOTS], next[TRACE_LOOK_AHEAD + 1]; /* places of b by their runs, the nearest first; -1: no more */
+	int best = most_a + most_b + 1;
+	get_runs(&g->a, most_a, run_a);
+	get_runs(&g->b, most_b, run_b);
+	memset(slot, -1, sizeof slot);
+	for (int j = most_b; j >= 0; j--) {
+		next[j] = slot[run_b[j] >> SHIFT];
+		slot[run_b[j] >> SHIFT] = (int16_t)j;
+	}
+	for (int i = most_a < best ? most_a : best; i >= 0; i--)
+		for (int j = slot[run_a[i] >> SHIFT]; j >= 0 && i + j < best; j = next[j])
+			if (run_b[j] == run_a[i] && i + j > 0 && same_from(g, i, j, of_another_layer)) {
+				best = i + j;
 				*skip_a = i;
-				*skip_b = sum - i;
-				return true;
+				*skip_b = j;
 			}
+	return best <= most_a + most_b;
+}
+
+/* Finds the place where more than TRACE_LOOK_AHEAD events of one trace alone are left out. */
+static bool find_far(struct alignment *g, bool of_another_layer, int *skip_a, int *skip_b)
+{
+	const bool in_program = both_in_program(g);
+	const int most_a = most_left_out(&g->a, in_program, WINDOW), most_b = most_left_out(&g->b, in_program, WINDOW);
+	const uint64_t key_a = key_of_first(&g->a), key_b = key_of_first(&g->b);
 	for (int n = TRACE_LOOK_AHEAD + 1; n <= most_a || n <= most_b; n++) {
-		const bool of_a = n <= most_a && same_from(g, n, 0, of_another_layer);
-		if (of_a || (n <= most_b && same_from(g, 0, n, of_another_layer))) {
+		const bool of_a = n <= most_a && g->a.key[place(&g->a, n)] == key_b &&
+				  same_from(g, n, 0, of_another_layer);
+		if (of_a ||
+		    (n <= most_b && g->b.key[place(&g->b, n)] == key_a && same_from(g, 0, n, of_another_layer))) {
 			*skip_a = of_a ? n : 0;
 			*skip_b = of_a ? 0 : n;
 			return true;
 		}
 	}
 	return false;
+}
+
+/* Finds the nearest place at which the traces come together again: the least number of events that are left out. Where
+ * more than TRACE_LOOK_AHEAD are, all of them must be of one trace. */
+static bool find_meeting(struct alignment *g, bool of_another_layer, int *skip_a, int *skip_b)
+{
+	const bool in_program = both_in_program(g);
+	int most = NEAR, most_a, most_b;
+	/* Nearly always it is near, and then nothing else is nearer. */
+	for (;; most = TRACE_LOOK_AHEAD) {
+		most_a = most_left_out(&g->a, in_program, most);
+		most_b = most_left_out(&g->b, in_program, most);
+		const bool found = find_near(g, most_a, most_b, of_another_layer, skip_a, skip_b);
+		if (found && (most > NEAR || *skip_a + *skip_b <= NEAR))
+			return true;
+		if (most > NEAR)
+			break;
+	}
+	return find_far(g, of_another_layer, skip_a, skip_b);
 }
 
 /* Gives the events of one side up to the next end, without it: of a program or of a batch. */
