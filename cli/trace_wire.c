@@ -72,7 +72,7 @@ static void *pass_array(struct wire *w, void *array, int *n, size_t size)
 	return made;
 }
 
-static void pass_first(struct wire *w, struct npl_trace_first *first)
+static void pass_first(struct wire *w, struct npl_trace_difference *first)
 {
 	PASS(w, first->is_known);
 	PASS(w, first->line);

@@ -11,7 +11,7 @@ void npl_trace_annotations(FILE *out, const struct npl_trace_verdict *verdict, i
 {
 	for (int i = 0; i < n; i++) {
 		const struct npl_trace_verdict *v = &verdict[i];
-		const struct npl_trace_first *first = &v->diff.first;
+		const struct npl_trace_difference *first = &v->diff.first;
 		const enum npl_trace_state state = npl_trace_state_of(v);
 		char sentence[1024];
 		if (state == NPL_TRACE_SAME)

@@ -27,7 +27,7 @@ static void put_line(struct npl_json *json, const char *key, uint64_t line)
 		npl_json_null(json, key);
 }
 
-static void put_event(struct npl_json *json, const char *key, const struct npl_trace_first *first)
+static void put_event(struct npl_json *json, const char *key, const struct npl_trace_difference *first)
 {
 	if (!first->is_known) {
 		npl_json_null(json, key);

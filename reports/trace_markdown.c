@@ -115,7 +115,7 @@ static void put_energies(FILE *out, const struct npl_trace_diff *diff)
 		char energy[120];
 		if (component->joules[0] == component->joules[1])
 			continue;
-		fputs(n++ ? "| " : "\n| component | energy |\n|---|---:|\n| ", out);
+		fputs(n++ ? "| " : "\nEnergy:\n\n| component | energy |\n|---|---:|\n| ", out);
 		npl_markdown_put_code(out, component->name);
 		fprintf(out, " | %s |\n", npl_trace_total_text(energy, sizeof energy, component->joules, "J"));
 	}
@@ -131,7 +131,7 @@ static void put_line(FILE *out, const char *mark, const char *line, const char *
 	fputs("\n", out);
 }
 
-static void put_event(FILE *out, const struct npl_trace_first *event)
+static void put_event(FILE *out, const struct npl_trace_difference *event)
 {
 	for (int i = 0; i < 3; i++)
 		put_line(out, " ", event->before[i], NULL);
@@ -142,7 +142,7 @@ static void put_event(FILE *out, const struct npl_trace_first *event)
 /* The block is HTML, in which nothing is Markdown. */
 static void put_first(FILE *out, const struct npl_trace_verdict *verdict)
 {
-	const struct npl_trace_first *first = &verdict->diff.first;
+	const struct npl_trace_difference *first = &verdict->diff.first;
 	char sentence[1024];
 	if (!first->is_known)
 		return;

@@ -24,7 +24,7 @@ static void put_line(FILE *out, const char *mark, const char *line, const char *
 }
 
 /* other: the second trace; NULL: the run now, which has no lines that anybody could look at. */
-static void put_first(FILE *out, const char *heading, const char *other, const struct npl_trace_first *first)
+static void put_first(FILE *out, const char *heading, const char *other, const struct npl_trace_difference *first)
 {
 	fprintf(out, "\n%s\n", heading);
 	if (!other && !first->line[0])

@@ -36,7 +36,7 @@ const char *npl_trace_verdict_name(const struct npl_trace_verdict *verdict)
 const char *npl_trace_sentence(const struct npl_trace_verdict *verdict, char *buf, size_t n)
 {
 	const struct npl_trace_diff *diff = &verdict->diff;
-	const struct npl_trace_first *first = &diff->first;
+	const struct npl_trace_difference *first = &diff->first;
 	char moved[80];
 	*buf = '\0';
 	if (verdict->code) {

@@ -56,7 +56,7 @@ static void drop(struct side *side)
 
 struct alignment {
 	struct side a, b;
-	const struct trace_pairs *pairs;
+	const struct trace_pair_sink *pairs;
 	/* Layers (struct trace_event.layer): one that has another name in either trace, and the last one of both. */
 	uint64_t same_layer[2], matched;
 	struct npl_err *err;
@@ -122,8 +122,8 @@ static bool both_in_program(struct alignment *g)
 	return is_of_program(at(&g->a, 0)) && is_of_program(at(&g->b, 0));
 }
 
-/* Returns how many events of a window can be left out, at most `most`: those before the end of the program where both traces are in
- * one, or else of the batch. So no program is compared with the one of another batch. */
+/* Returns how many events of a window can be left out, at most `most`: those before the end of the program where both
+ * traces are in one, or else of the batch. So no program is compared with the one of another batch. */
 static int most_left_out(struct side *side, bool in_program, int most)
 {
 	int i = 0;
@@ -311,7 +311,8 @@ static int align(struct alignment *g)
 	}
 }
 
-int trace_align(struct trace_events *a, struct trace_events *b, const struct trace_pairs *pairs, struct npl_err *err)
+int trace_align(struct trace_events *a, struct trace_events *b, const struct trace_pair_sink *pairs,
+		struct npl_err *err)
 {
 	struct alignment *g = calloc(1, sizeof *g);
 	if (!g)

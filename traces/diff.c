@@ -39,7 +39,7 @@ struct comparison {
 	uint64_t only_line; /* of the last event that the first trace alone has */
 	/* The first block whose instructions have other fields, such as an address. It is shown where nothing else
 	 * differs. */
-	struct npl_trace_first first_block;
+	struct npl_trace_difference first_block;
 	char *before[3]; /* the last lines of the first trace, the oldest first */
 	struct npl_err *err;
 };
@@ -81,15 +81,15 @@ static const char *layer_name(const struct comparison *c, int side, const struct
 	return c->sides.layer[side];
 }
 
-static int keep_event(struct comparison *c, struct npl_trace_first *kept, const struct trace_event *a,
+static int keep_event(struct comparison *c, struct npl_trace_difference *kept, const struct trace_event *a,
 		      const struct trace_event *b, const char *what)
 {
 	struct npl_arena *arena = &c->diff->arena;
 	const char *layer = layer_name(c, a ? 0 : 1, a ? a : b);
-	*kept = (struct npl_trace_first){.is_known = true,
-					 .line = {a ? a->number : 0, b ? b->number : 0},
-					 .layer = layer ? npl_arena_strdup(arena, layer) : NULL,
-					 .what = npl_arena_strdup(arena, what)};
+	*kept = (struct npl_trace_difference){.is_known = true,
+					      .line = {a ? a->number : 0, b ? b->number : 0},
+					      .layer = layer ? npl_arena_strdup(arena, layer) : NULL,
+					      .what = npl_arena_strdup(arena, what)};
 	for (int i = 0; i < 2; i++) {
 		char *line = (i ? b : a) ? line_of(i ? b : a) : NULL;
 		kept->text[i] = line ? npl_arena_strdup(arena, line) : NULL;
@@ -117,8 +117,8 @@ static int note_event(struct comparison *c, const struct trace_event *a, const s
 	struct npl_trace_diff *d = c->diff;
 	if (!wants_more(c) || !is_of_wanted_layer(c, a ? 0 : 1, a ? a : b))
 		return 0;
-	struct npl_trace_first *event = trace_grown(&d->arena, d->event, d->n_events, &d->event_capacity,
-						    sizeof *event);
+	struct npl_trace_difference *event = trace_grown(&d->arena, d->event, d->n_events, &d->event_capacity,
+							 sizeof *event);
 	if (!event)
 		return npl_no_memory(c->err);
 	d->event = event;
@@ -272,7 +272,7 @@ static int on_both(struct comparison *c, const struct trace_event *a, const stru
  * it. Says which signals these are. */
 static int join_last(struct comparison *c, const struct trace_event *b)
 {
-	struct npl_trace_first *first = c->diff->n_events ? &c->diff->event[c->diff->n_events - 1] : NULL;
+	struct npl_trace_difference *first = c->diff->n_events ? &c->diff->event[c->diff->n_events - 1] : NULL;
 	struct trace_change change = {0};
 	if (!first || first->text[1] || first->line[0] != c->only_line || c->sides.cycle[0] != c->sides.cycle[1] ||
 	    strcmp(c->sides.words[0].word[0], "c") != 0)
@@ -347,7 +347,7 @@ static int compare_events(struct comparison *c, struct trace_events *const event
 	for (int i = 0; i < 2; i++)
 		trace_events_limit(events[i], detail);
 	trace_events_rename(events[1], &c->sides.names);
-	if (trace_align(events[0], events[1], &(struct trace_pairs){on_pair, c}, c->err))
+	if (trace_align(events[0], events[1], &(struct trace_pair_sink){on_pair, c}, c->err))
 		return c->err->code;
 	trace_conclude(&c->findings);
 	keep_wanted_layers(c);

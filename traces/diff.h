@@ -9,7 +9,7 @@
 #include "npulab/run_trace.h"
 
 /* What aligned events are given to. a or b NULL: the other trace has no such event. */
-struct trace_pairs {
+struct trace_pair_sink {
 	int (*on_pair)(void *context, const struct trace_event *a, const struct trace_event *b, struct npl_err *err);
 	void *context;
 };
@@ -20,7 +20,8 @@ struct trace_pairs {
  * the same program or batch; and if there is no such place, at its end. */
 #define TRACE_LOOK_AHEAD 512
 #define TRACE_WINDOW     8192
-int trace_align(struct trace_events *a, struct trace_events *b, const struct trace_pairs *pairs, struct npl_err *err);
+int trace_align(struct trace_events *a, struct trace_events *b, const struct trace_pair_sink *pairs,
+		struct npl_err *err);
 
 /* Does what npl_trace_diff_events does, with two inputs that are open at their beginnings. */
 int trace_compare(struct trace_in *const in[2], const struct npl_trace_tolerance *tolerance,

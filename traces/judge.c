@@ -118,7 +118,7 @@ static bool same_ratio(double a, double b, double db)
 
 /* Of values a trace has checksums, which are the same or not. How far they are apart is judged by the ratio of their
  * layer, and with it the scale of the result and the values that were clipped. What is no layer's row follows from
- * layers, which are judged themselves. So does a row without a result: a layer that is fused with it has that. */
+ * layers, which are judged themselves. A row without a result is judged by that of the layer that is fused with it. */
 static bool values_are_tolerated(const struct trace_judge *judge, enum trace_kind kind, const double sqnr_db[2])
 {
 	if (!(judge->tolerance.values_db > 0) || !judge->have_ratios)

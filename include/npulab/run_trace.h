@@ -173,7 +173,7 @@ struct npl_trace_cause {
 };
 
 /* An event that differs. */
-struct npl_trace_first {
+struct npl_trace_difference {
 	bool is_known;
 	uint64_t line[2];      /* in the files; 0: the event is in the other one alone */
 	const char *layer;     /* that it belongs to; NULL: to none */
@@ -196,8 +196,9 @@ struct npl_trace_diff {
 	uint64_t cycles[2];
 	double seconds[2], joules[2];
 	bool has_times; /* false: the devices of a trace are real, so that it has no cycles, times and energies */
-	struct npl_trace_first first, first_wait; /* first_wait: the first instruction whose cycles went elsewhere */
-	struct npl_trace_first *event;            /* the first ones that differ, with `first` */
+	struct npl_trace_difference first,
+		first_wait;                 /* first_wait: the first instruction whose cycles went elsewhere */
+	struct npl_trace_difference *event; /* the first ones that differ, with `first` */
 	int n_events, event_capacity;
 	const char **head; /* what the heads differ in, in words: "tpu_v1: weight_fifo.tiles 4 -> 1" */
 	int n_heads, head_capacity;

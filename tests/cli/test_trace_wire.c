@@ -13,7 +13,7 @@ static void same_text(const char *a, const char *b, const char *what)
 	cr_expect(a && b ? !strcmp(a, b) : a == b, "%s: %s instead of %s", what, a ? a : "none", b ? b : "none");
 }
 
-static void same_first(const struct npl_trace_first *a, const struct npl_trace_first *b)
+static void same_first(const struct npl_trace_difference *a, const struct npl_trace_difference *b)
 {
 	cr_expect_eq(a->is_known, b->is_known);
 	same_text(a->layer, b->layer, "layer");
@@ -94,7 +94,7 @@ static void fill(struct npl_trace_verdict *verdict)
 	static struct npl_trace_layer layers[] = {
 		{"conv", "tpu_v1", "tpu", 3, {true, false}, 5, {7, 11}, {0.5, 0.25}, {2, 3}, {41, 42}, classes, 2, 0},
 		{"fc", NULL, NULL, 4, {true, true}, 0, {0, 1}, {0, 1}, {0, 1}, {0, 1}, NULL, 0, 0}};
-	static struct npl_trace_first events[] = {
+	static struct npl_trace_difference events[] = {
 		{true, {26, 27}, "pool", {"c", "d"}, "table 1 -> 2", {"p", NULL, NULL}}};
 	static struct npl_trace_component components[] = {{"array", {51, 52}}};
 	static struct npl_trace_cause causes[] = {{"weights", "fifo_full", -12}, {"matrix", "table", 13}};
