@@ -72,8 +72,9 @@ void npl_trace_header_free(struct npl_trace_header *header)
 	*header = (struct npl_trace_header){0};
 }
 
-/* Of a head, which is kept in memory. A machine has about a hundred parameters. */
-enum { MOST_LINES = 100000 };
+/* Of a head, which is kept in memory and whose names are compared with each other: a head from elsewhere costs no more
+ * than this. A machine has about a hundred parameters. */
+enum { MOST_LINES = 50000, MOST_MACHINES = 256, MOST_PAIRS = 1000 };
 
 /* Lines of the head. The first has MAGIC and the format, and the last is END. */
 #define MAGIC "npulab-trace"
@@ -151,6 +152,31 @@ static int read_run(struct reader *r)
 	return r->header->command && r->header->argument ? 0 : npl_no_memory(r->err);
 }
 
+static int fail_again(const struct reader *r)
+{
+	char text[200];
+	snprintf(text, sizeof text, "%s %.100s comes again, expected it once", r->word[0], r->word[1]);
+	return fail_line(r, text);
+}
+
+static int read_pair(struct reader *r, struct npl_trace_pairs *pairs)
+{
+	char text[80];
+	if (pairs->n < MOST_PAIRS)
+		return npl_trace_add(r->header, pairs, r->word[1], r->word[2], r->err);
+	snprintf(text, sizeof text, "more than %d lines %s", MOST_PAIRS, r->word[0]);
+	return fail_line(r, text);
+}
+
+/* Reads a pair whose name the others do not have. */
+static int read_single(struct reader *r, struct npl_trace_pairs *pairs)
+{
+	for (int i = 0; i < pairs->n; i++)
+		if (!strcmp(pairs->pair[i].name, r->word[1]))
+			return fail_again(r);
+	return read_pair(r, pairs);
+}
+
 static int read_reason(struct reader *r)
 {
 	return npl_trace_add(r->header, &r->header->reason, r->word[1], r->word[2], r->err);
@@ -158,17 +184,17 @@ static int read_reason(struct reader *r)
 
 static int read_option(struct reader *r)
 {
-	return npl_trace_add(r->header, &r->header->option, r->word[1], r->word[2], r->err);
+	return read_pair(r, &r->header->option);
 }
 
 static int read_file(struct reader *r)
 {
-	return npl_trace_add(r->header, &r->header->file, r->word[1], r->word[2], r->err);
+	return read_pair(r, &r->header->file);
 }
 
 static int read_environment(struct reader *r)
 {
-	return npl_trace_add(r->header, &r->header->environment, r->word[1], r->word[2], r->err);
+	return read_single(r, &r->header->environment);
 }
 
 static int read_detail(struct reader *r)
@@ -199,6 +225,14 @@ static int read_times(struct reader *r)
 
 static int read_machine(struct reader *r)
 {
+	char text[80];
+	for (int i = 0; i < r->header->n_machines; i++)
+		if (!strcmp(r->header->machine[i].name, r->word[1]))
+			return fail_again(r);
+	if (r->header->n_machines == MOST_MACHINES) {
+		snprintf(text, sizeof text, "more than %d machines", MOST_MACHINES);
+		return fail_line(r, text);
+	}
 	return trace_header_machine(r->header, r->word[1], r->word[2], r->word[4], r->word[3]) ? 0
 											       : npl_no_memory(r->err);
 }
@@ -207,8 +241,7 @@ static int read_parameter(struct reader *r)
 {
 	if (!r->header->n_machines)
 		return fail_line(r, "a parameter before any machine");
-	return npl_trace_add(r->header, &r->header->machine[r->header->n_machines - 1].parameter, r->word[1],
-			     r->word[2], r->err);
+	return read_single(r, &r->header->machine[r->header->n_machines - 1].parameter);
 }
 
 /* The keys in their order. A key that may come again has those of its own order after it, too. */
@@ -289,16 +322,17 @@ static int read_line(struct reader *r)
 /* Reads the first line, which says that the file is a trace, and of which format. */
 static int read_magic(struct reader *r)
 {
-	char *line, *end;
+	char *line;
 	size_t bytes;
 	if (trace_in_line(r->in, &line, &bytes, r->err))
 		return r->err->code;
 	if (!line || strncmp(line, MAGIC " ", sizeof MAGIC) != 0)
 		return npl_fail(r->err, NPL_EINPUT, "%s: is no run trace, expected a first line `" MAGIC " %d`",
 				trace_in_path(r->in), NPL_TRACE_FORMAT);
-	const unsigned long format = strtoul(line + sizeof MAGIC, &end, 10);
-	if (*end || end == line + sizeof MAGIC || line[sizeof MAGIC] < '0' || line[sizeof MAGIC] > '9')
+	const char *number = line + sizeof MAGIC;
+	if (!trace_is_number(number, 9) || *number == '0')
 		return fail_line(r, "expected the number of the format after " MAGIC);
+	const unsigned long format = strtoul(number, NULL, 10);
 	if (format != NPL_TRACE_FORMAT)
 		return npl_fail(r->err, NPL_EINPUT, "%s: is of format %lu, and this npulab reads format %d: %s",
 				trace_in_path(r->in), format, NPL_TRACE_FORMAT,
