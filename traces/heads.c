@@ -88,24 +88,47 @@ static int add_head(struct npl_trace_diff *d, const char *of, const char *name, 
 	return head[d->n_heads] && ++d->n_heads ? 0 : npl_no_memory(err);
 }
 
-/* Compares lists whose names come once, or several times in one order. */
+/* Returns how many bytes of a pair's value belong to its name: those of the key, where several values are settings of
+ * one name, as in `set tpu_v1.weight_fifo.tiles=1`. */
+static size_t key_bytes(const struct npl_trace_pair *pair)
+{
+	const bool has_key = !strcmp(pair->name, "set") || !strcmp(pair->name, "dim");
+	return has_key ? strcspn(pair->value, "=") + 1 : 0;
+}
+
+static bool same_name(const struct npl_trace_pair *a, const struct npl_trace_pair *b)
+{
+	const size_t key = key_bytes(a);
+	return !strcmp(a->name, b->name) && key == key_bytes(b) && !strncmp(a->value, b->value, key);
+}
+
+/* Returns the pair of `other` that belongs to pair i: of the same name, and with as many others of that name before it.
+ * NULL: there is none. */
+static const struct npl_trace_pair *partner(const struct npl_trace_pairs *pairs, int i,
+					    const struct npl_trace_pairs *other)
+{
+	int before = 0;
+	for (int k = 0; k < i; k++)
+		before += same_name(&pairs->pair[k], &pairs->pair[i]);
+	for (int k = 0; k < other->n; k++)
+		if (same_name(&other->pair[k], &pairs->pair[i]) && !before--)
+			return &other->pair[k];
+	return NULL;
+}
+
+/* Compares lists whose order decides nothing but for pairs of the same name. */
 static int compare_pairs(struct npl_trace_diff *d, const char *of, const struct npl_trace_pairs *a,
 			 const struct npl_trace_pairs *b, struct npl_err *err)
 {
 	int rc = 0;
-	for (int i = 0, j = 0; (i < a->n || j < b->n) && !rc;) {
-		const char *x = i < a->n ? a->pair[i].name : NULL, *y = j < b->n ? b->pair[j].name : NULL;
-		const bool together = x && y && !strcmp(x, y);
-		bool later = false; /* y comes later in b: x is in a alone */
-		for (int k = j; x && y && !together && k < b->n; k++)
-			later |= !strcmp(x, b->pair[k].name);
-		const bool take_a = together || (x && (!y || !later)), take_b = together || !take_a;
-		const char *in_a = take_a ? a->pair[i].value : NULL, *in_b = take_b ? b->pair[j].value : NULL;
-		if (!in_a || !in_b || strcmp(in_a, in_b) != 0)
-			rc = add_head(d, of, take_a ? x : y, in_a, in_b, err);
-		i += take_a;
-		j += take_b;
+	for (int i = 0; i < a->n && !rc; i++) {
+		const struct npl_trace_pair *pair = &a->pair[i], *now = partner(a, i, b);
+		if (!now || strcmp(pair->value, now->value) != 0)
+			rc = add_head(d, of, pair->name, pair->value, now ? now->value : NULL, err);
 	}
+	for (int i = 0; i < b->n && !rc; i++)
+		if (!partner(b, i, a))
+			rc = add_head(d, of, b->pair[i].name, NULL, b->pair[i].value, err);
 	return rc;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Heads of traces. What the program promises: what comes once comes once, and a head from elsewhere costs no time. */
+ * Heads of traces. What the program promises: what comes once comes once, a head from elsewhere costs no time, and the
+ * order in which options were typed is no difference. */
 #include <time.h>
 
 #include "tests/kit/cli_run.h"
@@ -118,5 +119,53 @@ Test(trace_heads, they_cost_no_time)
 	cr_expect(r.status == 0 && time(NULL) - begin < SECONDS, "status %d after %ld s: %s", r.status,
 		  (long)(time(NULL) - begin), r.err);
 	cli_free(&r);
+	cli_remove_folder(folder);
+}
+
+/* Writes a trace with these options; returns what comparing it with a.trace says. */
+static struct cli_result compare_options(const struct cli_run_options *options, const char *name, const char *lines)
+{
+	char text[1000];
+	snprintf(text, sizeof text, BEGIN "%s" FLAGS MACHINE("m") END, lines);
+	cli_write_text(options->enter, name, text);
+	return cli_run(options, "trace", "diff", "a.trace", name);
+}
+
+Test(trace_heads, the_order_of_different_options_is_no_difference)
+{
+	static const char before[] =
+		"option m 4\noption n 16\noption set \"m.x=1\"\noption set \"m.y=2\"\noption batch 3\n"
+		"option input a\noption input b\n";
+	static const struct {
+		const char *lines, *says; /* NULL: the same */
+	} cases[] = {
+		{"option input a\noption batch 3\noption set \"m.y=2\"\noption n 16\noption m 4\noption set \"m.x=1\"\n"
+		 "option input b\n",
+		 NULL},
+		{"option n 16\noption m 4\noption set \"m.x=1\"\noption set \"m.y=2\"\noption batch 3\noption input b\n"
+		 "option input a\n",
+		 "HEADS\noption: input a -> b\noption: input b -> a\n"},
+		{"option n 16\noption m 4\noption set \"m.y=2\"\noption set \"m.x=1\"\n"
+		 "option set \"m.x=3\"\noption batch 3\n"
+		 "option input a\noption input b\n",
+		 "HEADS\noption: set none -> m.x=3\n"},
+		{"option n 16\noption m 5\noption set \"m.y=7\"\noption set \"m.x=1\"\noption set \"m.xy=1\"\n"
+		 "option input a\noption input b\noption seed 2\n",
+		 "HEADS\noption: m 4 -> 5\noption: set m.y=2 -> m.y=7\noption: batch 3 -> none\n"
+		 "option: set none -> m.xy=1\noption: seed none -> 2\n"},
+	};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	struct cli_result r = compare_options(&options, "a.trace", before);
+	cr_expect(r.status == 0 && !strstr(r.out, "HEADS"), "%s%s", r.out, r.err);
+	cli_free(&r);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		r = compare_options(&options, "b.trace", cases[i].lines);
+		cr_expect(r.status == 0 && (cases[i].says ? strstr(r.out, cases[i].says) != NULL
+							  : strstr(r.out, "HEADS") == NULL),
+			  "case %zu: %s%s", i, r.out, r.err);
+		cli_free(&r);
+	}
 	cli_remove_folder(folder);
 }
