@@ -12,18 +12,23 @@ struct tolerance_key {
 	const char *name, *unit;
 	double *value;
 	double per_unit; /* the value of one unit */
+	bool is_given;
 };
 
-/* Reads one KEY=NUMBER and its unit. Returns the text after it; NULL: it is none. */
-static const char *read_key(const char *text, const struct tolerance_key *key)
+/* Reads one KEY=NUMBER and its unit. Returns the text after it; NULL: it is none, or the key has come before. */
+static const char *read_key(const char *text, struct tolerance_key *key)
 {
 	const size_t name = strlen(key->name), unit = strlen(key->unit);
 	char *end;
-	if (strncmp(text, key->name, name) != 0 || text[name] != '=')
+	if (strncmp(text, key->name, name) != 0 || text[name] != '=' || key->is_given)
 		return NULL;
-	const double number = strtod(text + name + 1, &end);
-	if (end == text + name + 1 || !(number >= 0 && number <= 100) || strncmp(end, key->unit, unit) != 0)
+	const char *figure = text + name + 1;
+	const double number = strtod(figure, &end);
+	/* strtod also reads blanks, signs, hexadecimal figures and words. */
+	const bool is_decimal = end > figure && strspn(figure, "0123456789.e-") >= (size_t)(end - figure);
+	if (!is_decimal || *figure == '-' || !(number >= 0 && number <= 100) || strncmp(end, key->unit, unit) != 0)
 		return NULL;
+	key->is_given = true;
 	*key->value = number * key->per_unit;
 	return end + unit;
 }
@@ -31,9 +36,9 @@ static const char *read_key(const char *text, const struct tolerance_key *key)
 int cli_trace_tolerance(const char *text, struct npl_trace_tolerance *tolerance, struct npl_err *err)
 {
 	*tolerance = (struct npl_trace_tolerance){0};
-	const struct tolerance_key keys[] = {{"cycles", "%", &tolerance->cycles, 0.01},
-					     {"energy", "%", &tolerance->energy, 0.01},
-					     {"values", "dB", &tolerance->values_db, 1}};
+	struct tolerance_key keys[] = {{"cycles", "%", &tolerance->cycles, 0.01, false},
+				       {"energy", "%", &tolerance->energy, 0.01, false},
+				       {"values", "dB", &tolerance->values_db, 1, false}};
 	for (const char *at = text; at && *at;) {
 		const char *end = NULL;
 		for (size_t k = 0; k < sizeof keys / sizeof *keys && !end; k++)
@@ -41,7 +46,7 @@ int cli_trace_tolerance(const char *text, struct npl_trace_tolerance *tolerance,
 		if (!end || (*end && (*end != ',' || !end[1])))
 			return npl_fail(err, NPL_EUSAGE,
 					"--tolerance %s: expected percentages of cycles or of energy, or dB of values, "
-					"from 0 to 100: cycles=0.5%%,energy=1%%,values=1dB",
+					"each once and from 0 to 100: cycles=0.5%%,energy=1%%,values=1dB",
 					text);
 		at = end + (*end == ',');
 	}

@@ -98,7 +98,20 @@ Test(run_trace, a_difference_is_found_and_named)
 	cli_expect(&options, 1, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "energy=50%");
 	cli_expect(&options, 0, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "cycles=5%,energy=5%");
 	cli_expect(&options, 1, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "cycles=0.0001%,energy=5%");
-	cli_expect(&options, 2, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "values=5%");
+	static const char *const none[] = {"values=5%",
+					   "cycles=0x5%",
+					   "cycles=1%,cycles=0%",
+					   "cycles=1%,energy=1%,cycles=1%",
+					   "cycles= 1%",
+					   "cycles=-0%",
+					   "cycles=+1%",
+					   "energy=nan%",
+					   "energy=1e9%",
+					   "energy=1e%",
+					   "energy=.%"};
+	for (size_t i = 0; i < sizeof none / sizeof *none; i++)
+		cli_expect(&options, 2, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", none[i]);
+	cli_expect(&options, 0, "trace", "diff", "@/a.trace", "@/c.trace", "--tolerance", "energy=.5e1%,cycles=5.0%");
 	cli_expect(&options, 2, "trace", "diff", "@/a.trace");
 	cli_expect(&options, 2, "trace", "dif", "@/a.trace");
 	cli_remove_folder(folder);
