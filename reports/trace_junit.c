@@ -10,7 +10,7 @@
 static void put_attribute(FILE *out, const char *name, const char *value)
 {
 	fprintf(out, " %s=\"", name);
-	npl_xml_put(out, value);
+	npl_xml_put_attribute(out, value);
 	fputs("\"", out);
 }
 

@@ -41,6 +41,11 @@ void npl_xml_put(FILE *out, const char *text)
 	put(out, text, put_xml, "\n");
 }
 
+void npl_xml_put_attribute(FILE *out, const char *text)
+{
+	put(out, text, put_xml, "&#10;");
+}
+
 static bool is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');

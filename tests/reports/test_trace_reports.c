@@ -139,6 +139,8 @@ Test(trace_reports, xml_is_well_formed)
 		   "assert suite.get(\"time\") == \"1.500\" and same.get(\"time\") == \"1.500\"\n"
 		   "assert moved.get(\"name\").startswith(\"a|b<script>]]>&\\\"\")\n"
 		   "assert \"</pre></code> %%0A\" in broken[0].text\n"
+		   "assert \"\\n::error::x?@all\" in moved.get(\"name\")\n"
+		   "assert \"\\n::error::x?@all\" in broken[0].get(\"message\")\n"
 		   "' 2>&1",
 		   folder));
 	free(text);

@@ -26,6 +26,7 @@ Test(markup, each_language_has_its_escapes)
 		void (*put)(FILE *out, const char *text);
 		const char *text, *expected;
 	} cases[] = {{npl_xml_put, "a<b> & \"c\" 'd'\n|*%", "a&lt;b&gt; &amp; &quot;c&quot; &apos;d&apos;\n|*%"},
+		     {npl_xml_put_attribute, "a<b>\n\"c\"\n", "a&lt;b&gt;&#10;&quot;c&quot;&#10;"},
 		     {npl_xml_put, "\x01\x1b\xff\xc3\xa9\xef\xbf\xbe]]>", "???\xc3\xa9?]]&gt;"},
 		     {npl_markdown_put_code, "a|b", "<code>a&#124;b</code>"},
 		     {npl_markdown_put_code, "@all\n`#1`", "<code>&#64;all &#96;&#35;1&#96;</code>"},
