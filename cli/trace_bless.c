@@ -64,7 +64,7 @@ static int bless_one(const char *path, const char *reason, enum outcome *outcome
 	struct npl_trace_header header, again = {0};
 	struct npl_trace_recorder *recorder = NULL;
 	*outcome = LEFT_ALONE;
-	if (npl_trace_header_read(path, &header, err))
+	if (cli_trace_need_file(path, err) || npl_trace_header_read(path, &header, err))
 		return err->code;
 	int rc = begin_head(&header, reason, &again, err);
 	if (!rc && npl_trace_recorder_open(&again, NULL, &recorder, err))

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "core/base/refuse.h"
 #include "npulab/thread.h"
@@ -30,10 +29,7 @@ static int check_one(const struct check *check, const char *path, struct npl_tra
 {
 	struct npl_trace_header header, again = {0};
 	struct npl_trace_recorder *recorder = NULL;
-	struct stat status;
-	if (!stat(path, &status) && !S_ISREG(status.st_mode))
-		return npl_fail(err, NPL_EINPUT, "%s: is no file: a trace that is checked is read twice", path);
-	if (npl_trace_header_read(path, &header, err))
+	if (cli_trace_need_file(path, err) || npl_trace_header_read(path, &header, err))
 		return err->code;
 	cli_trace_keep_choice(&header, &again);
 	int rc = npl_trace_recorder_open(&again, NULL, &recorder, err) ? npl_prefix(err, "%s", path) : 0;

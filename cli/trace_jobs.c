@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/refuse.h"
 #include "npulab/thread.h"
@@ -15,6 +16,17 @@ int cli_trace_jobs(int64_t wanted, int n, int *threads)
 		  running = at_a_time < n ? at_a_time : n;
 	*threads = processors > running ? processors / running : 1;
 	return at_a_time;
+}
+
+int cli_trace_need_file(const char *path, struct npl_err *err)
+{
+	struct stat status;
+	if (stat(path, &status) || S_ISREG(status.st_mode))
+		return 0;
+	if (S_ISDIR(status.st_mode))
+		return npl_fail(err, NPL_EINPUT, "%s: is a folder, expected the traces in it, as %s%s*", path, path,
+				path[strlen(path) - 1] == '/' ? "" : "/");
+	return npl_fail(err, NPL_EINPUT, "%s: is no file, expected one: its trace is read twice", path);
 }
 
 /* Gives a verdict the code and the message of an error. */

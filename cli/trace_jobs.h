@@ -13,6 +13,8 @@ enum { CLI_TRACES_MOST = 4096 /* of a command */, CLI_TRACE_JOBS_MOST = 256 };
 		"jobs", CLI_INT, (target), 1, CLI_TRACE_JOBS_MOST, "N",                                                \
 			"N traces at a time; default: as many as there are processors"                                 \
 	}
+/* Returns NPL_EINPUT where the path is no file that can be read twice: a folder, a pipe. */
+int cli_trace_need_file(const char *path, struct npl_err *err);
 /* Returns how many of n traces run at a time, where the user asked for `wanted` (0: did not), and the threads that each
  * may have. */
 int cli_trace_jobs(int64_t wanted, int n, int *threads);
