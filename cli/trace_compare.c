@@ -3,12 +3,33 @@
  * npulab trace diff: compares two traces. */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
+#include "core/base/nearest.h"
 #include "core/base/refuse.h"
 #include "trace_report.h"
 #include "trace_run.h"
 
 #define MAX_EVENTS 1000000
+
+/* Returns NPL_EUSAGE, with the nearest name, where no layer of either trace has the text in its name. */
+static int check_layer(const struct npl_trace_diff *diff, const char *text, struct npl_err *err)
+{
+	const char **name = calloc((size_t)diff->n_layers + 1, sizeof *name);
+	if (!name)
+		return npl_no_memory(err);
+	bool found = false;
+	for (int i = 0; i < diff->n_layers; i++) {
+		name[i] = diff->layer[i].name;
+		found = found || strstr(name[i], text);
+	}
+	const int rc = found ? 0
+			     : npl_fail(err, NPL_EUSAGE, "trace diff: no layer of either trace has '%s' in its name%s",
+					text, NPL_NEAREST(text, name, diff->n_layers));
+	free((void *)name);
+	return rc;
+}
 
 static int diff_main(int argc, char **argv, struct npl_err *err)
 {
@@ -38,6 +59,10 @@ static int diff_main(int argc, char **argv, struct npl_err *err)
 	    npl_trace_diff_events(word[0], word[1], &tolerance, &wanted, &verdict.diff, err))
 		return err->code;
 	cli_waiting_end();
+	if (wanted.layer && check_layer(&verdict.diff, wanted.layer, err)) {
+		npl_trace_diff_free(&verdict.diff);
+		return err->code;
+	}
 	verdict.path = word[0];
 	verdict.other = word[1];
 	int rc = cli_trace_write_reports(&reports, &verdict, 1, &tolerance, err);

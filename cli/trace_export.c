@@ -114,26 +114,43 @@ static int export_perfetto(const char *trace, const struct export_options *o, st
 
 /* ---- The command. */
 
+static int check_names(const struct export_options *o, struct npl_err *err)
+{
+	static const char vcd[] = "trace export: --vcd";
+	if (cli_trace_check_name(
+		    vcd, o->vcd, ".fst",
+		    "the file is VCD, expected a name that ends in .vcd; vcd2fst of GTKWave makes FST of it", err) ||
+	    cli_trace_check_name(vcd, o->vcd, ".gz", "it is compressed by zstd, expected a name that ends in .zst",
+				 err))
+		return err->code;
+	return cli_trace_check_name("trace export: --perfetto", o->perfetto, NULL, NULL, err);
+}
+
 /* Refuses options that do not go together. */
 static int check_options(const char *trace, const struct export_options *o, struct npl_err *err)
 {
-	const char *of_signals = o->signals   ? "--signals"
-				 : o->machine ? "--machine"
-				 : o->current ? "--current"
-				 : o->list    ? "--list"
-					      : NULL,
-		   *of_picture = o->unit  ? "--unit"
+	const char *of_picture = o->unit  ? "--unit"
 				 : o->bin ? "--bin"
-					  : NULL;
-	if (!trace || (!o->vcd && !o->perfetto && !o->list))
+					  : NULL,
+		   *of_machine = o->machine   ? "--machine"
+				 : o->current ? "--current"
+					      : NULL,
+		   *of_signals = o->signals ? "--signals" : of_machine,
+		   *of_choice = o->signals ? "--signals"
+				: o->layer ? "--layer"
+				: o->from  ? "--from"
+				: o->until ? "--until"
+					   : of_picture;
+	const int exports = (o->vcd != NULL) + (o->perfetto != NULL) + o->list;
+	if (!trace || exports != 1)
 		return npl_fail(err, NPL_EUSAGE,
-				"trace export: expected a trace, and --perfetto OUT, --vcd OUT or --list");
-	if (o->perfetto && o->vcd)
-		return npl_fail(err, NPL_EUSAGE, "trace export: --perfetto or --vcd, not both");
+				"trace export: expected a trace, and one of --perfetto OUT, --vcd OUT and --list");
+	if (o->list && of_choice)
+		return npl_fail(err, NPL_EUSAGE, "trace export: --list takes no %s, as it exports nothing", of_choice);
 	if (o->perfetto ? of_signals : of_picture)
 		return npl_fail(err, NPL_EUSAGE, "trace export: %s goes with %s alone",
 				o->perfetto ? of_signals : of_picture, o->perfetto ? "--vcd" : "--perfetto");
-	return cli_trace_check_window(&cli_trace_export, o->from, o->until, err);
+	return check_names(o, err) ? err->code : cli_trace_check_window(&cli_trace_export, o->from, o->until, err);
 }
 
 static int export_main(int argc, char **argv, struct npl_err *err)

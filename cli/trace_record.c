@@ -2,8 +2,10 @@
  *
  * npulab trace record: reads the options of a run, which are also those in the head of a trace, and records it. */
 #include <string.h>
+#include <sys/stat.h>
 
 #include "core/base/refuse.h"
+#include "core/files/file.h"
 #include "npulab/version.h"
 #include "trace_run.h"
 #include "trace_window.h"
@@ -178,6 +180,29 @@ static int record_run(struct cli_traced_run *run, struct npl_trace_header *heade
 	return rc;
 }
 
+/* Refuses to replace a trace that has reasons of its own, which would be lost. */
+static int keep_history(const char *path, struct npl_err *err)
+{
+	struct npl_trace_header header;
+	struct npl_err other;
+	struct stat status;
+	int reasons = 0;
+	if (stat(path, &status) || !S_ISREG(status.st_mode))
+		return 0;
+	npl_file_forget_outputs(); /* a declared output can be read by nobody */
+	if (!npl_trace_header_read(path, &header, &other)) {
+		reasons = header.reason.n;
+		npl_trace_header_free(&header);
+	}
+	if (reasons > 1)
+		return npl_fail(
+			err, NPL_EUSAGE,
+			"trace record: %s has a history of %d reasons, which would be lost: record it anew with "
+			"`npulab trace bless`, or remove the file first",
+			path, reasons);
+	return npl_file_declare_output(path, err);
+}
+
 static int record_main(int argc, char **argv, struct npl_err *err)
 {
 	struct cli_traced_run run;
@@ -186,6 +211,11 @@ static int record_main(int argc, char **argv, struct npl_err *err)
 	int rc = cli_trace_read(argc, argv, false, &run, &header, &help_printed, err);
 	if (!rc && !help_printed && !run.output)
 		rc = npl_fail(err, NPL_EUSAGE, "trace record: expected -o FILE");
+	if (!rc && !help_printed)
+		rc = cli_trace_check_name("trace record: -o", run.output, ".gz",
+					  "a trace is compressed by zstd, expected a name that ends in .zst", err);
+	if (!rc && !help_printed)
+		rc = keep_history(run.output, err);
 	if (!rc && !help_printed)
 		rc = npl_trace_add(&header, &header.reason, npl_version(), run.reason ? run.reason : "recorded", err);
 	if (!rc && !help_printed)

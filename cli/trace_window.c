@@ -9,6 +9,7 @@
 
 #include "core/base/printable.h"
 #include "core/base/refuse.h"
+#include "core/files/path.h"
 #include "npulab/report.h"
 
 int cli_trace_check_window(const struct cli_command *command, int64_t from, int64_t until, struct npl_err *err)
@@ -16,6 +17,17 @@ int cli_trace_check_window(const struct cli_command *command, int64_t from, int6
 	return until && until <= from
 		       ? npl_fail(err, NPL_EUSAGE, "%s: no cycle is between --from %" PRId64 " and --until %" PRId64,
 				  command->name, from, until)
+		       : 0;
+}
+
+int cli_trace_check_name(const char *option, const char *path, const char *ending, const char *hint,
+			 struct npl_err *err)
+{
+	if (cli_is_stdout(path))
+		return npl_fail(err, NPL_EUSAGE,
+				"%s -: expected the name of a file, which is written whole or not at all", option);
+	return path && ending && npl_path_ends_in(path, ending)
+		       ? npl_fail(err, NPL_EUSAGE, "%s %s: %s", option, path, hint)
 		       : 0;
 }
 

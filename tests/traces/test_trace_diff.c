@@ -234,17 +234,14 @@ Test(trace_diff, events_are_chosen_by_layer_and_number)
 		cli_record(&options, "digits", "--device", "tpu_v1", "--set",
 			   i ? "tpu_v1.weight_fifo.tiles=1" : "tpu_v1.weight_fifo.tiles=4", "-o", i ? "b" : "a");
 	struct cli_result all = cli_run(&options, "trace", "diff", "a", "b", "--events", "5"),
-			  fc1 = cli_run(&options, "trace", "diff", "a", "b", "--events", "3", "--layer", "fc1"),
-			  none = cli_run(&options, "trace", "diff", "a", "b", "--layer", "no such layer");
+			  fc1 = cli_run(&options, "trace", "diff", "a", "b", "--events", "3", "--layer", "fc1");
 	cr_expect(all.status == 1 && count_lines(all.out, "FIRST DIFFERENCE") == 1 &&
 			  count_lines(all.out, "NEXT DIFFERENCE") == 4,
 		  "%s", all.out);
 	cr_expect(fc1.status == 1 && count_lines(fc1.out, "NEXT DIFFERENCE") == 2, "%s", fc1.out);
 	cr_expect(!cli_says(fc1.out, ", conv2: ") && cli_says(fc1.out, ", fc1: "), "%s", fc1.out);
-	cr_expect(none.status == 1 && !cli_says(none.out, "FIRST DIFFERENCE"), "%s", none.out);
 	cli_free(&all);
 	cli_free(&fc1);
-	cli_free(&none);
 	all = cli_run(&options, "trace", "diff", "a", "b", "--events", "0");
 	cli_check_refusal(&all, 2, "events", "no events");
 	cli_free(&all);
