@@ -74,6 +74,12 @@ static int same_files(const char *trace, const struct npl_trace_header *then, co
 	return 0;
 }
 
+static int refuse_run(const struct npl_trace_header *header, struct npl_err *err)
+{
+	return npl_fail(err, NPL_EINPUT, "the run '%s' of '%s' is none that `npulab trace record` makes",
+			header->command, header->argument);
+}
+
 /* Refuses options that no trace has, since they decide nothing of a run or would print something instead. */
 static int refuse_options(const struct npl_trace_header *header, struct npl_err *err)
 {
@@ -95,10 +101,9 @@ static int read_again(const struct npl_trace_header *header, struct cli_traced_r
 	int rc = argv ? refuse_options(header, err) : npl_no_memory(err);
 	if (!rc)
 		rc = cli_trace_read(argc, argv, true, run, again, &help_printed, err);
-	if (!rc && strcmp(header->command, again->command) != 0)
-		rc = npl_fail(err, NPL_EINPUT, "the run '%s' of '%s' is none that `npulab trace record` makes",
-			      header->command, header->argument);
-	return rc;
+	/* Where the words are of another run, so are the options. */
+	const bool is_read = again->command != NULL;
+	return is_read && strcmp(header->command, again->command) != 0 ? refuse_run(header, err) : rc;
 }
 
 /* Ends a run that was made again. The trace is an input, and nobody typed its options now. What somebody did type is an

@@ -70,6 +70,55 @@ static int refuse_word(const struct cli_traced_run *run, struct npl_err *err)
 	return 0;
 }
 
+/* The options that are not of all kinds of runs. */
+enum {
+	OF_NETWORKS = 1 << CLI_TRACED_NETWORK,
+	OF_LAYERS = 1 << CLI_TRACED_LAYER,
+	OF_PROGRAMS = 1 << CLI_TRACED_PROGRAM
+};
+static const struct {
+	const char *name;
+	unsigned kinds;
+} of_kinds[] = {{"place", OF_NETWORKS},
+		{"place-file", OF_NETWORKS},
+		{"input", OF_NETWORKS | OF_LAYERS},
+		{"batch", OF_NETWORKS},
+		{"dim", OF_NETWORKS},
+		{"calibrate", OF_NETWORKS},
+		{"scale-q6.10", OF_NETWORKS},
+		{"host", OF_NETWORKS},
+		{"seed", OF_NETWORKS | OF_LAYERS},
+		{"accuracy", OF_NETWORKS | OF_LAYERS},
+#define CLI_LAYER_OPTION(kinds, member, name, ...) {name, OF_LAYERS},
+#include "layer_options.def"
+		{"host-memory", OF_PROGRAMS},
+		{"weights", OF_PROGRAMS},
+		{"buffer", OF_PROGRAMS}};
+
+/* Refuses an option that the run would ignore. */
+static int refuse_foreign(void *context, const struct cli_option *option, const char *value, struct npl_err *err)
+{
+	static const char *const names[] = {"networks", "layers", "programs"};
+	const struct cli_traced_run *run = context;
+	const enum cli_traced_kind kind = cli_trace_kind(run);
+	unsigned kinds = 0;
+	const char *of[3];
+	char text[40];
+	int n = 0;
+	(void)value;
+	for (size_t i = 0; i < sizeof of_kinds / sizeof *of_kinds; i++)
+		if (!strcmp(of_kinds[i].name, option->name))
+			kinds = of_kinds[i].kinds;
+	if (!kinds || kinds & 1U << kind)
+		return 0;
+	for (unsigned k = 0; k < 3; k++)
+		if (kinds & 1U << k)
+			of[n++] = names[k];
+	return npl_fail(err, NPL_EUSAGE, "trace record: %s%s is an option of %s, and '%s' is a %.*s",
+			option->name[1] ? "--" : "-", option->name, cli_names_text(of, n, " and ", text, sizeof text),
+			run->word[kind == CLI_TRACED_LAYER], (int)strlen(names[kind]) - 1, names[kind]);
+}
+
 /* Refuses options that say where something runs and do not fit the kind of the run. */
 static int refuse_place(const struct cli_traced_run *run, struct npl_err *err)
 {
@@ -77,13 +126,10 @@ static int refuse_place(const struct cli_traced_run *run, struct npl_err *err)
 	const enum cli_traced_kind kind = cli_trace_kind(run);
 	if (kind == CLI_TRACED_NETWORK && places != 1)
 		return npl_fail(err, NPL_EUSAGE, "trace record: expected either --device or --place or --place-file");
-	if (kind == CLI_TRACED_LAYER && (!run->device || places != 1))
+	if (kind == CLI_TRACED_LAYER && !run->device)
 		return npl_fail(err, NPL_EUSAGE, "trace record: a layer runs on --device");
-	if (kind == CLI_TRACED_PROGRAM && places != (run->device != NULL))
-		return npl_fail(err, NPL_EUSAGE,
-				"trace record: a program runs on the machine that it names, or --device");
-	if (run->accuracy && (kind == CLI_TRACED_PROGRAM || run->common.timing_only))
-		return npl_fail(err, NPL_EUSAGE, "trace record: --accuracy needs values of a network or a layer");
+	if (run->accuracy && run->common.timing_only)
+		return npl_fail(err, NPL_EUSAGE, "trace record: --accuracy needs values, and --timing-only has none");
 	if (run->device && strchr(run->device, ','))
 		return npl_fail(err, NPL_EUSAGE, "trace record: --device %s: expected one device", run->device);
 	return 0;
@@ -138,11 +184,20 @@ static int choose_engine(struct cli_traced_run *run, enum npl_trace_detail detai
 	return 0;
 }
 
+static int keep_words(const struct cli_traced_run *run, struct npl_trace_header *header, struct npl_err *err)
+{
+	const enum cli_traced_kind kind = cli_trace_kind(run);
+	header->command = npl_arena_strdup(&header->arena, kind == CLI_TRACED_LAYER     ? "layer"
+							   : kind == CLI_TRACED_PROGRAM ? "exec"
+											: "run");
+	header->argument = npl_arena_strdup(&header->arena, run->word[kind == CLI_TRACED_LAYER]);
+	return header->command && header->argument ? 0 : npl_no_memory(err);
+}
+
 int cli_trace_read(int argc, char **argv, bool again, struct cli_traced_run *run, struct npl_trace_header *header,
 		   bool *help_printed, struct npl_err *err)
 {
 	struct cli_option options[OPTIONS];
-	struct npl_arena *arena = &header->arena;
 	const struct keeper keeper = {run, header};
 	*run = (struct cli_traced_run){.common = {.seed = 1}};
 	list_options(run, options);
@@ -150,16 +205,11 @@ int cli_trace_read(int argc, char **argv, bool again, struct cli_traced_run *run
 							    &run->n_words, help_printed, err);
 	if (rc || *help_printed)
 		return rc;
-	if (refuse_word(run, err) || refuse_place(run, err) || read_detail(run, &header->detail, err) ||
-	    choose_engine(run, header->detail, err))
+	if (refuse_word(run, err) || keep_words(run, header, err) ||
+	    cli_each_option(options, argc, argv, refuse_foreign, run, err) || refuse_place(run, err) ||
+	    read_detail(run, &header->detail, err) || choose_engine(run, header->detail, err))
 		return err->code;
 	header->signals = run->signals;
-	header->command = npl_arena_strdup(arena, cli_trace_kind(run) == CLI_TRACED_LAYER     ? "layer"
-						  : cli_trace_kind(run) == CLI_TRACED_PROGRAM ? "exec"
-											      : "run");
-	header->argument = npl_arena_strdup(arena, run->word[cli_trace_kind(run) == CLI_TRACED_LAYER]);
-	if (!header->command || !header->argument)
-		return npl_no_memory(err);
 	return cli_each_option(options, argc, argv, keep_option, (void *)&keeper, err);
 }
 

@@ -25,8 +25,9 @@ struct cli_traced_run {
 };
 enum cli_traced_kind cli_trace_kind(const struct cli_traced_run *run); /* as its first word says */
 
-/* Reads a command line: argv[0] is the name of the command. Unless `again`, its options are also added to the header.
- * Returns NPL_EUSAGE for options that do not go together. */
+/* Reads a command line: argv[0] is the name of the command. Its words and its options are added to the header. With
+ * `again` they are those of a trace: no outputs are declared, and no progress is shown. Returns NPL_EUSAGE for options
+ * that do not go together, or with what is run. */
 int cli_trace_read(int argc, char **argv, bool again, struct cli_traced_run *run, struct npl_trace_header *header,
 		   bool *help_printed, struct npl_err *err);
 /* Says whether traces keep an option: the others decide nothing of what a run does. */

@@ -41,6 +41,52 @@ Test(trace_options, contradictions_are_refused)
 	cli_remove_folder(folder);
 }
 
+/* Options that the run would ignore. */
+Test(trace_options, each_kind_of_run_has_its_own)
+{
+#define TO "-o", "@/b"
+	static const struct cli_refusal cases[] = {
+		{2,
+		 "-m is an option of layers, and 'digits' is a network",
+		 {"trace", "record", "digits", "-m", "4", "--device", "tpu_v1", TO}},
+		{2,
+		 "--requantise is an option of layers, and 'digits' is a network",
+		 {"trace", "record", "digits", "--device", "tpu_v1", "--requantise", TO}},
+		{2,
+		 "--weights is an option of programs, and 'digits' is a network",
+		 {"trace", "record", "digits", "--weights", "x", "--device", "tpu_v1", TO}},
+		{2,
+		 "--batch is an option of networks, and 'gemm' is a layer",
+		 {"trace", "record", LAYER, "--batch", "2", TO}},
+		{2,
+		 "--host is an option of networks",
+		 {"trace", "record", LAYER, "--host", "cpu_haswell_e5_2699v3", TO}},
+		{2, "--place is an option of networks", {"trace", "record", LAYER, "--place", "*=tpu_v1", TO}},
+		{2, "--buffer is an option of programs", {"trace", "record", LAYER, "--buffer", "x", TO}},
+		{2, "-k is an option of layers, and '", {"trace", "record", "@/p.s", "-k", "2", TO}},
+		{2, "--input is an option of networks and layers", {"trace", "record", "@/p.s", "--input", "x", TO}},
+		{2, "--seed is an option of networks and layers", {"trace", "record", "@/p.s", "--seed", "2", TO}},
+		{2, "--place-file is an option of networks", {"trace", "record", "@/p.s", "--place-file", "x", TO}},
+	};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	cli_write_text(folder, "p.s", ".machine systolic_16x16\nhalt\n");
+	CLI_CHECK(folder, cases);
+	/* Those of a head too. */
+	cli_record(&options, LAYER, "-o", "@/a", "--quiet");
+	char *text = cli_read(cli_path(folder, "a"), NULL), *rest = strstr(text, "option m 4\n");
+	FILE *file = fopen(cli_path(folder, "bad"), "w");
+	cr_assert(rest && file);
+	fprintf(file, "%.*soption batch 2\n%s", (int)(rest - text), text, rest);
+	cr_assert_eq(fclose(file), 0);
+	struct cli_result r = cli_run(&options, "trace", "check", "@/bad");
+	cli_check_refusal(&r, 3, "--batch is an option of networks", "a head");
+	cli_free(&r);
+	free(text);
+	cli_remove_folder(folder);
+}
+
 /* A layer that only one of two traces has can be asked for. */
 Test(trace_options, a_layer_of_either_trace_is_found)
 {

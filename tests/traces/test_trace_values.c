@@ -164,7 +164,9 @@ Test(trace_values, real_devices_have_ratios)
 		{2,
 		 "--accuracy needs values",
 		 {"trace", "record", "digits", "--device", "tpu_v1", "--timing-only", "--accuracy", "-o", "@/b.trace"}},
-		{2, "--accuracy needs values", {"trace", "record", "@/p.s", "--accuracy", "-o", "@/b.trace"}},
+		{2,
+		 "--accuracy is an option of networks and layers",
+		 {"trace", "record", "@/p.s", "--accuracy", "-o", "@/b.trace"}},
 	};
 	CLI_CHECK(folder, cases);
 	cli_remove_folder(folder);
