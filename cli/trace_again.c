@@ -40,38 +40,95 @@ static char **command_line(const struct npl_trace_header *header, struct npl_are
 	return complete ? argv : NULL;
 }
 
+/* Returns the file of `other` that belongs to file i: with the same role, and with as many others of it before. NULL:
+ * there is none. */
+static const struct npl_trace_pair *file_of(const struct npl_trace_pairs *files, int i,
+					    const struct npl_trace_pairs *other)
+{
+	const char *role = files->pair[i].name;
+	int before = 0;
+	for (int k = 0; k < i; k++)
+		before += !strcmp(files->pair[k].name, role);
+	for (int k = 0; k < other->n; k++)
+		if (!strcmp(other->pair[k].name, role) && !before--)
+			return &other->pair[k];
+	return NULL;
+}
+
+/* Writes what is to be said of a file of which the trace has the version `a`, and the run now `b`; NULL: none. */
+static void say_other_version(const char *argument, const struct npl_trace_pair *a, const struct npl_trace_pair *b,
+			      char *text, size_t n)
+{
+	char name[200];
+	const char *role = a ? a->name : b->name;
+	if (strstr(role, " of ")) /* of a machine */
+		snprintf(name, sizeof name, "the %s", role);
+	else
+		snprintf(name, sizeof name, "the %s of '%s'", role, argument);
+	if (a && b)
+		snprintf(text, n, "%s is another version than that of the trace (SHA-256 %.12s..., it was %.12s...)",
+			 name, b->value, a->value);
+	else
+		snprintf(text, n,
+			 a ? "%s has a SHA-256 in the trace, and the run does not read it now"
+			   : "%s has no SHA-256 in the trace, and the run reads it now",
+			 name);
+}
+
+/* Says of the next file, from *at on, of which a run reads another version than that of the trace. First come those
+ * that the run reads, then those that the trace has alone. Returns false where there is none. */
+static bool next_other_version(const struct npl_trace_header *then, const struct npl_trace_header *now, int *at,
+			       char *text, size_t n)
+{
+	for (; *at < now->file.n + then->file.n; ++*at) {
+		const bool is_now = *at < now->file.n;
+		const int i = is_now ? *at : *at - now->file.n;
+		const struct npl_trace_pair *a = is_now ? file_of(&now->file, i, &then->file) : &then->file.pair[i],
+					    *b = is_now ? &now->file.pair[i] : file_of(&then->file, i, &now->file);
+		if (is_now ? a && !strcmp(a->value, b->value) : b != NULL)
+			continue;
+		say_other_version(then->argument, a, b, text, n);
+		++*at;
+		return true;
+	}
+	return false;
+}
+
 /* Says that a run of today read other files than that of the trace. */
 static void warn_of_files(const char *trace, const struct npl_trace_header *then, const struct npl_trace_header *now)
 {
-	for (int i = 0; i < now->file.n; i++) {
-		const struct npl_trace_pair *a = i < then->file.n ? &then->file.pair[i] : NULL, *b = &now->file.pair[i];
-		char warning[300];
-		const char *const warnings[] = {warning};
-		if (a && !strcmp(a->name, b->name) && !strcmp(a->value, b->value))
-			continue;
-		snprintf(warning, sizeof warning, "the %s of '%s' is another version than that of the trace", b->name,
-			 then->argument);
+	char warning[400];
+	const char *const warnings[] = {warning};
+	for (int at = 0; next_other_version(then, now, &at, warning, sizeof warning);)
 		cli_warn(trace, warnings, 1);
-	}
 }
 
 /* Refuses to compare runs of other files: their difference would say nothing. */
 static int same_files(const char *trace, const struct npl_trace_header *then, const struct npl_trace_header *now,
 		      struct npl_err *err)
 {
-	static const struct npl_trace_pair none = {"file", "none"};
-	for (int i = 0; i < then->file.n || i < now->file.n; i++) {
-		const struct npl_trace_pair *a = i < then->file.n ? &then->file.pair[i] : &none,
-					    *b = i < now->file.n ? &now->file.pair[i] : &none;
-		if (!strcmp(a->name, b->name) && !strcmp(a->value, b->value))
-			continue;
-		return npl_fail(
-			err, NPL_EINPUT,
-			"%s: the %s of '%s' is another version than that of the trace (SHA-256 %.12s..., it was "
-			"%.12s...): record it anew with `npulab trace bless`",
-			trace, a == &none ? b->name : a->name, then->argument, b->value, a->value);
+	char text[400];
+	int at = 0;
+	if (!next_other_version(then, now, &at, text, sizeof text))
+		return 0;
+	return npl_fail(err, NPL_EINPUT,
+			"%s: %s: --current takes the files of today, and `npulab trace bless` records it anew", trace,
+			text);
+}
+
+/* Adds the files of the machines to the head of a run that is made again without a recorder. */
+static int add_machine_files(void *context, const struct npl_comparison *c, struct npl_err *err)
+{
+	const struct npl_device_report *entry = &c->device[0];
+	int rc = 0;
+	for (int i = 0; i < (entry->n_parts ? entry->n_parts : 1) && !rc; i++) {
+		const struct npl_device_report *report = entry->n_parts ? &entry->part[i] : entry;
+		rc = npl_trace_add_machine_files(context, report->instance, report->driver, report->setting,
+						 report->n_settings, err);
 	}
-	return 0;
+	return !rc && c->host.name ? npl_trace_add_machine_files(context, NPL_HOST_NAME, c->host.driver,
+								 c->host.setting, c->host.n_settings, err)
+				   : rc;
 }
 
 static int refuse_run(const struct npl_trace_header *header, struct npl_err *err)
@@ -147,7 +204,8 @@ int cli_trace_listen_again(const char *trace, const struct npl_trace_header *hea
 	struct cli_traced_run run = {.n_words = 0};
 	struct npl_trace_header again = {0};
 	const struct cli_trace_machines machines = {.header = current ? NULL : header, .trace = trace};
-	const struct cli_trace_listener to = {.watcher = {.instructions = sink}};
+	const struct cli_trace_listener to = {
+		.watcher = {.on_start = add_machine_files, .instructions = sink, .context = &again}};
 	int rc = read_again(header, &run, &again, err);
 	if (rc) {
 		npl_trace_header_free(&again);

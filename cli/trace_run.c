@@ -7,8 +7,8 @@
 
 #include "core/base/refuse.h"
 #include "core/device_access.h"
-#include "core/files/file.h"
 #include "core/files/path.h"
+#include "frontend/graph/graph_files.h"
 #include "frontend/import/memory_file.h"
 #include "npulab/driver.h"
 #include "npulab/placement.h"
@@ -29,21 +29,30 @@ enum cli_traced_kind cli_trace_kind(const struct cli_traced_run *run)
 /* Adds a file that the run reads. path NULL: it reads none in this role. */
 static int add_file(struct npl_trace_header *header, const char *role, const char *path, struct npl_err *err)
 {
-	struct npl_file file;
+	return path ? npl_trace_add_file(header, role, path, err) : 0;
+}
+
+/* Adds the files that the model names, which are hashed as one: a model may have thousands. */
+static int add_external_data(struct npl_trace_header *header, const struct npl_graph_files *files, struct npl_err *err)
+{
+	struct npl_sha256 state;
 	char hex[NPL_SHA256_HEX];
-	if (!path)
+	if (!files || files->n < 2)
 		return 0;
-	if (npl_file_map(path, SIZE_MAX, &file, err))
-		return err->code;
-	npl_sha256_hex(file.data, file.bytes, hex);
-	npl_file_unmap(&file);
-	return npl_trace_add(header, &header->file, role, hex, err);
+	npl_sha256_init(&state);
+	for (int i = 1; i < files->n; i++)
+		npl_sha256_update(&state, files->file[i].data, files->file[i].bytes);
+	npl_sha256_final(&state, hex);
+	return npl_trace_add(header, &header->file, "external data", hex, err);
 }
 
 static int add_model_files(struct npl_trace_header *header, const struct cli_traced_run *run,
-			   const struct npl_model_files *files, struct npl_err *err)
+			   const struct cli_inputs *inputs, struct npl_err *err)
 {
+	const struct npl_model_files *files = &inputs->files;
 	int rc = add_file(header, "model", files->path, err);
+	if (!rc)
+		rc = add_external_data(header, inputs->graph->files, err);
 	if (!rc && !run->common.timing_only)
 		rc = add_file(header, "calibration", files->calibration, err);
 	for (int i = 0; i < run->common.input.n && !rc; i++) {
@@ -92,7 +101,7 @@ static int run_network(struct cli_traced_run *run, const struct cli_trace_machin
 	struct npl_comparison comparison = {0};
 	if (cli_inputs_load(run->word[0], &run->common, &inputs, err))
 		return err->code;
-	int rc = add_model_files(header, run, &inputs.files, err);
+	int rc = add_model_files(header, run, &inputs, err);
 	if (!rc)
 		rc = cli_compare_options(&run->common, &inputs.arena, &options, err);
 	if (!rc && run->rules)
@@ -160,8 +169,17 @@ static int load_memory(struct npl_trace_header *header, const char *role, const 
 		       : 0;
 }
 
+static int add_device_files(struct npl_trace_header *header, const struct npl_device *device, struct npl_err *err)
+{
+	int n;
+	const struct npl_param_value *setting = npl_device_settings(device, &n);
+	return npl_trace_add_machine_files(header, npl_device_instance(device), npl_device_driver(device)->name,
+					   setting, n, err);
+}
+
 static int execute(const struct cli_traced_run *run, const struct npl_program *program, const struct npl_device *device,
-		   const struct npl_tensor memory[3], const struct cli_trace_listener *to, struct npl_err *err)
+		   const struct npl_tensor memory[3], struct npl_trace_header *header,
+		   const struct cli_trace_listener *to, struct npl_err *err)
 {
 	const struct npl_execution_request request = {.engine = run->common.engine,
 						      .timing_only = run->common.timing_only,
@@ -173,7 +191,8 @@ static int execute(const struct cli_traced_run *run, const struct npl_program *p
 						      .buffer_bytes = memory[2].data ? npl_tensor_bytes(&memory[2]) : 0,
 						      .sink = to->watcher.instructions};
 	struct npl_execution execution = {0};
-	int rc = to->recorder ? npl_trace_recorder_machine(to->recorder, device, err) : 0;
+	int rc = to->recorder ? npl_trace_recorder_machine(to->recorder, device, err)
+			      : add_device_files(header, device, err);
 	npl_progress_part(run->word[0], NULL, 0, 0);
 	if (!rc)
 		rc = npl_program_run(program, device, &request, &execution, err);
@@ -205,7 +224,7 @@ static int run_program(struct cli_traced_run *run, const struct cli_trace_machin
 	if (!rc)
 		rc = load_memory(header, "buffer", run->buffer, device, &memory[2], err);
 	if (!rc)
-		rc = execute(run, program, device, memory, to, err);
+		rc = execute(run, program, device, memory, header, to, err);
 	cli_waiting_end();
 	if (!rc)
 		rc = finish(to, err);

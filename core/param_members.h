@@ -19,6 +19,7 @@
 #define PARAM_MEMBER_NUMBER(key, type, member, ...) PARAM_MEMBER_##type(member)
 #define PARAM_MEMBER_SIZE(...)                      PARAM_MEMBER_NUMBER(__VA_ARGS__)
 #define PARAM_MEMBER_TEXT(key, member, ...)         const char *member;
+#define PARAM_MEMBER_FILE_OR_NAME(key, member, ...) const char *member;
 #define PARAM_MEMBER_CHOICE(key, member, ...)       int member;         /* the index of the word, from 0 on */
 #define PARAM_MEMBER_ORIGIN(key, member, ...)       const char *member; /* "absent": the figures are not known */
 /* The struct itself declares the array whose element is the parameter. */

@@ -21,6 +21,11 @@
 	{                                                                                                              \
 		key, NPL_PARAM_STRING, offsetof(PARAM_CONFIG, member), value, 0, 0, "", help, NULL                     \
 	}
+/* Makes the row of a text that is a name or the path of a file. `content` is what the file has: "memory". */
+#define FILE_OR_NAME(key, member, value, help, content)                                                                \
+	{                                                                                                              \
+		key, NPL_PARAM_STRING, offsetof(PARAM_CONFIG, member), value, 0, 0, "", help, content                  \
+	}
 /* Makes the row of a choice of several words. `words` has them with blanks between them. */
 #define CHOICE(key, member, value, help, words)                                                                        \
 	{                                                                                                              \
@@ -41,6 +46,7 @@
 #define PARAM_SIZE_SIZE(key, ...) key " "
 #define PARAM_SIZE_NUMBER(...)
 #define PARAM_SIZE_TEXT(...)
+#define PARAM_SIZE_FILE_OR_NAME(...)
 #define PARAM_SIZE_CHOICE(...)
 #define PARAM_SIZE_ELEMENT(...)
 #define PARAM_SIZE_ORIGIN(...)

@@ -11,6 +11,7 @@
 #include "core/base/message.h"
 #include "core/base/nearest.h"
 #include "core/base/printable.h"
+#include "core/files/data_names.h"
 #include "core/files/path.h"
 #include "core/files/settings.h"
 #include "core/files/words.h"
@@ -134,6 +135,13 @@ const struct npl_param *npl_param_find(const struct npl_param *schema, const cha
 		if (!strcmp(schema->key, key))
 			return schema;
 	return NULL;
+}
+
+const char *npl_param_file(const struct npl_param *schema, const char *key, const char *value)
+{
+	const struct npl_param *param = npl_param_find(schema, key);
+	const bool is_path = npl_is_yaml_path(value) || npl_path_ends_in(value, ".csv");
+	return param && param->type == NPL_PARAM_STRING && is_path ? param->words : NULL;
 }
 
 int npl_param_count(const struct npl_param *schema)

@@ -22,6 +22,9 @@ const char *npl_params_text(const struct npl_param *param, const void *config, c
 /* Writes the word of a choice, the first of its spellings, into buf. Returns buf. */
 const char *npl_params_choice_word(const char *words, int choice, char *buf, size_t n);
 
+/* Returns what the file has whose path a parameter has as its value (npl_param.words); NULL: the value is no path. */
+const char *npl_param_file(const struct npl_param *schema, const char *key, const char *value);
+
 /* The files of a folder of data: each is "a memory of the model 'dram'". */
 struct npl_shipped_files {
 	const char *folder, *noun, *key; /* "memories", "memory", "model" */

@@ -96,6 +96,8 @@ static int add_machine(struct npl_trace_recorder *r, const char *name, const str
 	for (int i = 0; i < n; i++)
 		if (npl_trace_add(r->header, &machine->parameter, setting[i].key, setting[i].value, err))
 			return err->code;
+	if (npl_trace_add_machine_files(r->header, name, driver, setting, n, err))
+		return err->code;
 	if (npl_device_kind_is_modelled(info->kind))
 		return 0;
 	/* What is found of a real device, such as the versions of libraries, decides the last bits of its values. */

@@ -40,7 +40,8 @@ struct npl_param { /* a table ends with key NULL */
 	const char *unit;         /* "" when none */
 	const char *help;
 	/* CHOICE: the accepted words. ORIGIN: the keys of the figures that must be given unless the origin is
-	 * "absent". */
+	 * "absent". STRING: what a file has, such as "memory", where the value may be the path of one; NULL: it is
+	 * none. */
 	const char *words;
 };
 

@@ -66,6 +66,11 @@ struct npl_trace_header {
 /* Appends a pair, whose texts are copied. Returns 0 or NPL_ENOMEM. */
 int npl_trace_add(struct npl_trace_header *header, struct npl_trace_pairs *pairs, const char *name, const char *value,
 		  struct npl_err *err);
+/* Adds a file that the run reads, whose role is `role`. Returns NPL_EINPUT where it cannot be read. */
+int npl_trace_add_file(struct npl_trace_header *header, const char *role, const char *path, struct npl_err *err);
+/* Adds the files that parameters of a machine name, such as "memory of tpu_v1". A recorder does it by itself. */
+int npl_trace_add_machine_files(struct npl_trace_header *header, const char *machine, const char *driver,
+				const struct npl_param_value *setting, int n, struct npl_err *err);
 void npl_trace_header_free(struct npl_trace_header *header); /* accepts a zeroed one */
 /* Reads the head of a trace. Returns NPL_EINPUT, with the line, for what is no trace or one of another format. */
 int npl_trace_header_read(const char *path, struct npl_trace_header *header, struct npl_err *err);

@@ -93,7 +93,8 @@ int sim_static_energy(const struct npl_energy_model *model, double clock_hz, uin
 		NUMBER("technology.node_nm", DOUBLE, member.node_nm, "0", 0, 180, "nm",                                \
 		       "of the process; 0: not known, and no energy follows from the tables"),                         \
 		NUMBER("technology.volts", DOUBLE, member.volts, "0.9", 0.1, 5, "V", "supply of logic and memories"),  \
-		TEXT("energy.table", member.table, "none",                                                             \
-		     "figures calibrated to the chip: a name of energies/, or the path of a file")
+		FILE_OR_NAME("energy.table", member.table, "none",                                                     \
+			     "figures calibrated to the chip: a name of energies/, or the path of a file",             \
+			     "table of energies")
 
 #endif
