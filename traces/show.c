@@ -15,7 +15,7 @@
 #include "events.h"
 #include "header.h"
 
-enum { WIDTH = 98, INDENT = 12 };
+enum { WIDTH = 98, INDENT = 12, HEAD_WIDTH = 80 };
 
 struct shown {
 	FILE *out;
@@ -156,6 +156,26 @@ static void put_parameters(FILE *out, const struct npl_trace_pairs *parameter)
 	}
 }
 
+/* Prints "KIND NAME: VALUE" for each pair, in lines of HEAD_WIDTH columns at most where words are not longer. */
+static void put_pairs(FILE *out, const char *kind, const struct npl_trace_pairs *pairs)
+{
+	for (int i = 0; i < pairs->n; i++) {
+		char *text = NULL, *word, *rest;
+		int column = 0;
+		if (asprintf(&text, "%s %s: %s", kind, pairs->pair[i].name, pairs->pair[i].value) < 0)
+			continue;
+		npl_make_printable(text);
+		for (rest = text; (word = strsep(&rest, " "));) {
+			const int width = npl_text_width(word);
+			const bool fits = column + 1 + width <= HEAD_WIDTH;
+			fprintf(out, "%s%s", !column ? "" : fits ? " " : "\n  ", word);
+			column = !column ? width : fits ? column + 1 + width : 2 + width;
+		}
+		fputs("\n", out);
+		free(text);
+	}
+}
+
 static void put_head(struct shown *s)
 {
 	const struct npl_trace_header *h = s->header;
@@ -176,6 +196,8 @@ static void put_head(struct shown *s)
 		put_texts(out, (const char *const[]){h->reason.pair[i].name, ": ", h->reason.pair[i].value, NULL});
 		fputs("\n", out);
 	}
+	put_pairs(out, "file", &h->file);
+	put_pairs(out, "environment", &h->environment);
 	for (int i = 0; i < h->n_machines; i++) {
 		put_texts(out, (const char *const[]){h->machine[i].name, ": driver ", h->machine[i].driver, ", ",
 						     h->machine[i].format, NULL});

@@ -111,6 +111,35 @@ Test(show, energies_sum_up_and_lines_are_short)
 	cli_remove_folder(folder);
 }
 
+/* Files and environments of the head, in short lines. */
+Test(show, the_head_has_files_and_environments)
+{
+	static const char text[] =
+		"npulab-trace 1\nnpulab 0.1.0\nreason 0.1.0 recorded\nrun run net\n"
+		"file model 32b9c5c5a3489bc42e5919fc7d71fbf48b0f082346129a7d0db364e8fd540608\n"
+		"file \"memory of \\x1bm\" 86f6a6bb544715fe65cf60a507fb9d14307662c32681c72861c75501c7838ef2\n"
+		"detail layers\nvalues yes\ntimes yes\n"
+		"environment cpu \"a library 1.2.3, kernels for a processor, 2 threads, wide words; convolution, pooling: "
+		"another library 2.6.3; others: kernels\"\n"
+		"machine m m int8 0\nevents follow\nbatch 0 cycles=1\n";
+	static const char head[] =
+		"0.1.0: recorded\n"
+		"file model: 32b9c5c5a3489bc42e5919fc7d71fbf48b0f082346129a7d0db364e8fd540608\n"
+		"file memory of ?m:\n  86f6a6bb544715fe65cf60a507fb9d14307662c32681c72861c75501c7838ef2\n"
+		"environment cpu: a library 1.2.3, kernels for a processor, 2 threads, wide\n"
+		"  words; convolution, pooling: another library 2.6.3; others: kernels\n"
+		"m: driver m, int8, 0 parameters\n";
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	cli_write_text(folder, "a.trace", text);
+	struct cli_result r = cli_run(&options, "trace", "show", "a.trace");
+	cr_assert_eq(r.status, 0, "%s", r.err);
+	cr_expect(strstr(r.out, head), "%s", r.out);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}
+
 Test(show, a_line_has_the_events_around_it)
 {
 	char folder[CLI_PATH], text[80];
