@@ -31,6 +31,16 @@ static int check_layer(const struct npl_trace_diff *diff, const char *text, stru
 	return rc;
 }
 
+/* Leaves out of the tables the layers whose name lacks the text (NULL: none). */
+static void keep_layers(struct npl_trace_diff *diff, const char *text)
+{
+	int n = 0;
+	for (int i = 0; i < diff->n_layers; i++)
+		if (!text || strstr(diff->layer[i].name, text))
+			diff->layer[n++] = diff->layer[i];
+	diff->n_layers = n;
+}
+
 static int diff_main(int argc, char **argv, struct npl_err *err)
 {
 	const char *word[2] = {NULL}, *text = NULL;
@@ -63,6 +73,7 @@ static int diff_main(int argc, char **argv, struct npl_err *err)
 		npl_trace_diff_free(&verdict.diff);
 		return err->code;
 	}
+	keep_layers(&verdict.diff, wanted.layer);
 	verdict.path = word[0];
 	verdict.other = word[1];
 	int rc = cli_trace_write_reports(&reports, &verdict, 1, &tolerance, err);

@@ -325,17 +325,6 @@ static int on_pair(void *context, const struct trace_event *a, const struct trac
 	return a ? keep_before(c, a) : 0;
 }
 
-/* Leaves out the layers that are not wanted. */
-static void keep_wanted_layers(const struct comparison *c)
-{
-	struct npl_trace_diff *d = c->diff;
-	int n = 0;
-	for (int i = 0; i < d->n_layers; i++)
-		if (!c->wanted.layer || strstr(d->layer[i].name, c->wanted.layer))
-			d->layer[n++] = d->layer[i];
-	d->n_layers = n;
-}
-
 /* Compares the events of two traces whose heads have been read. */
 static int compare_events(struct comparison *c, struct trace_events *const events[2],
 			  const struct npl_trace_header header[2])
@@ -350,7 +339,6 @@ static int compare_events(struct comparison *c, struct trace_events *const event
 	if (trace_align(events[0], events[1], &(struct trace_pair_sink){on_pair, c}, c->err))
 		return c->err->code;
 	trace_conclude(&c->findings);
-	keep_wanted_layers(c);
 	if (d->n_events)
 		d->first = d->event[0];
 	else if (!c->wanted.layer)

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "tests/kit/shell.h"
+#include "tests/kit/written_trace.h"
 
 static void record(const char *folder, const char *const *run)
 {
@@ -115,7 +116,7 @@ Test(show, energies_sum_up_and_lines_are_short)
 Test(show, the_head_has_files_and_environments)
 {
 	static const char text[] =
-		"npulab-trace 1\nnpulab 0.1.0\nreason 0.1.0 recorded\nrun run net\n"
+		"npulab-trace 2\nnpulab 0.1.0\nreason 0.1.0 recorded\nrun run net\n"
 		"file model 32b9c5c5a3489bc42e5919fc7d71fbf48b0f082346129a7d0db364e8fd540608\n"
 		"file \"memory of \\x1bm\" 86f6a6bb544715fe65cf60a507fb9d14307662c32681c72861c75501c7838ef2\n"
 		"detail layers\nvalues yes\ntimes yes\n"
@@ -132,7 +133,7 @@ Test(show, the_head_has_files_and_environments)
 	char folder[CLI_PATH];
 	cli_folder(folder);
 	const struct cli_run_options options = {.enter = folder};
-	cli_write_text(folder, "a.trace", text);
+	trace_write(folder, "a.trace", text);
 	struct cli_result r = cli_run(&options, "trace", "show", "a.trace");
 	cr_assert_eq(r.status, 0, "%s", r.err);
 	cr_expect(strstr(r.out, head), "%s", r.out);
