@@ -203,7 +203,8 @@ int cli_trace_listen_again(const char *trace, const struct npl_trace_header *hea
 {
 	struct cli_traced_run run = {.n_words = 0};
 	struct npl_trace_header again = {0};
-	const struct cli_trace_machines machines = {.header = current ? NULL : header, .trace = trace};
+	const struct cli_trace_machines machines = {
+		.header = current ? NULL : header, .trace = trace, .quiet = !sink->signals};
 	const struct cli_trace_listener to = {
 		.watcher = {.on_start = add_machine_files, .instructions = sink, .context = &again}};
 	int rc = read_again(header, &run, &again, err);
@@ -213,6 +214,8 @@ int cli_trace_listen_again(const char *trace, const struct npl_trace_header *hea
 	}
 	if (sink->signals)
 		run.common.engine = "rtl";
+	else
+		run.common.quiet = true;
 	rc = cli_trace_make_run(&run, &machines, &again, &to, err);
 	if (rc)
 		npl_prefix(err, "%s", trace);

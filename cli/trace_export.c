@@ -71,6 +71,14 @@ static const char *own_machine(const struct npl_trace_header *header)
 	return !strcmp(header->command, "exec") && header->n_machines ? header->machine[0].name : NULL;
 }
 
+/* Narrows the dump to the cycles of the layers, which a run of the quick engine finds. */
+static int narrow_to_layer(const char *trace, const struct npl_trace_header *header, bool current, struct npl_vcd *vcd,
+			   struct npl_err *err)
+{
+	const int rc = cli_trace_listen_again(trace, header, current, npl_vcd_layer_sink(vcd), err);
+	return rc ? rc : npl_vcd_narrow(vcd, err);
+}
+
 static int export_vcd(const char *trace, const struct npl_trace_header *header, const struct export_options *o,
 		      struct npl_err *err)
 {
@@ -85,7 +93,9 @@ static int export_vcd(const char *trace, const struct npl_trace_header *header, 
 		return err->code;
 	if (npl_vcd_open(&options, o->vcd, &vcd, err))
 		return err->code;
-	int rc = cli_trace_listen_again(trace, header, o->current, npl_vcd_sink(vcd), err);
+	int rc = o->layer ? narrow_to_layer(trace, header, o->current, vcd, err) : 0;
+	if (!rc)
+		rc = cli_trace_listen_again(trace, header, o->current, npl_vcd_sink(vcd), err);
 	if (!rc)
 		rc = npl_vcd_finish(vcd, err);
 	const struct npl_vcd_size size = npl_vcd_size_of(vcd);
@@ -169,7 +179,7 @@ static int export_main(int argc, char **argv, struct npl_err *err)
 		{"machine", CLI_TEXT, &o.machine, 0, 0, "D",
 		 "of which device of the run (default: that of the first program that is written)"},
 		{"layer", CLI_TEXT, &o.layer, 0, 0, "TEXT",
-		 "only layers whose name has this text; signals: programs that compute one"},
+		 "only layers whose name has this text; signals: the cycles of their instructions"},
 		{"unit", CLI_TEXT, &o.unit, 0, 0, "UNIT", "only instructions of this unit"},
 		{"bin", CLI_INT, &o.bin, 1, 1000000000, "CYCLES",
 		 "average counters over this many cycles (default: 256)"},

@@ -54,7 +54,7 @@ int cli_trace_run_again(const char *trace, const struct npl_trace_header *header
 			struct npl_trace_recorder *recorder, struct npl_trace_header *again, struct npl_err *err);
 
 /* Makes the run of a trace again, without recording it, and tells the sink its instructions. Where the sink wants
- * signals the engine rtl runs. */
+ * signals the engine rtl runs. Without signals it is a run before that one, and leaves the warnings to it. */
 int cli_trace_listen_again(const char *trace, const struct npl_trace_header *header, bool current,
 			   const struct npl_instruction_sink *sink, struct npl_err *err);
 /* Opens the devices of a trace's run, the host aside, and calls `each` for each of them. Nothing runs. */

@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arith.h"
 #include "core/base/refuse.h"
+#include "layer_cycles.h"
 #include "npulab/arena.h"
 #include "npulab/ratio.h"
 #include "npulab/version.h"
@@ -28,7 +30,11 @@ struct npl_vcd {
 	struct trace_out *out;
 	struct npl_arena arena;
 	const char *path;
-	const char *machine;       /* whose programs are written; NULL: it is not known yet */
+	const char *machine;                    /* whose programs are written; NULL: it is not known yet */
+	struct trace_layer_cycles layer_cycles; /* of each program, where the dump is narrowed */
+	struct npl_instruction_sink layer_sink; /* that finds them */
+	bool is_narrowed;
+	int64_t told;              /* programs that have begun, of those that are written or left out */
 	bool is_chosen;            /* the program that runs is written */
 	bool has_head, has_values; /* the head, the first values have been written */
 	uint64_t longest;          /* cycles of the longest program that is written */
@@ -199,14 +205,31 @@ static bool computes(const struct npl_executed_program *program, const char *lay
 	return false;
 }
 
+/* Finds the cycles of the next program that are written. Returns false where there are none. */
+static bool choose_cycles(struct npl_vcd *vcd)
+{
+	struct trace_window cycles = {vcd->options.from, vcd->options.until ? vcd->options.until : UINT64_MAX};
+	const int64_t program = vcd->told++;
+	if (vcd->is_narrowed && program >= vcd->layer_cycles.n)
+		return false;
+	if (vcd->is_narrowed) {
+		cycles.from = npl_max_u64(cycles.from, vcd->layer_cycles.window[program].from);
+		cycles.until = npl_min_u64(cycles.until, vcd->layer_cycles.window[program].until);
+	}
+	vcd->signals.from = cycles.from;
+	vcd->signals.until = cycles.until == UINT64_MAX ? 0 : cycles.until;
+	return cycles.from < cycles.until;
+}
+
 static int on_program(void *context, const struct npl_executed_program *program, struct npl_err *err)
 {
 	struct npl_vcd *vcd = context;
 	const struct npl_vcd_options *options = &vcd->options;
 	const char *machine = program->machine ? program->machine : "machine";
 	const bool is_machine = !vcd->machine || !program->machine || !strcmp(vcd->machine, machine);
-	vcd->is_chosen = is_machine && (!options->layer || computes(program, options->layer));
-	vcd->signals.from = vcd->is_chosen ? options->from : UINT64_MAX;
+	vcd->is_chosen = choose_cycles(vcd) && is_machine && (!options->layer || computes(program, options->layer));
+	if (!vcd->is_chosen)
+		vcd->signals.from = UINT64_MAX;
 	if (vcd->is_chosen && !vcd->machine && !(vcd->machine = npl_arena_strdup(&vcd->arena, machine)))
 		return npl_no_memory(err);
 	return 0;
@@ -248,7 +271,7 @@ static int begin_program(struct npl_vcd *vcd)
 		return 0;
 	put_time(vcd, vcd->begin);
 	put_bits(vcd, vcd->n, 32, true, (uint64_t)vcd->size.programs + 1);
-	if (vcd->options.from)
+	if (vcd->signals.from)
 		put_unknown(vcd);
 	return 0;
 }
@@ -288,7 +311,7 @@ static int on_cycle(void *context, uint64_t cycle, const struct npl_signal_chang
 static int on_end(void *context, const struct npl_executed_end *end, struct npl_err *err)
 {
 	struct npl_vcd *vcd = context;
-	const uint64_t until = vcd->options.until;
+	const uint64_t until = vcd->signals.until;
 	(void)err;
 	if (!vcd->is_chosen || !end)
 		return 0;
@@ -316,7 +339,6 @@ int npl_vcd_open(const struct npl_vcd_options *options, const char *path, struct
 	vcd->options = *options;
 	vcd->signals = (struct npl_signal_sink){.choice = options->signals,
 						.machine = options->machine,
-						.until = options->until,
 						.on_signals = on_signals,
 						.on_cycle = on_cycle,
 						.context = vcd};
@@ -333,6 +355,23 @@ int npl_vcd_open(const struct npl_vcd_options *options, const char *path, struct
 	else
 		*opened = vcd;
 	return rc;
+}
+
+const struct npl_instruction_sink *npl_vcd_layer_sink(struct npl_vcd *vcd)
+{
+	vcd->layer_cycles.layer = vcd->options.layer ? vcd->options.layer : "";
+	vcd->layer_sink = trace_layer_cycles_sink(&vcd->layer_cycles);
+	return &vcd->layer_sink;
+}
+
+int npl_vcd_narrow(struct npl_vcd *vcd, struct npl_err *err)
+{
+	vcd->is_narrowed = vcd->layer_cycles.n > 0;
+	if (vcd->is_narrowed && !vcd->layer_cycles.found)
+		return npl_fail(err, NPL_EUSAGE,
+				"%s: no layer with '%s' in its name has instructions, whose signals could be written",
+				vcd->path, vcd->layer_cycles.layer);
+	return 0;
 }
 
 const struct npl_instruction_sink *npl_vcd_sink(struct npl_vcd *vcd)
@@ -353,6 +392,10 @@ int npl_vcd_finish(struct npl_vcd *vcd, struct npl_err *err)
 		return npl_fail(err, NPL_EUSAGE,
 				"%s: cycle %" PRIu64 " is beyond the end: the longest program has %" PRIu64 " cycles",
 				vcd->path, from, vcd->longest);
+	if (!vcd->size.programs && vcd->is_narrowed && (from || vcd->options.until))
+		return npl_fail(err, NPL_EUSAGE,
+				"%s: no instruction%s%s runs in the chosen cycles, whose signals could be written",
+				vcd->path, layer ? " of a layer like " : "", layer ? layer : "");
 	if (!vcd->size.programs)
 		return npl_fail(err, NPL_EUSAGE, "%s: no program%s%s%s%s has run, whose signals could be written",
 				vcd->path, machine ? " of " : "", machine ? machine : "",
@@ -368,6 +411,7 @@ void npl_vcd_close(struct npl_vcd *vcd)
 	trace_out_close(vcd->out);
 	free(vcd->signal);
 	free(vcd->last);
+	trace_layer_cycles_free(&vcd->layer_cycles);
 	npl_arena_free(&vcd->arena);
 	free(vcd);
 }

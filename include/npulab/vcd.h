@@ -33,6 +33,12 @@ struct npl_vcd;
 int npl_vcd_open(const struct npl_vcd_options *options, const char *path, struct npl_vcd **opened, struct npl_err *err);
 /* Returns the sink for the device or the program. Programs follow each other in the dump's time without gaps. */
 const struct npl_instruction_sink *npl_vcd_sink(struct npl_vcd *vcd);
+/* Returns the sink for an earlier run of the same programs, on any engine. It finds the cycles in which units work for
+ * instructions of the layers that the options choose: a program may compute all layers of a network. */
+const struct npl_instruction_sink *npl_vcd_layer_sink(struct npl_vcd *vcd);
+/* Ends that run: the dump will have of each program only these cycles, from the first to the last. Returns NPL_EUSAGE
+ * where programs have run, and no instruction is of these layers. */
+int npl_vcd_narrow(struct npl_vcd *vcd, struct npl_err *err);
 /* What has been written so far. */
 struct npl_vcd_size {
 	int64_t programs, signals;

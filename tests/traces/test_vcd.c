@@ -161,6 +161,84 @@ Test(vcd, programs_follow_each_other)
 	cli_remove_folder(folder);
 }
 
+/* Returns the count of a class in a line of a trace. */
+static uint64_t count_of(const char *line, const char *key)
+{
+	const char *at = strstr(line, key);
+	return at ? strtoull(at + strlen(key), NULL, 10) : 0;
+}
+
+/* Finds, in the one program of a trace, the cycle in which a unit first has an instruction of the layer, and the end of
+ * the last. */
+static void find_cycles(char *trace, const char *layer, uint64_t *from, uint64_t *until)
+{
+	uint64_t begin = 0;
+	bool is_of = false;
+	*from = UINT64_MAX;
+	*until = 0;
+	for (char *line; (line = strsep(&trace, "\n"));) {
+		char *at = line;
+		if (!strncmp(line, "of ", 3))
+			is_of = !strcmp(line + 3, layer);
+		if (strncmp(line, "i ", 2) != 0)
+			continue;
+		for (int word = 0; word < 3; word++)
+			at = strchr(at, ' ') + 1;
+		begin += (uint64_t)strtoll(at, NULL, 10);
+		const bool is_issue = strstr(line, " issue +") != NULL;
+		const uint64_t waits = count_of(line, " unit_busy=") + count_of(line, " queue_full=") +
+				       (is_issue ? 0 : count_of(line, " issue="));
+		const uint64_t end = begin + strtoull(strchr(at, ' '), NULL, 10);
+		*from = is_of && begin + waits < *from ? begin + waits : *from;
+		*until = is_of && end > *until ? end : *until;
+	}
+}
+
+/* Of a network in one program only the cycles of a layer are known, and these are as in the whole dump. */
+Test(vcd, a_layer_has_its_cycles)
+{
+	static const char *const layers[] = {"conv1", "conv3", "fc1", "fc2"};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.folder = folder};
+	struct vcd *all = malloc(sizeof *all), *part = malloc(sizeof *part);
+	digits_input(folder, 3);
+	cli_record(&options, "digits", "--device", "systolic_16x16", "--batch", "3", "--input", "@/in.npy", "-o",
+		   "@/c.trace", "--quiet");
+	for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
+		uint64_t from, until, end, samples = 0;
+		char *trace = cli_read(cli_path(folder, "c.trace"), NULL), arguments[40];
+		const char *last = strstr(trace, "\nend ");
+		cr_assert(last && !strstr(last + 1, "\nend "), "one program");
+		end = strtoull(last + 5, NULL, 10);
+		find_cycles(trace, layers[i], &from, &until);
+		free(trace);
+		cr_assert(from < until && until <= end && until - from < end, "%s", layers[i]);
+		export_to(&options, all, "@/c.trace", "--quiet");
+		snprintf(arguments, sizeof arguments, "--quiet --layer %s", layers[i]);
+		export_to(&options, part, "@/c.trace", arguments);
+		cr_assert_eq(all->n, part->n);
+		for (uint64_t cycle = 0; cycle < end; cycle += 1 + (cycle + 2 < from || cycle > until ? 0 : 16)) {
+			const bool is_in = from <= cycle && cycle < until;
+			vcd_until(all, time_of(cycle));
+			vcd_until(part, time_of(cycle));
+			for (int v = 0; v < all->n; v++) {
+				const struct vcd_variable *x = &all->variable[v], *y = &part->variable[v];
+				const bool is_known = (is_in || strstr(x->name, ".program")) && x->is_known;
+				cr_assert(y->is_known == is_known && (!is_known || x->value == y->value),
+					  "%s, cycle %" PRIu64 ": %s", layers[i], cycle, x->name);
+				samples += is_known;
+			}
+		}
+		cr_assert_gt(samples, 100, "%s", layers[i]);
+		free(all->text);
+		free(part->text);
+	}
+	free(all);
+	free(part);
+	cli_remove_folder(folder);
+}
+
 /* The file that docs/waveforms.md gives to GTKWave names signals of its dump, with their widths. */
 Test(vcd, the_page_s_save_file_fits_its_dump)
 {
@@ -253,6 +331,15 @@ Test(vcd, what_cannot_be_exported_is_refused)
 	struct cli_result r = EXPORT(&options, "--vcd", "@/a.vcd", "--from", "9", "--until", "9");
 	cr_expect_eq(r.status, 2, "%s", r.err);
 	cli_free(&r);
+	r = EXPORT(&options, "--vcd", "@/a.vcd", "--layer", "Gemm", "--until", "1");
+	cr_expect(r.status == 2 && strstr(r.err, "no instruction of a layer like Gemm runs in the chosen cycles"), "%s",
+		  r.err);
+	cli_free(&r);
+	cli_record(&options, "digits", "--device", "systolic_16x16", "-o", "@/d.trace", "--quiet");
+	r = cli_run(&options, "trace", "export", "@/d.trace", "--vcd", "@/a.vcd", "--layer", "flatten");
+	cr_expect(r.status == 2 && strstr(r.err, "no layer with 'flatten' in its name has instructions"), "%s", r.err);
+	cli_free(&r);
+	cr_expect(access(cli_path(folder, "a.vcd"), F_OK) != 0);
 	r = EXPORT(&options, "--quiet");
 	cr_expect_eq(r.status, 2, "%s", r.err);
 	cli_free(&r);
