@@ -55,23 +55,22 @@ static const struct npl_trace_pair *file_of(const struct npl_trace_pairs *files,
 	return NULL;
 }
 
-/* Writes what is to be said of a file of which the trace has the version `a`, and the run now `b`; NULL: none. */
-static void say_other_version(const char *argument, const struct npl_trace_pair *a, const struct npl_trace_pair *b,
-			      char *text, size_t n)
+/* Writes what is to be said of a file whose SHA-256 is `then` in the trace and `now` in the run; NULL: it has none. */
+static void say_other_version(const char *argument, const char *role, const char *then, const char *now, char *text,
+			      size_t n)
 {
 	char name[200];
-	const char *role = a ? a->name : b->name;
 	if (strstr(role, " of ")) /* of a machine */
 		snprintf(name, sizeof name, "the %s", role);
 	else
 		snprintf(name, sizeof name, "the %s of '%s'", role, argument);
-	if (a && b)
+	if (then && now)
 		snprintf(text, n, "%s is another version than that of the trace (SHA-256 %.12s..., it was %.12s...)",
-			 name, b->value, a->value);
+			 name, now, then);
 	else
 		snprintf(text, n,
-			 a ? "%s has a SHA-256 in the trace, and the run does not read it now"
-			   : "%s has no SHA-256 in the trace, and the run reads it now",
+			 then ? "%s has a SHA-256 in the trace, and the run does not read it now"
+			      : "%s has no SHA-256 in the trace, and the run reads it now",
 			 name);
 }
 
@@ -80,15 +79,18 @@ static void say_other_version(const char *argument, const struct npl_trace_pair 
 static bool next_other_version(const struct npl_trace_header *then, const struct npl_trace_header *now, int *at,
 			       char *text, size_t n)
 {
-	for (; *at < now->file.n + then->file.n; ++*at) {
+	while (*at < now->file.n + then->file.n) {
 		const bool is_now = *at < now->file.n;
 		const int i = is_now ? *at : *at - now->file.n;
-		const struct npl_trace_pair *a = is_now ? file_of(&now->file, i, &then->file) : &then->file.pair[i],
-					    *b = is_now ? &now->file.pair[i] : file_of(&then->file, i, &now->file);
-		if (is_now ? a && !strcmp(a->value, b->value) : b != NULL)
-			continue;
-		say_other_version(then->argument, a, b, text, n);
+		const struct npl_trace_pairs *files = is_now ? &now->file : &then->file;
+		const struct npl_trace_pair *file = &files->pair[i],
+					    *other = file_of(files, i, is_now ? &then->file : &now->file);
+		const char *value = other ? other->value : NULL;
 		++*at;
+		if (value && (!is_now || !strcmp(file->value, value)))
+			continue;
+		say_other_version(then->argument, file->name, is_now ? value : file->value, is_now ? file->value : NULL,
+				  text, n);
 		return true;
 	}
 	return false;

@@ -3,6 +3,7 @@
  * Compares the heads of two traces (heads.h). */
 #include "heads.h"
 
+#include <limits.h>
 #include <stdlib.h>
 
 #include "core/base/refuse.h"
@@ -75,7 +76,15 @@ int trace_pair_machines(const struct npl_trace_header *a, const struct npl_trace
 
 /* ---- Differences. */
 
-/* of NULL: the name stands alone. */
+enum { HASH_SHOWN = 12 };
+
+/* Returns what is said of a value: an option without one is given. */
+static const char *value_text(const char *value)
+{
+	return !value ? "none" : *value ? value : "given";
+}
+
+/* of NULL: the name stands alone. Of hashes the first digits are enough. */
 static int add_head(struct npl_trace_diff *d, const char *of, const char *name, const char *a, const char *b,
 		    struct npl_err *err)
 {
@@ -83,8 +92,9 @@ static int add_head(struct npl_trace_diff *d, const char *of, const char *name, 
 	if (!head)
 		return npl_no_memory(err);
 	d->head = head;
-	head[d->n_heads] = npl_arena_printf(&d->arena, "%s%s%s %s -> %s", of ? of : "", of ? ": " : "", name,
-					    a ? a : "none", b ? b : "none");
+	const int most = of && !strcmp(of, "file") ? HASH_SHOWN : INT_MAX;
+	head[d->n_heads] = npl_arena_printf(&d->arena, "%s%s%s %.*s -> %.*s", of ? of : "", of ? ": " : "", name, most,
+					    value_text(a), most, value_text(b));
 	return head[d->n_heads] && ++d->n_heads ? 0 : npl_no_memory(err);
 }
 
