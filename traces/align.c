@@ -15,7 +15,7 @@ enum { RUN = 4, NEAR = 16, WINDOW = TRACE_WINDOW + 4 * RUN };
 struct side {
 	struct trace_events *events;
 	struct trace_event event[WINDOW]; /* a ring */
-	uint64_t key[WINDOW];             /* of each event, a checksum of what identifies it */
+	uint64_t key[WINDOW];             /* those of the events, side by side */
 	int first, n;
 	bool ended; /* nothing follows the events in the window */
 };
@@ -40,8 +40,7 @@ static int fill(struct side *side, int n, struct npl_err *err)
 		if (trace_events_next(side->events, at(side, side->n), &more, err))
 			return err->code;
 		if (more)
-			side->key[place(side, side->n)] = npl_checksum(event->renamed ? event->renamed : event->line,
-								       event->identifying);
+			side->key[place(side, side->n)] = event->key;
 		side->ended = !more;
 		side->n += more;
 	}
@@ -172,7 +171,8 @@ static bool find_near(struct alignment *g, int most_a, int most_b, bool of_anoth
 	enum { SLOTS = 4 * TRACE_LOOK_AHEAD, SHIFT = 64 - 11 };
 	_Static_assert(SLOTS == 1 << (64 - SHIFT), "the highest bits of a run are a slot");
 	uint64_t run_a[TRACE_LOOK_AHEAD + 1], run_b[TRACE_LOOK_AHEAD + 1];
-	int16_t slot[SLOTS], next[TRACE_LOOK_AHEAD + 1]; /* places of b by their runs, the nearest first; -1: no more */
+	int16_t slot[SLOTS],
+		next[TRACE_LOOK_AHEAD + 1] = {0}; /* places of b by their runs, the nearest first; -1: no more */
 	int best = most_a + most_b + 1;
 	get_runs(&g->a, most_a, run_a);
 	get_runs(&g->b, most_b, run_b);
@@ -268,7 +268,7 @@ static int skip(struct alignment *g)
 /* The first events differ, or are of other layers: leaves out events of either side until they are the same again. */
 static int meet_again(struct alignment *g)
 {
-	int skip_a, skip_b;
+	int skip_a = 0, skip_b = 0;
 	if (fill(&g->a, WINDOW, g->err) || fill(&g->b, WINDOW, g->err))
 		return g->err->code;
 	/* Programs of other layers. */

@@ -323,6 +323,7 @@ static int read_event(struct trace_events *events, struct trace_event *event, bo
 	event->identifying = trace_bytes_of_words(line, forms[kind].identifying < 0 ? -1 : forms[kind].identifying + 1);
 	if (rename_device(events, event, err) || take(events, event, err))
 		return err->code;
+	event->key = npl_checksum(event->renamed ? event->renamed : event->line, event->identifying);
 	*more = true;
 	return 0;
 }

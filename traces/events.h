@@ -35,6 +35,7 @@ struct trace_event {
 	char *renamed;      /* these bytes with the device's name in another trace; NULL: the line has them */
 	bool has_sum;       /* of an instruction: a checksum of what it wrote is known */
 	char sum[9];
+	uint64_t key;   /* a checksum of what identifies the event */
 	uint64_t layer; /* of an instruction: the checksum of the name of its layer; 0: of none */
 };
 /* Says whether two events are the same but for their times and values: their kind, and the words that identify them.

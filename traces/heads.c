@@ -114,14 +114,14 @@ static bool same_name(const struct npl_trace_pair *a, const struct npl_trace_pai
 
 /* Returns the pair of `other` that belongs to pair i: of the same name, and with as many others of that name before it.
  * NULL: there is none. */
-static const struct npl_trace_pair *partner(const struct npl_trace_pairs *pairs, int i,
+static const struct npl_trace_pair *partner(const struct npl_trace_pair *pairs, int i,
 					    const struct npl_trace_pairs *other)
 {
 	int before = 0;
 	for (int k = 0; k < i; k++)
-		before += same_name(&pairs->pair[k], &pairs->pair[i]);
+		before += same_name(&pairs[k], &pairs[i]);
 	for (int k = 0; k < other->n; k++)
-		if (same_name(&other->pair[k], &pairs->pair[i]) && !before--)
+		if (same_name(&other->pair[k], &pairs[i]) && !before--)
 			return &other->pair[k];
 	return NULL;
 }
@@ -132,13 +132,15 @@ static int compare_pairs(struct npl_trace_diff *d, const char *of, const struct 
 {
 	int rc = 0;
 	for (int i = 0; i < a->n && !rc; i++) {
-		const struct npl_trace_pair *pair = &a->pair[i], *now = partner(a, i, b);
+		const struct npl_trace_pair *pair = &a->pair[i], *now = partner(a->pair, i, b);
 		if (!now || strcmp(pair->value, now->value) != 0)
 			rc = add_head(d, of, pair->name, pair->value, now ? now->value : NULL, err);
 	}
-	for (int i = 0; i < b->n && !rc; i++)
-		if (!partner(b, i, a))
-			rc = add_head(d, of, b->pair[i].name, NULL, b->pair[i].value, err);
+	for (int i = 0; i < b->n && !rc; i++) {
+		const struct npl_trace_pair *pair = &b->pair[i];
+		if (!partner(b->pair, i, a))
+			rc = add_head(d, of, pair->name, NULL, pair->value, err);
+	}
 	return rc;
 }
 

@@ -170,9 +170,9 @@ void dn_fast_add_store(struct dn_fast *f, const struct dn_fast_store *store);
 void dn_fast_nfu_run(struct dn_fast *f, uint64_t until);
 uint64_t dn_fast_nfu_end(const struct dn_fast *f);
 
-/* tell.c: tell the observer, if there is one, of an event at a boundary, and of cycles of a class; `index` is of an
- * instruction, without those that were skipped. */
-void dn_fast_tell(struct dn_fast *f, enum dn_event event, uint64_t index, uint64_t boundary);
+/* tell.c: tell the observer, if there is one, of an event at the boundary `cycle`, and of cycles of a class. `index` is
+ * of an instruction, without those that were skipped. */
+void dn_fast_tell(struct dn_fast *f, enum dn_event event, uint64_t index, uint64_t cycle);
 void dn_fast_tell_cycles(struct dn_fast *f, enum dn_cycle_class cycle_class, uint64_t begin, uint64_t end,
 			 uint64_t index);
 /* From now on what is told can be told again. NPL_ENOMEM. */
