@@ -120,8 +120,8 @@ Test(show, the_head_has_files_and_environments)
 		"file model 32b9c5c5a3489bc42e5919fc7d71fbf48b0f082346129a7d0db364e8fd540608\n"
 		"file \"memory of \\x1bm\" 86f6a6bb544715fe65cf60a507fb9d14307662c32681c72861c75501c7838ef2\n"
 		"detail layers\nvalues yes\ntimes yes\n"
-		"environment cpu \"a library 1.2.3, kernels for a processor, 2 threads, wide words; convolution, pooling: "
-		"another library 2.6.3; others: kernels\"\n"
+		"environment cpu \"a library 1.2.3, kernels for a processor, 2 threads, wide words; convolution, "
+		"pooling: another library 2.6.3; others: kernels\"\n"
 		"machine m m int8 0\nevents follow\nbatch 0 cycles=1\n";
 	static const char head[] =
 		"0.1.0: recorded\n"
