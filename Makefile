@@ -35,8 +35,8 @@ flags_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-reco
 # Names of the library cannot be hidden in objects that are compiled when they are linked.
 # The flavours gcc-O0, clang-O3 and so on name a compiler and its optimisation.
 all_flags := $(base_flags) $(flags_$(BUILD)) $(filter -O%,$(subst -, -,$(BUILD))) $(CFLAGS) -fno-lto
-# libyaml, libmd, zlib and zstd are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
-libs := -l:libyaml.a -l:libmd.a -l:libz.a -l:libzstd.a -lm -ldl
+# libyaml, libmd, jansson, zlib and zstd are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
+libs := -l:libyaml.a -l:libmd.a -l:libjansson.a -l:libz.a -l:libzstd.a -lm -ldl
 
 # Every source below these folders is the library's: a new folder within them is no edit anywhere.
 lib_dirs := $(shell cat scripts/code-folders.txt)
@@ -55,7 +55,9 @@ kernel_texts := $(sort $(wildcard backends/cuda/kernels/*.h backends/cuda/kernel
 ifeq ($(kernel_texts),)
 $(error backends/cuda/kernels holds no kernel: was the folder moved?)
 endif
-lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o
+# Pages travel with their styles and their script.
+page_texts := pages/style.css pages/script.js
+lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o $(out)/page_texts.o
 cli_obj := $(cli_src:%.c=$(out)/%.o)
 # What tests call directly, and not through the program.
 cli_tested := $(patsubst %,$(out)/cli/%.o,signals trace_wire waiting)
@@ -227,7 +229,7 @@ $(bin)/libnpulab.a: $(lib_obj) $(out)/library.list $(out)/public.names
 $(shared): $(lib_obj) $(out)/library.list $(out)/public.names
 	$(say) '  link $@'
 	$(quiet)(echo '{ global:'; sed 's/$$/;/' $(out)/public.names; echo 'local: *; };') > $(out)/public.map
-	$(quiet)$(CC) $(all_flags) -shared -Wl,-soname,libnpulab.so.$(abi) -Wl,--version-script=$(out)/public.map -Wl,-z,defs -Wl,-z,nodelete -o $@ $(lib_obj) $(LDFLAGS) -lyaml -lmd -lz -lzstd -lm -ldl
+	$(quiet)$(CC) $(all_flags) -shared -Wl,-soname,libnpulab.so.$(abi) -Wl,--version-script=$(out)/public.map -Wl,-z,defs -Wl,-z,nodelete -o $@ $(lib_obj) $(LDFLAGS) -lyaml -lmd -ljansson -lz -lzstd -lm -ldl
 
 $(bin)/libnpulab.so.$(abi): $(shared)
 	$(quiet)ln -sf $(<F) $@
@@ -243,7 +245,7 @@ $(out)/public.names: FORCE
 
 $(out)/npulab_tests: $(test_obj) $(out)/tests.list $(cli_tested) $(out)/objects.a
 	$(say) '  link $@'
-	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(cli_tested) $(out)/objects.a $(LDFLAGS) -lcriterion -ljansson $(libs)
+	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(cli_tested) $(out)/objects.a $(LDFLAGS) -lcriterion $(libs)
 
 $(bench_cuda): $(bench_cuda_obj) $(out)/bench_cuda.list $(out)/objects.a
 	$(say) '  link $@'
@@ -315,9 +317,13 @@ $(out)/%.o: %.c $(out)/flags
 
 $(out)/kernel_texts.c: $(kernel_texts) $(out)/kernels.list scripts/embed.sh
 	@mkdir -p $(@D)
-	@scripts/embed.sh $(kernel_texts) > $@
+	@scripts/embed.sh backends/cuda/load/nvrtc.h 'struct cu_text cu_texts' $(kernel_texts) > $@
 
-$(out)/kernel_texts.o: $(out)/kernel_texts.c $(out)/flags
+$(out)/page_texts.c: $(page_texts) scripts/embed.sh
+	@mkdir -p $(@D)
+	@scripts/embed.sh pages/texts.h 'struct page_embedded page_embedded' $(page_texts) > $@
+
+$(out)/%_texts.o: $(out)/%_texts.c $(out)/flags
 	$(say) '  cc   $<'
 	$(quiet)$(CC) $(all_flags) -c -o $@ $<
 

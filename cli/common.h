@@ -96,7 +96,7 @@ int cli_write_reports(const struct cli_report *report, int n, struct npl_err *er
 
 /* Writes the files that the options name, with --output's tensor from `output`, and prints the table, or with --json -
  * only the JSON. */
-int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,
-	       const struct npl_tensor *output, const struct cli_common *common, struct npl_err *err);
+int cli_report_comparison(const struct npl_comparison *comparison, const struct npl_report_context *context,
+			  const struct npl_tensor *output, const struct cli_common *common, struct npl_err *err);
 
 #endif

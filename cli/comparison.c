@@ -41,7 +41,7 @@ int cli_comparison_report(struct cli_comparison *comparison, const struct npl_te
 		rc = cli_dump_write(&comparison->dump, comparison->options.device_names[0], result->device[0].name,
 				    common, err);
 	if (!rc)
-		rc = cli_report(result, &context, outputs, common, err);
+		rc = cli_report_comparison(result, &context, outputs, common, err);
 	if (!rc && !common->quiet)
 		cli_warn(inputs->graph->name, inputs->graph->warning, inputs->graph->n_warnings);
 	npl_layer_choice_free(&choice);

@@ -165,7 +165,7 @@ static int run_layer(const char *kind, struct layer_options *o, struct npl_err *
 		if (missing->n && missing->device[missing->n - 1].entries_before == comparison.n_devices)
 			o->common.output = NULL;
 		if (!rc)
-			rc = cli_report(&comparison, &context, &output, &o->common, err);
+			rc = cli_report_comparison(&comparison, &context, &output, &o->common, err);
 		if (!rc)
 			rc = cli_missing(&comparison.unavailable, err);
 		npl_comparison_free(&comparison);

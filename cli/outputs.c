@@ -144,8 +144,8 @@ static void write_timeline(FILE *out, const void *data)
 	npl_report_timeline(out, comparison_report->comparison, comparison_report->context);
 }
 
-int cli_report(const struct npl_comparison *comparison, const struct npl_report_context *context,
-	       const struct npl_tensor *output, const struct cli_common *common, struct npl_err *err)
+int cli_report_comparison(const struct npl_comparison *comparison, const struct npl_report_context *context,
+			  const struct npl_tensor *output, const struct cli_common *common, struct npl_err *err)
 {
 	const struct comparison_report comparison_report = {comparison, context};
 	const struct cli_report report[] = {{common->json, write_json, &comparison_report},

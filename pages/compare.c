@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The page of a comparison (page.h): devices side by side, time and energy by layer, every layer, every parameter. A
+ * placement is a comparison with one entry. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bars.h"
+#include "core/base/message.h"
+#include "core/base/refuse.h"
+#include "html.h"
+#include "npulab/report.h"
+#include "npulab/result.h"
+#include "page.h"
+#include "reports/format/markup.h"
+
+enum { TEXT = 60 };
+
+/* Says whether the times of an entry come from a model, which marks them with "~". */
+static bool is_modelled(const json_t *device)
+{
+	static const char *const modelled[] = {"simulated", "analytical"};
+	const json_t *parts = json_object_get(device, "devices");
+	const char *kind = page_text(device, "kind");
+	for (size_t i = 0; i < sizeof modelled / sizeof *modelled; i++)
+		if (!strcmp(kind, modelled[i]))
+			return true;
+	for (size_t i = 0; i < json_array_size(parts); i++)
+		if (is_modelled(json_array_get(parts, i)))
+			return true;
+	return false;
+}
+
+/* Writes a figure with its mark; "" for NAN. Returns buf. */
+static const char *figure(char buf[TEXT], double value, const char *unit, bool modelled)
+{
+	char text[TEXT - 2];
+	snprintf(buf, TEXT, "%s%s",
+		 isnan(value) ? ""
+		 : modelled   ? "~"
+			      : "",
+		 isnan(value) ? "" : npl_si_text(value, unit, text, sizeof text));
+	return buf;
+}
+
+static void put_figure(FILE *out, double value, const char *unit, bool modelled)
+{
+	char text[TEXT];
+	page_figure(out, value, figure(text, value, unit, modelled));
+}
+
+static void put_share(FILE *out, double fraction, bool modelled)
+{
+	char text[TEXT] = "";
+	if (!isnan(fraction))
+		snprintf(text, sizeof text, "%s%.3g %%", modelled ? "~" : "", 100 * fraction);
+	page_figure(out, fraction, text);
+}
+
+/* ---- The devices side by side. */
+
+static void put_headings(FILE *out, const char *const *texts, const char *const *figures)
+{
+	for (; *texts; texts++)
+		page_table_heading(out, *texts, false);
+	for (; *figures; figures++)
+		page_table_heading(out, *figures, true);
+	page_table_body(out);
+}
+
+static void put_unavailable(FILE *out, const json_t *device)
+{
+	page_row(out);
+	page_cell(out, page_text(device, "instance"));
+	page_cell(out, "is not available here:");
+	page_cell(out, page_text(json_object_get(device, "unavailable"), "reason"));
+}
+
+static void put_totals(FILE *out, const json_t *device)
+{
+	const json_t *totals = json_object_get(device, "totals"), *accuracy = json_object_get(device, "accuracy");
+	const bool modelled = is_modelled(device);
+	const char *origin = page_text(totals, "energy_origin");
+	page_row(out);
+	page_cell(out, page_text(device, "instance"));
+	page_cell(out, page_text(device, "kind"));
+	page_cell(out, page_text(device, "precision"));
+	put_figure(out, page_number(totals, "latency_s"), "s", modelled);
+	put_figure(out, page_number(totals, "inferences_per_second"), "/s", modelled);
+	put_figure(out, page_number(totals, "energy_j"), "J", !npl_origin_is_measured(origin));
+	put_figure(out, 1 / page_number(totals, "inferences_per_joule"), "J", !npl_origin_is_measured(origin));
+	put_share(out, page_number(totals, "utilization"), modelled);
+	put_figure(out, page_number(accuracy, "sqnr_db"), "dB", false);
+	put_share(out, page_number(accuracy, "top1_agreement"), false);
+}
+
+/* Says of each device where its energies come from, and its notes. */
+static void put_origins(FILE *out, const json_t *devices)
+{
+	fputs("<ul>\n", out);
+	for (size_t i = 0; i < json_array_size(devices); i++) {
+		const json_t *device = json_array_get(devices, i), *notes = json_object_get(device, "notes");
+		const char *origin = page_text(json_object_get(device, "totals"), "energy_origin");
+		fputs("<li>", out);
+		npl_xml_put(out, page_text(device, "instance"));
+		fputs(": ", out);
+		npl_xml_put(out, page_text(device, "detail"));
+		if (*origin)
+			fputs(". Energy: ", out);
+		npl_xml_put(out, origin);
+		for (size_t k = 0; k < json_array_size(notes); k++) {
+			fputs(". ", out);
+			npl_xml_put(out, json_string_value(json_array_get(notes, k)));
+		}
+		fputs("\n", out);
+	}
+	fputs("</ul>\n", out);
+}
+
+static void put_side_by_side(FILE *out, const json_t *devices)
+{
+	const struct page_table table = {"All batches; a ~ marks what comes from a model. What is not known is empty.",
+					 .can_be_sorted = json_array_size(devices) > 1};
+	page_section(out, "devices", "Side by side");
+	page_table_begin(out, &table);
+	put_headings(out, (const char *const[]){"device", "kind", "format", NULL},
+		     (const char *const[]){"time of a batch", "samples a second", "energy", "energy of a sample",
+					   "share of the peak", "signal to noise", "same first class", NULL});
+	for (size_t i = 0; i < json_array_size(devices); i++) {
+		const json_t *device = json_array_get(devices, i);
+		(json_is_object(json_object_get(device, "totals")) ? put_totals : put_unavailable)(out, device);
+	}
+	page_table_end(out);
+	put_origins(out, devices);
+	page_section_end(out);
+}
+
+/* ---- Charts by layer. */
+
+/* A chart's rows: layers that took any time, with room for the values of its series. */
+struct rows {
+	const char **name;
+	double *value; /* (series, rows) */
+	int n;
+};
+
+static bool has_time(const json_t *layer)
+{
+	return page_number(layer, "seconds") > 0 || page_number(layer, "host_seconds") > 0 ||
+	       page_number(layer, "link_seconds") > 0;
+}
+
+static int open_rows(struct rows *rows, const json_t *layers, int n_series, struct npl_err *err)
+{
+	const size_t n = json_array_size(layers);
+	rows->n = 0;
+	rows->name = calloc(n + 1, sizeof *rows->name);
+	rows->value = calloc((n + 1) * (size_t)n_series, sizeof *rows->value);
+	if (!rows->name || !rows->value)
+		return npl_no_memory(err);
+	for (size_t i = 0; i < n; i++)
+		if (has_time(json_array_get(layers, i)))
+			rows->name[rows->n++] = page_text(json_array_get(layers, i), "name");
+	return 0;
+}
+
+static void close_rows(struct rows *rows)
+{
+	free(rows->name);
+	free(rows->value);
+}
+
+/* Returns the room of a series' values. */
+static double *values_of(const struct rows *rows, int series)
+{
+	return rows->value + (size_t)series * (size_t)rows->n;
+}
+
+static void put_device_heading(FILE *out, const json_t *device)
+{
+	fputs("<h3>", out);
+	npl_xml_put(out, page_text(device, "instance"));
+	fputs("</h3>\n", out);
+}
+
+static int put_times(FILE *out, const json_t *device, struct npl_err *err)
+{
+	static const char *const keys[] = {"seconds", "host_seconds", "link_seconds"}, *const names[] = {"device",
+													 "host",
+													 "link"};
+	enum { SERIES = sizeof keys / sizeof *keys };
+	const json_t *layers = json_object_get(device, "layers");
+	struct page_series series[SERIES];
+	struct rows rows = {0};
+	char label[300] = "";
+	int rc = open_rows(&rows, layers, SERIES, err);
+	for (int s = 0; s < SERIES && !rc; s++) {
+		double *value = values_of(&rows, s);
+		for (size_t i = 0; i < json_array_size(layers); i++)
+			if (has_time(json_array_get(layers, i)))
+				*value++ = page_number(json_array_get(layers, i), keys[s]);
+		series[s] = (struct page_series){names[s], values_of(&rows, s)};
+	}
+	if (!rc && rows.n) {
+		put_device_heading(out, device);
+		npl_append(label, sizeof label, "", "Time of each layer on %s; the table of layers has the figures",
+			   page_text(device, "instance"));
+		page_bars_put(out, &(struct page_bars){.label = label,
+						       .unit = "s",
+						       .n_rows = rows.n,
+						       .n_series = SERIES,
+						       .row = rows.name,
+						       .series = series});
+	}
+	close_rows(&rows);
+	return rc;
+}
+
+/* The components of an entry's energy, the greatest first. The last colour is for all others together. */
+struct components {
+	const char *name[PAGE_COLOURS];
+	int n;
+};
+
+static int by_joules(const void *a, const void *b)
+{
+	const double x = page_number(*(const json_t *const *)a, "joules"),
+		     y = page_number(*(const json_t *const *)b, "joules");
+	return (x < y) - (x > y);
+}
+
+static int find_components(const json_t *energy, struct components *components, struct npl_err *err)
+{
+	const size_t n = json_array_size(energy);
+	const json_t **sorted = calloc(n + 1, sizeof *sorted);
+	if (!sorted)
+		return npl_no_memory(err);
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = json_array_get(energy, i);
+	qsort(sorted, n, sizeof *sorted, by_joules);
+	components->n = 0;
+	for (size_t i = 0; i < n && components->n < PAGE_COLOURS; i++)
+		if (page_number(sorted[i], "joules") > 0)
+			components->name[components->n++] = page_text(sorted[i], "component");
+	if (n > PAGE_COLOURS && components->n == PAGE_COLOURS)
+		components->name[PAGE_COLOURS - 1] = "others";
+	free(sorted);
+	return 0;
+}
+
+static int component_of(const struct components *components, const char *name)
+{
+	int i = 0;
+	while (i < components->n && strcmp(components->name[i], name) != 0)
+		i++;
+	return i < components->n ? i : components->n - 1;
+}
+
+static int put_energies(FILE *out, const json_t *device, struct npl_err *err)
+{
+	const json_t *layers = json_object_get(device, "layers");
+	struct components components = {0};
+	struct page_series series[PAGE_COLOURS];
+	struct rows rows = {0};
+	char label[300] = "";
+	int row = 0,
+	    rc = find_components(json_object_get(json_object_get(device, "totals"), "energy"), &components, err);
+	if (rc || !components.n)
+		return rc;
+	rc = open_rows(&rows, layers, components.n, err);
+	for (size_t i = 0; i < json_array_size(layers) && !rc; i++) {
+		const json_t *layer = json_array_get(layers, i), *energy = json_object_get(layer, "energy");
+		if (!has_time(layer))
+			continue;
+		for (size_t k = 0; k < json_array_size(energy); k++) {
+			const json_t *one = json_array_get(energy, k);
+			const double joules = page_number(one, "joules");
+			values_of(&rows, component_of(&components,
+						      page_text(one, "component")))[row] += joules > 0 ? joules : 0;
+		}
+		row++;
+	}
+	for (int s = 0; s < components.n; s++)
+		series[s] = (struct page_series){components.name[s], values_of(&rows, s)};
+	if (!rc && rows.n) {
+		put_device_heading(out, device);
+		npl_append(label, sizeof label, "", "Energy of each layer on %s by component",
+			   page_text(device, "instance"));
+		page_bars_put(out, &(struct page_bars){.label = label,
+						       .unit = "J",
+						       .n_rows = rows.n,
+						       .n_series = components.n,
+						       .row = rows.name,
+						       .series = series});
+	}
+	close_rows(&rows);
+	return rc;
+}
+
+/* A section with a chart for each device that has one. */
+static int put_charts(FILE *out, const json_t *devices, const char *id, const char *heading,
+		      int (*put)(FILE *out, const json_t *device, struct npl_err *err), struct npl_err *err)
+{
+	int rc = 0;
+	page_section(out, id, heading);
+	for (size_t i = 0; i < json_array_size(devices) && !rc; i++)
+		rc = put(out, json_array_get(devices, i), err);
+	page_section_end(out);
+	return rc;
+}
+
+/* ---- Every layer. */
+
+/* Layers without multiply-accumulates have an empty cell. */
+static double above_zero_or_none(double value)
+{
+	return value > 0 ? value : NAN;
+}
+
+static void put_layer(FILE *out, const json_t *devices, size_t index)
+{
+	const json_t *first = json_array_get(json_object_get(json_array_get(devices, 0), "layers"), index);
+	page_row(out);
+	page_cell(out, page_text(first, "name"));
+	page_cell(out, page_text(first, "op"));
+	put_figure(out, above_zero_or_none(page_number(first, "macs")), "", false);
+	for (size_t i = 0; i < json_array_size(devices); i++) {
+		const json_t *device = json_array_get(devices, i),
+			     *layer = json_array_get(json_object_get(device, "layers"), index);
+		const bool modelled = is_modelled(device);
+		const char *role = page_text(layer, "role");
+		const double seconds = page_number(layer, "seconds");
+		char text[TEXT];
+		const bool ran = seconds > 0 || !strcmp(role, "ran");
+		page_figure(out, ran ? seconds : NAN, ran ? figure(text, seconds, "s", modelled) : role);
+		put_figure(out, page_number(layer, "energy_j"), "J", true);
+		put_figure(out, page_number(layer, "sqnr_db"), "dB", false);
+		page_cell(out, page_text(layer, "bound"));
+	}
+}
+
+static void put_layers(FILE *out, const json_t *devices)
+{
+	const struct page_table table = {"Each layer on each device, over all batches.", .can_be_sorted = true,
+					 .can_be_searched = true};
+	const size_t n = json_array_size(json_object_get(json_array_get(devices, 0), "layers"));
+	char heading[300];
+	page_section(out, "layers", "Layers");
+	page_table_begin(out, &table);
+	page_table_heading(out, "layer", false);
+	page_table_heading(out, "operator", false);
+	page_table_heading(out, "multiply-accumulates", true);
+	for (size_t i = 0; i < json_array_size(devices); i++) {
+		static const char *const figures[] = {"time", "energy", "signal to noise"};
+		const char *name = page_text(json_array_get(devices, i), "instance");
+		for (int k = 0; k < 3; k++) {
+			snprintf(heading, sizeof heading, "%.200s %s", name, figures[k]);
+			page_table_heading(out, heading, true);
+		}
+		snprintf(heading, sizeof heading, "%.200s bound", name);
+		page_table_heading(out, heading, false);
+	}
+	page_table_body(out);
+	for (size_t i = 0; i < n; i++)
+		put_layer(out, devices, i);
+	page_table_end(out);
+	page_section_end(out);
+}
+
+/* ---- Parameters. */
+
+static void put_value(FILE *out, const json_t *value)
+{
+	char text[TEXT];
+	if (json_is_string(value)) {
+		page_cell(out, json_string_value(value));
+		return;
+	}
+	snprintf(text, sizeof text, "%.10g", json_number_value(value));
+	page_cell(out, json_is_boolean(value) ? json_is_true(value) ? "true" : "false" : text);
+}
+
+static void put_settings(FILE *out, const json_t *machine, const char *name)
+{
+	const struct page_table table = {.caption = "Parameters of the machine, as it ran.", .can_be_searched = true};
+	const json_t *settings = json_object_get(machine, "settings");
+	const char *key;
+	json_t *value;
+	if (!json_object_size(settings))
+		return;
+	fputs("<details><summary>", out);
+	npl_xml_put(out, name);
+	fputs("</summary>\n<p>", out);
+	npl_xml_put(out, page_text(machine, "detail"));
+	fputs("</p>\n", out);
+	page_table_begin(out, &table);
+	put_headings(out, (const char *const[]){"parameter", "value", NULL}, (const char *const[]){NULL});
+	json_object_foreach ((json_t *)settings, key, value) {
+		page_row(out);
+		page_cell(out, key);
+		put_value(out, value);
+	}
+	page_table_end(out);
+	fputs("</details>\n", out);
+}
+
+static void put_parameters(FILE *out, const json_t *root, const json_t *devices)
+{
+	page_section(out, "parameters", "Machines");
+	for (size_t i = 0; i < json_array_size(devices); i++) {
+		const json_t *device = json_array_get(devices, i), *parts = json_object_get(device, "devices");
+		put_settings(out, device, page_text(device, "instance"));
+		for (size_t k = 0; k < json_array_size(parts); k++)
+			put_settings(out, json_array_get(parts, k), page_text(json_array_get(parts, k), "instance"));
+	}
+	put_settings(out, json_object_get(root, "host"), "the modelled host");
+	page_section_end(out);
+}
+
+/* ---- The page. */
+
+static void put_lede(FILE *out, const json_t *root)
+{
+	const json_t *model = json_object_get(root, "model");
+	char macs[TEXT], parameters[TEXT], text[300];
+	snprintf(text, sizeof text, "%.0f samples in batches of %.0f; %s multiply-accumulates a batch, %s parameters.",
+		 page_number(model, "samples"), page_number(model, "batch"),
+		 npl_si_text(page_number(model, "macs"), "", macs, sizeof macs),
+		 npl_si_text(page_number(model, "parameters"), "", parameters, sizeof parameters));
+	fputs("<p>", out);
+	npl_xml_put(out, text);
+	fputs("</p>\n", out);
+}
+
+static void title_of(const json_t *root, char *title, size_t n)
+{
+	const json_t *devices = json_object_get(root, "devices");
+	*title = '\0';
+	npl_append(title, n, "", "%s on ", page_text(json_object_get(root, "model"), "name"));
+	for (size_t i = 0; i < json_array_size(devices); i++)
+		npl_append(title, n, i ? ", " : "", "%s", page_text(json_array_get(devices, i), "instance"));
+}
+
+int page_put_compare(FILE *out, const json_t *root, struct npl_err *err)
+{
+	const json_t *devices = json_object_get(root, "devices"), *program = json_object_get(root, "npulab");
+	char title[400], made_by[200];
+	title_of(root, title, sizeof title);
+	snprintf(made_by, sizeof made_by, "npulab %s, commit %s", page_text(program, "version"),
+		 page_text(program, "commit"));
+	page_begin(out, title);
+	put_lede(out, root);
+	put_side_by_side(out, devices);
+	int rc = put_charts(out, devices, "time", "Time by layer", put_times, err);
+	if (!rc)
+		rc = put_charts(out, devices, "energy", "Energy by layer", put_energies, err);
+	put_layers(out, devices);
+	put_parameters(out, root, devices);
+	page_end(out, made_by);
+	return rc;
+}
