@@ -13,7 +13,7 @@
 struct cli_common {
 	const char *devices; /* "a,b,c" */
 	struct cli_list input, set, dim, match;
-	const char *labels, *json, *csv, *output, *timeline, *engine, *calibrate, *q16_scale, *host, *sort;
+	const char *labels, *json, *csv, *html, *output, *timeline, *engine, *calibrate, *q16_scale, *host, *sort;
 	int64_t batch, seed, threads, max_memory, top;
 	bool no_accuracy, timing_only, layers, quiet;
 };

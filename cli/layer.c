@@ -203,6 +203,7 @@ static int layer_main(int argc, char **argv, struct npl_err *err)
 		CLI_THREADS_OPTION(&o.common.threads),
 		CLI_MEMORY_OPTION(&o.common.max_memory),
 		CLI_JSON_OPTION(&o.common.json),
+		CLI_HTML_OPTION(&o.common.html),
 		{"csv", CLI_OUTPUT, &o.common.csv, 0, 0, "FILE", "one line per device"},
 		CLI_QUIET_OPTION(&o.common.quiet, ""),
 		{0}};

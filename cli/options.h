@@ -99,6 +99,10 @@ struct cli_option {       /* a table ends with name NULL */
 	{                                                                                                              \
 		"csv", CLI_OUTPUT, (target), 0, 0, "FILE", "one line per layer and device"                             \
 	}
+#define CLI_HTML_OPTION(target)                                                                                        \
+	{                                                                                                              \
+		"html", CLI_OUTPUT, (target), 0, 0, "FILE", "a page of charts and tables (docs/report.md)"             \
+	}
 /* also: the rest of the help, such as ", no warnings" in commands that load a model */
 #define CLI_QUIET_OPTION(target, also)                                                                                 \
 	{                                                                                                              \

@@ -9,6 +9,7 @@
 #include "core/base/printable.h"
 #include "core/files/file.h"
 #include "npulab/tensor_file.h"
+#include "page.h"
 #include "waiting.h"
 
 bool cli_is_stdout(const char *path)
@@ -87,12 +88,27 @@ int cli_table_printed(int printed, int rc, struct npl_err *err)
 	return cli_also_failed(rc, &failure, err);
 }
 
+/* Returns how many outputs go to standard output. first, second: the options of the first two. */
+static int count_on_stdout(const struct cli_common *common, const char **first, const char **second)
+{
+	const struct {
+		const char *option, *path;
+	} outputs[] = {{"--json", common->json},
+		       {"--csv", common->csv},
+		       {"--html", common->html},
+		       {"--timeline", common->timeline}};
+	int n = 0;
+	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
+		if (cli_is_stdout(outputs[i].path))
+			*(n++ ? second : first) = outputs[i].option;
+	return n;
+}
+
 int cli_check_reports(const struct cli_common *common, struct npl_err *err)
 {
-	if (cli_is_stdout(common->json) + cli_is_stdout(common->csv) + cli_is_stdout(common->timeline) > 1)
-		return npl_fail(err, NPL_EUSAGE, "%s and %s cannot both have standard output",
-				cli_is_stdout(common->json) ? "--json -" : "--csv -",
-				cli_is_stdout(common->json) && cli_is_stdout(common->csv) ? "--csv -" : "--timeline -");
+	const char *first = "", *second = "";
+	if (count_on_stdout(common, &first, &second) > 1)
+		return npl_fail(err, NPL_EUSAGE, "%s - and %s - cannot both have standard output", first, second);
 	if (cli_is_stdout(common->output))
 		return npl_fail(err, NPL_EUSAGE, "--output -: an array goes to a file, not to standard output");
 	return 0;
@@ -144,6 +160,16 @@ static void write_timeline(FILE *out, const void *data)
 	npl_report_timeline(out, comparison_report->comparison, comparison_report->context);
 }
 
+static int write_page(const char *path, const struct comparison_report *comparison_report, struct npl_err *err)
+{
+	struct cli_page page;
+	if (cli_page_of_result(write_json, comparison_report, &page, err))
+		return err->code;
+	const int rc = cli_write(path, page.text, page.bytes, err);
+	free(page.text);
+	return rc;
+}
+
 int cli_report_comparison(const struct npl_comparison *comparison, const struct npl_report_context *context,
 			  const struct npl_tensor *output, const struct cli_common *common, struct npl_err *err)
 {
@@ -157,8 +183,9 @@ int cli_report_comparison(const struct npl_comparison *comparison, const struct 
 		rc = cli_also_failed(rc, &failure, err);
 	if (cli_write_reports(report, 3, &failure))
 		rc = cli_also_failed(rc, &failure, err);
-	if (!common->quiet && !cli_is_stdout(common->json) && !cli_is_stdout(common->csv) &&
-	    !cli_is_stdout(common->timeline))
+	if (common->html && write_page(common->html, &comparison_report, &failure))
+		rc = cli_also_failed(rc, &failure, err);
+	if (!common->quiet && !count_on_stdout(common, &(const char *){NULL}, &(const char *){NULL}))
 		rc = cli_table_printed(npl_report_table(stdout, comparison, context), rc, err);
 	return rc;
 }

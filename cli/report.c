@@ -4,31 +4,12 @@
 #include <stdlib.h>
 
 #include "common.h"
-#include "core/base/refuse.h"
-#include "pages/page.h"
-
-/* Writes the page, whole or not at all. */
-static int write_page(const char *path, const struct page_document *document, struct npl_err *err)
-{
-	char *text = NULL;
-	size_t bytes = 0;
-	FILE *out = open_memstream(&text, &bytes);
-	if (!out)
-		return npl_no_memory(err);
-	int rc = page_put(out, document, err);
-	if (fclose(out) && !rc)
-		rc = npl_no_memory(err);
-	if (!rc)
-		rc = cli_write(path, text, bytes, err);
-	free(text);
-	return rc;
-}
+#include "page.h"
 
 static int report_main(int argc, char **argv, struct npl_err *err)
 {
 	const char *path = NULL, *html = NULL;
-	const struct cli_option options[] = {
-		{"html", CLI_OUTPUT, &html, 0, 0, "FILE", "a page with everything in it; - for standard output"}, {0}};
+	const struct cli_option options[] = {CLI_HTML_OPTION(&html), {0}};
 	struct page_document document;
 	bool help_printed;
 	int n_words;
@@ -40,9 +21,11 @@ static int report_main(int argc, char **argv, struct npl_err *err)
 		return npl_fail(err, NPL_EUSAGE, "report: expected --html FILE");
 	if (page_document_read(path, &document, err))
 		return err->code;
-	int rc = page_check(&document, err);
+	struct cli_page page;
+	int rc = cli_page_of_document(&document, &page, err);
 	if (!rc)
-		rc = write_page(html, &document, err);
+		rc = cli_write(html, page.text, page.bytes, err);
+	free(page.text);
 	page_document_free(&document);
 	return rc;
 }

@@ -32,6 +32,12 @@ static bool is_modelled(const json_t *device)
 	return false;
 }
 
+/* A placement has the devices that it uses. */
+static bool is_placement(const json_t *device)
+{
+	return json_is_array(json_object_get(device, "devices"));
+}
+
 /* Writes a figure with its mark; "" for NAN. Returns buf. */
 static const char *figure(char buf[TEXT], double value, const char *unit, bool modelled)
 {
@@ -95,7 +101,15 @@ static void put_totals(FILE *out, const json_t *device)
 	put_share(out, page_number(accuracy, "top1_agreement"), false);
 }
 
-/* Says of each device where its energies come from, and its notes. */
+static void put_remark(FILE *out, const char *begin, const char *remark)
+{
+	if (!*remark)
+		return;
+	fprintf(out, "<br>%s", begin);
+	npl_xml_put(out, remark);
+}
+
+/* Says of each device what it is, where its energies come from, and its notes. */
 static void put_origins(FILE *out, const json_t *devices)
 {
 	fputs("<ul>\n", out);
@@ -104,15 +118,10 @@ static void put_origins(FILE *out, const json_t *devices)
 		const char *origin = page_text(json_object_get(device, "totals"), "energy_origin");
 		fputs("<li>", out);
 		npl_xml_put(out, page_text(device, "instance"));
-		fputs(": ", out);
-		npl_xml_put(out, page_text(device, "detail"));
-		if (*origin)
-			fputs(". Energy: ", out);
-		npl_xml_put(out, origin);
-		for (size_t k = 0; k < json_array_size(notes); k++) {
-			fputs(". ", out);
-			npl_xml_put(out, json_string_value(json_array_get(notes, k)));
-		}
+		put_remark(out, "", page_text(device, "detail"));
+		put_remark(out, "energy ", origin);
+		for (size_t k = 0; k < json_array_size(notes); k++)
+			put_remark(out, "", json_string_value(json_array_get(notes, k)));
 		fputs("\n", out);
 	}
 	fputs("</ul>\n", out);
@@ -337,6 +346,8 @@ static void put_layer(FILE *out, const json_t *devices, size_t index)
 		put_figure(out, page_number(layer, "energy_j"), "J", true);
 		put_figure(out, page_number(layer, "sqnr_db"), "dB", false);
 		page_cell(out, page_text(layer, "bound"));
+		if (is_placement(device))
+			page_cell(out, page_text(layer, "ran_on"));
 	}
 }
 
@@ -360,6 +371,8 @@ static void put_layers(FILE *out, const json_t *devices)
 		}
 		snprintf(heading, sizeof heading, "%.200s bound", name);
 		page_table_heading(out, heading, false);
+		if (is_placement(json_array_get(devices, i)))
+			page_table_heading(out, "ran on", false);
 	}
 	page_table_body(out);
 	for (size_t i = 0; i < n; i++)
@@ -426,8 +439,8 @@ static void put_lede(FILE *out, const json_t *root)
 	char macs[TEXT], parameters[TEXT], text[300];
 	snprintf(text, sizeof text, "%.0f samples in batches of %.0f; %s multiply-accumulates a batch, %s parameters.",
 		 page_number(model, "samples"), page_number(model, "batch"),
-		 npl_si_text(page_number(model, "macs"), "", macs, sizeof macs),
-		 npl_si_text(page_number(model, "parameters"), "", parameters, sizeof parameters));
+		 npl_count_text(page_number(model, "macs"), "", macs, sizeof macs),
+		 npl_count_text(page_number(model, "parameters"), "", parameters, sizeof parameters));
 	fputs("<p>", out);
 	npl_xml_put(out, text);
 	fputs("</p>\n", out);
@@ -438,6 +451,8 @@ static void title_of(const json_t *root, char *title, size_t n)
 	const json_t *devices = json_object_get(root, "devices");
 	*title = '\0';
 	npl_append(title, n, "", "%s on ", page_text(json_object_get(root, "model"), "name"));
+	if (is_placement(json_array_get(devices, 0)))
+		devices = json_object_get(json_array_get(devices, 0), "devices");
 	for (size_t i = 0; i < json_array_size(devices); i++)
 		npl_append(title, n, i ? ", " : "", "%s", page_text(json_array_get(devices, i), "instance"));
 }

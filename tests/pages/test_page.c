@@ -197,6 +197,36 @@ Test(page, documents_that_are_none_are_refused)
 	cli_remove_folder(folder);
 }
 
+/* Made at once and made of the saved JSON it is the same page, of each command that has one. */
+Test(page, of_a_command_is_that_of_its_json)
+{
+	static const char *const commands[][12] = {
+		{"compare", "lenet5", "--devices", "tpu_v1,diannao", "--timing-only"},
+		{"run", "lenet5", "--place", "Conv*=tpu_v1,*=diannao", "--batch", "2"},
+		{"layer", "gemm", "-m", "4", "-n", "8", "-k", "8", "--devices", "tpu_v1"}};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options options = {.enter = folder};
+	for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+		const char *args[CLI_ARGUMENTS] = {0};
+		int n = 0;
+		while (commands[i][n]) {
+			args[n] = commands[i][n];
+			n++;
+		}
+		static const char *const outputs[] = {"--json", "a.json", "--html", "at_once.html", "--quiet"};
+		memcpy(args + n, outputs, sizeof outputs);
+		cli_expect_list(&options, 0, args);
+		char *page = page_of(folder, "a.json"), *at_once = cli_read(cli_path(folder, "at_once.html"), NULL);
+		cr_expect_str_eq(page, at_once);
+		cr_expect(strstr(page, "ran on") ? i == 1 : i != 1);
+		expect_whole(folder, page);
+		free(page);
+		free(at_once);
+	}
+	cli_remove_folder(folder);
+}
+
 Test(page, names_are_cut_in_their_middle)
 {
 	char buf[200];
