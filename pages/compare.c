@@ -80,7 +80,7 @@ static void put_unavailable(FILE *out, const json_t *device)
 	page_row(out);
 	page_cell(out, page_text(device, "instance"));
 	page_cell(out, "is not available here:");
-	page_cell(out, page_text(json_object_get(device, "unavailable"), "reason"));
+	page_cell(out, page_text(device, "unavailable"));
 }
 
 static void put_totals(FILE *out, const json_t *device)
@@ -307,6 +307,60 @@ static int put_energies(FILE *out, const json_t *device, struct npl_err *err)
 	return rc;
 }
 
+/* What cycles of a device, or of the devices of a placement, can go to. */
+struct classes {
+	const char *name[PAGE_COLOURS], *unit;
+	int n;
+};
+
+static void add_classes(struct classes *classes, const json_t *device)
+{
+	const json_t *list = json_object_get(device, "cycle_classes");
+	for (size_t i = 0; i < json_array_size(list) && classes->n < PAGE_COLOURS; i++) {
+		classes->name[classes->n++] = page_text(json_array_get(list, i), "name");
+		classes->unit = page_text(json_array_get(list, i), "unit");
+	}
+}
+
+static int put_cycles(FILE *out, const json_t *device, struct npl_err *err)
+{
+	const json_t *layers = json_object_get(device, "layers"), *parts = json_object_get(device, "devices");
+	struct classes classes = {.unit = ""};
+	struct page_series series[PAGE_COLOURS];
+	struct rows rows = {0};
+	char label[300] = "";
+	add_classes(&classes, device);
+	for (size_t i = 0; i < json_array_size(parts); i++)
+		add_classes(&classes, json_array_get(parts, i));
+	if (!classes.n)
+		return 0;
+	const bool in_ps = !strcmp(classes.unit, "ps");
+	int rc = open_rows(&rows, layers, classes.n, err);
+	for (int s = 0; s < classes.n && !rc; s++) {
+		double *value = values_of(&rows, s);
+		for (size_t i = 0; i < json_array_size(layers); i++) {
+			const json_t *layer = json_array_get(layers, i);
+			if (has_time(layer))
+				*value++ = (in_ps ? 1e-12 : 1) *
+					   page_number(json_object_get(layer, "counters"), classes.name[s]);
+		}
+		series[s] = (struct page_series){classes.name[s], values_of(&rows, s)};
+	}
+	if (!rc && rows.n) {
+		put_device_heading(out, device);
+		npl_append(label, sizeof label, "", "What the cycles of each layer on %s went to",
+			   page_text(device, "instance"));
+		page_bars_put(out, &(struct page_bars){.label = label,
+						       .unit = in_ps ? "s" : "",
+						       .n_rows = rows.n,
+						       .n_series = classes.n,
+						       .row = rows.name,
+						       .series = series});
+	}
+	close_rows(&rows);
+	return rc;
+}
+
 /* A section with a chart for each device that has one. */
 static int put_charts(FILE *out, const json_t *devices, const char *id, const char *heading,
 		      int (*put)(FILE *out, const json_t *device, struct npl_err *err), struct npl_err *err)
@@ -470,6 +524,8 @@ int page_put_compare(FILE *out, const json_t *root, struct npl_err *err)
 	int rc = put_charts(out, devices, "time", "Time by layer", put_times, err);
 	if (!rc)
 		rc = put_charts(out, devices, "energy", "Energy by layer", put_energies, err);
+	if (!rc)
+		rc = put_charts(out, devices, "cycles", "Where the cycles went", put_cycles, err);
 	put_layers(out, devices);
 	put_parameters(out, root, devices);
 	page_end(out, made_by);

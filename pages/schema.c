@@ -96,6 +96,16 @@ static bool check_part(struct check *check, const json_t *schema, const json_t *
 	return ok;
 }
 
+/* Says whether a key may be null. */
+static bool may_be_null(const json_t *schema)
+{
+	const json_t *type = json_object_get(schema, "type");
+	for (size_t i = 0; i < json_array_size(type); i++)
+		if (!strcmp(json_string_value(json_array_get(type, i)), "null"))
+			return true;
+	return false;
+}
+
 static bool check_object(struct check *check, const json_t *schema, const json_t *object)
 {
 	const json_t *required = json_object_get(schema, "required"),
@@ -103,7 +113,7 @@ static bool check_object(struct check *check, const json_t *schema, const json_t
 		     *others = json_object_get(schema, "additionalProperties");
 	for (size_t i = 0; i < json_array_size(required); i++) {
 		const char *key = json_string_value(json_array_get(required, i));
-		if (!json_object_get(object, key))
+		if (!json_object_get(object, key) && !may_be_null(json_object_get(properties, key)))
 			return fail(check, "lacks the key ", key);
 	}
 	const char *key;
@@ -112,8 +122,6 @@ static bool check_object(struct check *check, const json_t *schema, const json_t
 		const json_t *of_key = json_object_get(properties, key);
 		char name[120];
 		snprintf(name, sizeof name, "%s%s", *check->place ? "." : "", key);
-		if (!of_key && json_is_false(others))
-			return fail(check, "has the unknown key ", key);
 		if (!of_key)
 			of_key = others;
 		if (json_is_object(of_key) && !check_part(check, of_key, value, name))

@@ -11,6 +11,25 @@
 #include "settings_json.h"
 #include "unavailable.h"
 
+/* Writes what a machine's cycles can go to. */
+static void put_cycle_classes(struct npl_json *json, const struct npl_device_info *info)
+{
+	static const char *const kinds[] = {
+		[NPL_COUNTER_WORK] = "work", [NPL_COUNTER_MEMORY] = "memory", [NPL_COUNTER_WAITING] = "waiting"};
+	npl_json_open(json, "cycle_classes", '[');
+	for (size_t i = 0; i < info->n_counters; i++) {
+		const struct npl_counter_def *def = &info->counter_def[i];
+		if (def->partition != 1)
+			continue;
+		npl_json_open(json, NULL, '{');
+		npl_json_string(json, "name", def->name);
+		npl_json_string(json, "kind", kinds[def->kind]);
+		npl_json_string(json, "unit", def->unit);
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+}
+
 /* Writes the devices that a placement ran on. */
 static void put_used_devices(struct npl_json *json, const struct npl_device_report *r)
 {
@@ -28,6 +47,7 @@ static void put_used_devices(struct npl_json *json, const struct npl_device_repo
 		npl_json_text(json, "detail", part->info.detail);
 		npl_json_texts(json, "notes", part->note, part->n_notes);
 		npl_json_settings(json, part->setting, part->n_settings);
+		put_cycle_classes(json, &part->info);
 		npl_json_close(json, '}');
 	}
 	npl_json_close(json, ']');
@@ -72,6 +92,7 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	npl_json_text(json, "detail", r->info.detail);
 	npl_json_texts(json, "notes", r->note, r->n_notes);
 	npl_json_settings(json, r->setting, r->n_settings);
+	put_cycle_classes(json, &r->info);
 	if (r->is_placement)
 		put_used_devices(json, r);
 	npl_json_text(json, "output_sha256", r->output_sha256);
@@ -112,9 +133,9 @@ static void put_host(struct npl_json *json, const struct npl_comparison *c)
 void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	/* The keys that an entry has besides its name: null where the device cannot start. */
-	static const char *const keys[] = {
-		"kind",     "engine",        "precision", "clock_hz", "machine_sha256", "detail", "notes",
-		"settings", "output_sha256", "totals",    "accuracy", "links",          "layers", NULL};
+	static const char *const keys[] = {"kind",   "engine",   "precision", "clock_hz",      "machine_sha256",
+					   "detail", "notes",    "settings",  "cycle_classes", "output_sha256",
+					   "totals", "accuracy", "links",     "layers",        NULL};
 	struct npl_json json = {.out = out};
 	const struct npl_graph *graph = c->graph;
 	npl_json_open(&json, NULL, '{');
