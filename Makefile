@@ -56,7 +56,7 @@ ifeq ($(kernel_texts),)
 $(error backends/cuda/kernels holds no kernel: was the folder moved?)
 endif
 # Pages travel with their styles and their script.
-page_texts := pages/style.css pages/script.js
+page_texts := $(sort $(wildcard pages/*.css pages/*.js))
 lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o $(out)/page_texts.o
 cli_obj := $(cli_src:%.c=$(out)/%.o)
 # What tests call directly, and not through the program.
