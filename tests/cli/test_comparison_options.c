@@ -32,6 +32,7 @@ static const struct change {
 	{"max-memory", "1M", {DIGITS}}, /* is refused */
 	{"json", "-", {TIMES}},
 	{"csv", "-", {TIMES}},
+	{"html", "-", {TIMES}},
 	{"quiet", NULL, {TIMES}},
 };
 /* Options that change no figure of a machine: how many threads compute, a file beside the report, and the help. */
