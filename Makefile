@@ -36,14 +36,17 @@ flags_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-reco
 # The flavours gcc-O0, clang-O3 and so on name a compiler and its optimisation.
 all_flags := $(base_flags) $(flags_$(BUILD)) $(filter -O%,$(subst -, -,$(BUILD))) $(CFLAGS) -fno-lto
 # libyaml, libmd, jansson, zlib and zstd are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
-libs := -l:libyaml.a -l:libmd.a -l:libjansson.a -l:libz.a -l:libzstd.a -lm -ldl
+libs := -l:libyaml.a -l:libmd.a -l:libz.a -l:libzstd.a -lm -ldl
+# Pages read JSON: they are the program's, and no part of the library for others.
+program_libs := -l:libjansson.a $(libs)
 
 # Every source below these folders is the library's: a new folder within them is no edit anywhere.
 lib_dirs := $(shell cat scripts/code-folders.txt)
 # What is installed below share/npulab: all files of these folders but the programs that made them.
 data_dirs := $(shell cat scripts/data-folders.txt) schemas
 data_files := $(filter-out %.py,$(wildcard $(addsuffix /*.*,$(data_dirs))))
-lib_src := $(sort $(shell find $(lib_dirs) -name '*.c'))
+lib_src := $(sort $(shell find $(filter-out pages,$(lib_dirs)) -name '*.c'))
+page_src := $(sort $(wildcard pages/*.c))
 cli_src := $(sort $(wildcard cli/*.c))
 # A program of its own ends in _main; everything else in tests/kit is what several tests share.
 test_src := $(sort $(shell find tests -name 'test_*.c'))
@@ -57,7 +60,8 @@ $(error backends/cuda/kernels holds no kernel: was the folder moved?)
 endif
 # Pages travel with their styles and their script.
 page_texts := $(sort $(wildcard pages/*.css pages/*.js))
-lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o $(out)/page_texts.o
+page_obj := $(page_src:%.c=$(out)/%.o) $(out)/page_texts.o
+lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o
 cli_obj := $(cli_src:%.c=$(out)/%.o)
 # What tests call directly, and not through the program.
 cli_tested := $(patsubst %,$(out)/cli/%.o,signals trace_wire waiting)
@@ -72,7 +76,7 @@ bench_cuda := $(bin)/bench-cuda
 bench_cuda_src := $(sort $(wildcard bench/cuda/*.c))
 bench_cuda_obj := $(bench_cuda_src:%.c=$(out)/%.o)
 example_bin := $(patsubst examples/%.c,$(bin)/examples/%,$(wildcard examples/*.c))
-sources := $(lib_src) $(cli_src) $(test_src) $(kit_src) $(main_src) $(fuzz_src) $(wildcard bench/*.c examples/*.c) $(bench_cuda_src)
+sources := $(lib_src) $(page_src) $(cli_src) $(test_src) $(kit_src) $(main_src) $(fuzz_src) $(wildcard bench/*.c examples/*.c) $(bench_cuda_src)
 headers := $(sort $(shell find include $(lib_dirs) cli tests bench examples -name '*.h'))
 
 # Compiling prints a short line a file, V=1 the whole command, `make -s` nothing.
@@ -210,13 +214,13 @@ clean: ## removes build/
 
 $(bin)/npulab: $(cli_obj) $(out)/cli.list $(out)/objects.a
 	$(say) '  link $@'
-	$(quiet)$(CC) $(all_flags) -o $@ $(cli_obj) $(out)/objects.a $(LDFLAGS) $(libs)
+	$(quiet)$(CC) $(all_flags) -o $@ $(cli_obj) $(out)/objects.a $(LDFLAGS) $(program_libs)
 
 # For the program and the tests, which know what is inside.
-$(out)/objects.a: $(lib_obj) $(out)/library.list
+$(out)/objects.a: $(lib_obj) $(page_obj) $(out)/library.list
 	$(say) '  ar   $@'
 	$(quiet)rm -f $@
-	$(quiet)ar rcs $@ $(lib_obj)
+	$(quiet)ar rcs $@ $(lib_obj) $(page_obj)
 
 # For everybody else: one object, or a shared library, which give no names but those that the public headers have.
 $(bin)/libnpulab.a: $(lib_obj) $(out)/library.list $(out)/public.names
@@ -229,7 +233,7 @@ $(bin)/libnpulab.a: $(lib_obj) $(out)/library.list $(out)/public.names
 $(shared): $(lib_obj) $(out)/library.list $(out)/public.names
 	$(say) '  link $@'
 	$(quiet)(echo '{ global:'; sed 's/$$/;/' $(out)/public.names; echo 'local: *; };') > $(out)/public.map
-	$(quiet)$(CC) $(all_flags) -shared -Wl,-soname,libnpulab.so.$(abi) -Wl,--version-script=$(out)/public.map -Wl,-z,defs -Wl,-z,nodelete -o $@ $(lib_obj) $(LDFLAGS) -lyaml -lmd -ljansson -lz -lzstd -lm -ldl
+	$(quiet)$(CC) $(all_flags) -shared -Wl,-soname,libnpulab.so.$(abi) -Wl,--version-script=$(out)/public.map -Wl,-z,defs -Wl,-z,nodelete -o $@ $(lib_obj) $(LDFLAGS) -lyaml -lmd -lz -lzstd -lm -ldl
 
 $(bin)/libnpulab.so.$(abi): $(shared)
 	$(quiet)ln -sf $(<F) $@
@@ -245,7 +249,7 @@ $(out)/public.names: FORCE
 
 $(out)/npulab_tests: $(test_obj) $(out)/tests.list $(cli_tested) $(out)/objects.a
 	$(say) '  link $@'
-	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(cli_tested) $(out)/objects.a $(LDFLAGS) -lcriterion $(libs)
+	$(quiet)$(CC) $(all_flags) -o $@ $(test_obj) $(cli_tested) $(out)/objects.a $(LDFLAGS) -lcriterion $(program_libs)
 
 $(bench_cuda): $(bench_cuda_obj) $(out)/bench_cuda.list $(out)/objects.a
 	$(say) '  link $@'
@@ -279,7 +283,7 @@ objects: $(sources:%.c=$(out)/%.o)
 
 # Everything runs on a stack of 96 KB (ulimit -s 96), so no function takes more than a fifth of it. Tests may.
 ifneq ($(and $(WERROR),$(filter release lint-gcc,$(BUILD))),)
-$(lib_obj) $(cli_obj): private all_flags += -Wframe-larger-than=20000
+$(lib_obj) $(page_obj) $(cli_obj): private all_flags += -Wframe-larger-than=20000
 endif
 # What tests compute themselves is small beside what they have computed: optimised less they take as long, and are compiled in half of the
 # time; with the sanitizers, in a third.
@@ -336,7 +340,7 @@ $(out)/prefix: text = $(PREFIX)
 # Objects are the same whether a warning ends the compilation or not.
 $(out)/flags: text = $(CC) $(filter-out -Werror,$(all_flags))
 # A source that was moved or removed leaves its old object behind: what is linked is told by name, and linked anew when the names change.
-$(out)/library.list: text = $(lib_obj)
+$(out)/library.list: text = $(lib_obj) $(page_obj)
 $(out)/tests.list: text = $(test_obj)
 $(out)/cli.list: text = $(cli_obj)
 $(out)/agree.list: text = $(agree_obj)

@@ -215,9 +215,6 @@ Test(rooms, moved_sources_leave_no_objects)
 	put(folder, "backends/cuda/load/nvrtc.h",
 	    "struct cu_text {\n\tconst char *name, *text;\n};\nextern const struct cu_text cu_texts[];\n");
 	put(folder, "backends/cuda/kernels/a.cu", "nothing\n");
-	put(folder, "pages/texts.h",
-	    "struct page_embedded {\n\tconst char *name, *text;\n};\nextern const struct page_embedded page_embedded[];\n");
-	put(folder, "pages/style.css", "nothing\n");
 	static const char build[] = "mkdir -p $(cat scripts/code-folders.txt) tests/kit bench examples && "
 				    "env -u MAKEFLAGS -u MAKELEVEL make -s BUILD=release CC=" TEST_CC
 				    " build/libnpulab.a && nm build/libnpulab.a";

@@ -434,11 +434,17 @@ Test(run_trace, the_page_has_every_key_of_rows)
 Test(run_trace, options_of_runs_are_options_of_recording)
 {
 	static const char *const commands[] = {"run", "layer", "exec"};
-	static const char *const others[] = {
-		"labels",       "layers",    "match",    "sort",          "top",           "json",
-		"csv",          "output",    "timeline", "log-placement", "dump-program",  "no-accuracy",
-		"devices",      "precision", "machine",  "output-as",     "buffer-output", "buffer-output-as",
-		"instructions", "events",    NULL};
+	static const char *const others[] = {"labels",        "layers",
+					     "match",         "sort",
+					     "top",           "json",
+					     "csv",           "output",
+					     "timeline",      "log-placement",
+					     "dump-program",  "no-accuracy",
+					     "devices",       "precision",
+					     "machine",       "output-as",
+					     "buffer-output", "buffer-output-as",
+					     "instructions",  "events",
+					     "html",          NULL};
 	struct cli_result record = cli_run(&(struct cli_run_options){0}, "trace", "record", "--help");
 	for (size_t c = 0; c < sizeof commands / sizeof *commands; c++) {
 		struct cli_result r = cli_run(&(struct cli_run_options){0}, commands[c], "--help");
