@@ -16,13 +16,10 @@ bool trace_same_layer(const struct trace_sides *s)
 	return !s->layer[0] == !s->layer[1] && (!s->layer[0] || !strcmp(s->layer[0], s->layer[1]));
 }
 
-static void add_change(const struct trace_sides *s, enum trace_kind kind, struct trace_change *change, unsigned moved,
-		       const char *key, const char *a, const char *b)
+/* Adds the words of a difference. */
+static void say(const struct trace_sides *s, enum trace_kind kind, struct trace_change *change, bool is_sum,
+		bool is_tolerated, const char *key, const char *a, const char *b)
 {
-	const bool is_sum = moved == NPL_TRACE_MOVED_VALUES && !strcmp(key, "sum"),
-		   is_tolerated = trace_is_tolerated(&s->judge, kind, moved, key, a, b, s->sqnr_db);
-	if (moved & ~s->comparable)
-		return;
 	const char *none = kind == TRACE_CYCLE ? "as before" : is_sum ? "none" : "0";
 	char text[200] = "";
 	if (is_sum && s->sqnr_db && !isnan(s->sqnr_db[0] + s->sqnr_db[1]))
@@ -34,6 +31,17 @@ static void add_change(const struct trace_sides *s, enum trace_kind kind, struct
 	npl_append(change->what, sizeof change->what, ", ", "%s", text);
 	if (!is_tolerated && !change->is_beyond)
 		npl_append(change->beyond, sizeof change->beyond, "", "%s", text);
+}
+
+static void add_change(const struct trace_sides *s, enum trace_kind kind, struct trace_change *change, unsigned moved,
+		       const char *key, const char *a, const char *b)
+{
+	const bool is_sum = moved == NPL_TRACE_MOVED_VALUES && !strcmp(key, "sum"),
+		   is_tolerated = trace_is_tolerated(&s->judge, kind, moved, key, a, b, s->sqnr_db);
+	if (moved & ~s->comparable)
+		return;
+	if (s->wants_words)
+		say(s, kind, change, is_sum, is_tolerated, key, a, b);
 	change->is_beyond = change->is_beyond || !is_tolerated;
 	change->other_sum = change->other_sum || (is_sum && kind == TRACE_INSTRUCTION);
 	change->moved |= is_sum && kind == TRACE_INSTRUCTION ? 0 : moved;

@@ -15,6 +15,7 @@ struct trace_sides {
 	struct trace_words words[2]; /* of the events */
 	const char *layer[2];        /* the layers whose instructions come; NULL: none is known */
 	uint64_t cycle[2];           /* of the signals that were read last, in their program */
+	bool wants_words;            /* what differs is said in words, which takes longer than finding it */
 	const double *sqnr_db;       /* of the row that is compared; NULL: it is none of a layer, or has no result */
 };
 bool trace_same_layer(const struct trace_sides *sides);

@@ -235,6 +235,12 @@ static int note_change(struct comparison *c, const struct trace_event *a, const 
 	return c->first_block.is_known ? 0 : keep_event(c, &c->first_block, a, b, change->what);
 }
 
+/* Says whether the difference of a pair may be kept, as one of those that are shown. */
+static bool wants_words(const struct comparison *c, const struct trace_event *a)
+{
+	return wants_more(c) || !c->diff->is_beyond || !c->diff->first_wait.is_known || a->kind == TRACE_BLOCK;
+}
+
 static int on_both(struct comparison *c, const struct trace_event *a, const struct trace_event *b)
 {
 	const bool is_instruction = a->kind == TRACE_INSTRUCTION,
@@ -257,6 +263,7 @@ static int on_both(struct comparison *c, const struct trace_event *a, const stru
 		return 0;
 	if (is_instruction && (add_cycles(c, 0) || add_cycles(c, 1)))
 		return c->err->code;
+	c->sides.wants_words = wants_words(c, a);
 	trace_compare_pair(&c->sides, a, b, &change);
 	if (a->kind == TRACE_BLOCK)
 		trace_begin_block(&c->findings, strcmp(c->sides.words[0].word[1], c->sides.words[1].word[1]) != 0
@@ -277,6 +284,7 @@ static int join_last(struct comparison *c, const struct trace_event *b)
 	if (!first || first->text[1] || first->line[0] != c->only_line || c->sides.cycle[0] != c->sides.cycle[1] ||
 	    strcmp(c->sides.words[0].word[0], "c") != 0)
 		return 0;
+	c->sides.wants_words = true;
 	trace_compare_signals(&c->sides, &change);
 	first->line[1] = b->number;
 	first->text[1] = npl_arena_strdup(&c->diff->arena, b->line);
