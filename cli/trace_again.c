@@ -40,21 +40,6 @@ static char **command_line(const struct npl_trace_header *header, struct npl_are
 	return complete ? argv : NULL;
 }
 
-/* Returns the file of `other` that belongs to file i: with the same role, and with as many others of it before. NULL:
- * there is none. */
-static const struct npl_trace_pair *file_of(const struct npl_trace_pairs *files, int i,
-					    const struct npl_trace_pairs *other)
-{
-	const char *role = files->pair[i].name;
-	int before = 0;
-	for (int k = 0; k < i; k++)
-		before += !strcmp(files->pair[k].name, role);
-	for (int k = 0; k < other->n; k++)
-		if (!strcmp(other->pair[k].name, role) && !before--)
-			return &other->pair[k];
-	return NULL;
-}
-
 /* Writes what is to be said of a file whose SHA-256 is `then` in the trace and `now` in the run; NULL: it has none. */
 static void say_other_version(const char *argument, const char *role, const char *then, const char *now, char *text,
 			      size_t n)
@@ -82,10 +67,11 @@ static bool next_other_version(const struct npl_trace_header *then, const struct
 	while (*at < now->file.n + then->file.n) {
 		const bool is_now = *at < now->file.n;
 		const int i = is_now ? *at : *at - now->file.n;
-		const struct npl_trace_pairs *files = is_now ? &now->file : &then->file;
-		const struct npl_trace_pair *file = &files->pair[i],
-					    *other = file_of(files, i, is_now ? &then->file : &now->file);
-		const char *value = other ? other->value : NULL;
+		const struct npl_trace_pairs *files = is_now ? &now->file : &then->file,
+					     *others = is_now ? &then->file : &now->file;
+		const struct npl_trace_pair *file = &files->pair[i];
+		const int other = npl_trace_partner(files->pair, i, others);
+		const char *value = other < 0 ? NULL : others->pair[other].value;
 		++*at;
 		if (value && (!is_now || !strcmp(file->value, value)))
 			continue;

@@ -66,7 +66,7 @@ static void put_axis(FILE *out, const struct page_bars *bars, double most, int h
 /* Draws the parts of one series in all rows as one path: a page has thousands of them. */
 static void put_series(FILE *out, const struct page_bars *bars, int series, double most)
 {
-	fprintf(out, "<path class=\"s%d\" d=\"", series < PAGE_COLOURS ? series : PAGE_COLOURS - 1);
+	fprintf(out, "<path class=\"s%d\" d=\"", series);
 	for (int i = 0; i < bars->n_rows; i++) {
 		double before = 0;
 		const double value = above_zero(bars->series[series].value[i]);
@@ -106,7 +106,7 @@ static void put_legend(FILE *out, const struct page_bars *bars)
 {
 	fputs("<ul class=\"legend\">", out);
 	for (int s = 0; s < bars->n_series; s++) {
-		fprintf(out, "<li class=\"s%d\"><span>", s < PAGE_COLOURS ? s : PAGE_COLOURS - 1);
+		fprintf(out, "<li class=\"s%d\"><span>", s);
 		npl_xml_put(out, bars->series[s].name);
 		fputs("</span>", out);
 	}
@@ -115,7 +115,7 @@ static void put_legend(FILE *out, const struct page_bars *bars)
 
 void page_bars_put(FILE *out, const struct page_bars *bars)
 {
-	const double most = bars->most > 0 ? bars->most : greatest_sum(bars);
+	const double most = greatest_sum(bars);
 	const int height = bars->n_rows * ROW + AXIS;
 	if (!(most > 0))
 		return;

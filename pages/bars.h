@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Colours that the styles have. Series beyond them share the last one. */
+/* Colours that the styles have: a chart has no more series. */
 enum { PAGE_COLOURS = 8 };
 
 struct page_series {
@@ -21,7 +21,6 @@ struct page_bars {
 	int n_rows, n_series;
 	const char *const *row; /* their names */
 	const struct page_series *series;
-	double most; /* the value at the right end; 0: the greatest sum of a row */
 };
 /* Draws the chart with its legend. A row shows its name and its parts when a pointer rests on it. */
 void page_bars_put(FILE *out, const struct page_bars *bars);

@@ -3,13 +3,12 @@
  * The page of a comparison (page.h): devices side by side, time and energy by layer, every layer, every parameter. A
  * placement is a comparison with one entry. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "bars.h"
 #include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "html.h"
+#include "layer_charts.h"
 #include "npulab/report.h"
 #include "npulab/result.h"
 #include "page.h"
@@ -32,10 +31,22 @@ static bool is_modelled(const json_t *device)
 	return false;
 }
 
+/* A device that could not start has a name and a reason alone. */
+static bool has_run(const json_t *device)
+{
+	return json_is_object(json_object_get(device, "totals"));
+}
+
 /* A placement has the devices that it uses. */
 static bool is_placement(const json_t *device)
 {
 	return json_is_array(json_object_get(device, "devices"));
+}
+
+/* Says whether a meter has measured the energies of an entry. */
+static bool is_metered(const json_t *device)
+{
+	return npl_origin_is_measured(page_text(json_object_get(device, "totals"), "energy_origin"));
 }
 
 /* Writes a figure with its mark; "" for NAN. Returns buf. */
@@ -64,6 +75,15 @@ static void put_share(FILE *out, double fraction, bool modelled)
 	page_figure(out, fraction, text);
 }
 
+/* Puts the signal-to-noise ratio of a result. JSON has no infinity: a result without an error has none. */
+static void put_ratio(FILE *out, const json_t *compared)
+{
+	const double ratio = page_number(compared, "sqnr_db");
+	char text[TEXT];
+	page_figure(out, ratio,
+		    page_number(compared, "max_abs_error") == 0 ? "exact" : figure(text, ratio, "dB", false));
+}
+
 /* ---- The devices side by side. */
 
 static void put_headings(FILE *out, const char *const *texts, const char *const *figures)
@@ -87,17 +107,17 @@ static void put_totals(FILE *out, const json_t *device)
 {
 	const json_t *totals = json_object_get(device, "totals"), *accuracy = json_object_get(device, "accuracy");
 	const bool modelled = is_modelled(device);
-	const char *origin = page_text(totals, "energy_origin");
+	const bool energy_modelled = !is_metered(device);
 	page_row(out);
 	page_cell(out, page_text(device, "instance"));
 	page_cell(out, page_text(device, "kind"));
 	page_cell(out, page_text(device, "precision"));
 	put_figure(out, page_number(totals, "latency_s"), "s", modelled);
 	put_figure(out, page_number(totals, "inferences_per_second"), "/s", modelled);
-	put_figure(out, page_number(totals, "energy_j"), "J", !npl_origin_is_measured(origin));
-	put_figure(out, 1 / page_number(totals, "inferences_per_joule"), "J", !npl_origin_is_measured(origin));
+	put_figure(out, page_number(totals, "energy_j"), "J", energy_modelled);
+	put_figure(out, 1 / page_number(totals, "inferences_per_joule"), "J", energy_modelled);
 	put_share(out, page_number(totals, "utilization"), modelled);
-	put_figure(out, page_number(accuracy, "sqnr_db"), "dB", false);
+	put_ratio(out, accuracy);
 	put_share(out, page_number(accuracy, "top1_agreement"), false);
 }
 
@@ -138,242 +158,23 @@ static void put_side_by_side(FILE *out, const json_t *devices)
 					   "share of the peak", "signal to noise", "same first class", NULL});
 	for (size_t i = 0; i < json_array_size(devices); i++) {
 		const json_t *device = json_array_get(devices, i);
-		(json_is_object(json_object_get(device, "totals")) ? put_totals : put_unavailable)(out, device);
+		(has_run(device) ? put_totals : put_unavailable)(out, device);
 	}
 	page_table_end(out);
 	put_origins(out, devices);
 	page_section_end(out);
 }
 
-/* ---- Charts by layer. */
-
-/* A chart's rows: layers that took any time, with room for the values of its series. */
-struct rows {
-	const char **name;
-	double *value; /* (series, rows) */
-	int n;
-};
-
-static bool has_time(const json_t *layer)
-{
-	return page_number(layer, "seconds") > 0 || page_number(layer, "host_seconds") > 0 ||
-	       page_number(layer, "link_seconds") > 0;
-}
-
-static int open_rows(struct rows *rows, const json_t *layers, int n_series, struct npl_err *err)
-{
-	const size_t n = json_array_size(layers);
-	rows->n = 0;
-	rows->name = calloc(n + 1, sizeof *rows->name);
-	rows->value = calloc((n + 1) * (size_t)n_series, sizeof *rows->value);
-	if (!rows->name || !rows->value)
-		return npl_no_memory(err);
-	for (size_t i = 0; i < n; i++)
-		if (has_time(json_array_get(layers, i)))
-			rows->name[rows->n++] = page_text(json_array_get(layers, i), "name");
-	return 0;
-}
-
-static void close_rows(struct rows *rows)
-{
-	free(rows->name);
-	free(rows->value);
-}
-
-/* Returns the room of a series' values. */
-static double *values_of(const struct rows *rows, int series)
-{
-	return rows->value + (size_t)series * (size_t)rows->n;
-}
-
-static void put_device_heading(FILE *out, const json_t *device)
-{
-	fputs("<h3>", out);
-	npl_xml_put(out, page_text(device, "instance"));
-	fputs("</h3>\n", out);
-}
-
-static int put_times(FILE *out, const json_t *device, struct npl_err *err)
-{
-	static const char *const keys[] = {"seconds", "host_seconds", "link_seconds"}, *const names[] = {"device",
-													 "host",
-													 "link"};
-	enum { SERIES = sizeof keys / sizeof *keys };
-	const json_t *layers = json_object_get(device, "layers");
-	struct page_series series[SERIES];
-	struct rows rows = {0};
-	char label[300] = "";
-	int rc = open_rows(&rows, layers, SERIES, err);
-	for (int s = 0; s < SERIES && !rc; s++) {
-		double *value = values_of(&rows, s);
-		for (size_t i = 0; i < json_array_size(layers); i++)
-			if (has_time(json_array_get(layers, i)))
-				*value++ = page_number(json_array_get(layers, i), keys[s]);
-		series[s] = (struct page_series){names[s], values_of(&rows, s)};
-	}
-	if (!rc && rows.n) {
-		put_device_heading(out, device);
-		npl_append(label, sizeof label, "", "Time of each layer on %s; the table of layers has the figures",
-			   page_text(device, "instance"));
-		page_bars_put(out, &(struct page_bars){.label = label,
-						       .unit = "s",
-						       .n_rows = rows.n,
-						       .n_series = SERIES,
-						       .row = rows.name,
-						       .series = series});
-	}
-	close_rows(&rows);
-	return rc;
-}
-
-/* The components of an entry's energy, the greatest first. The last colour is for all others together. */
-struct components {
-	const char *name[PAGE_COLOURS];
-	int n;
-};
-
-static int by_joules(const void *a, const void *b)
-{
-	const double x = page_number(*(const json_t *const *)a, "joules"),
-		     y = page_number(*(const json_t *const *)b, "joules");
-	return (x < y) - (x > y);
-}
-
-static int find_components(const json_t *energy, struct components *components, struct npl_err *err)
-{
-	const size_t n = json_array_size(energy);
-	const json_t **sorted = calloc(n + 1, sizeof *sorted);
-	if (!sorted)
-		return npl_no_memory(err);
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = json_array_get(energy, i);
-	qsort(sorted, n, sizeof *sorted, by_joules);
-	components->n = 0;
-	for (size_t i = 0; i < n && components->n < PAGE_COLOURS; i++)
-		if (page_number(sorted[i], "joules") > 0)
-			components->name[components->n++] = page_text(sorted[i], "component");
-	if (n > PAGE_COLOURS && components->n == PAGE_COLOURS)
-		components->name[PAGE_COLOURS - 1] = "others";
-	free(sorted);
-	return 0;
-}
-
-static int component_of(const struct components *components, const char *name)
-{
-	int i = 0;
-	while (i < components->n && strcmp(components->name[i], name) != 0)
-		i++;
-	return i < components->n ? i : components->n - 1;
-}
-
-static int put_energies(FILE *out, const json_t *device, struct npl_err *err)
-{
-	const json_t *layers = json_object_get(device, "layers");
-	struct components components = {0};
-	struct page_series series[PAGE_COLOURS];
-	struct rows rows = {0};
-	char label[300] = "";
-	int row = 0,
-	    rc = find_components(json_object_get(json_object_get(device, "totals"), "energy"), &components, err);
-	if (rc || !components.n)
-		return rc;
-	rc = open_rows(&rows, layers, components.n, err);
-	for (size_t i = 0; i < json_array_size(layers) && !rc; i++) {
-		const json_t *layer = json_array_get(layers, i), *energy = json_object_get(layer, "energy");
-		if (!has_time(layer))
-			continue;
-		for (size_t k = 0; k < json_array_size(energy); k++) {
-			const json_t *one = json_array_get(energy, k);
-			const double joules = page_number(one, "joules");
-			values_of(&rows, component_of(&components,
-						      page_text(one, "component")))[row] += joules > 0 ? joules : 0;
-		}
-		row++;
-	}
-	for (int s = 0; s < components.n; s++)
-		series[s] = (struct page_series){components.name[s], values_of(&rows, s)};
-	if (!rc && rows.n) {
-		put_device_heading(out, device);
-		npl_append(label, sizeof label, "", "Energy of each layer on %s by component",
-			   page_text(device, "instance"));
-		page_bars_put(out, &(struct page_bars){.label = label,
-						       .unit = "J",
-						       .n_rows = rows.n,
-						       .n_series = components.n,
-						       .row = rows.name,
-						       .series = series});
-	}
-	close_rows(&rows);
-	return rc;
-}
-
-/* What cycles of a device, or of the devices of a placement, can go to. */
-struct classes {
-	const char *name[PAGE_COLOURS], *unit;
-	int n;
-};
-
-static void add_classes(struct classes *classes, const json_t *device)
-{
-	const json_t *list = json_object_get(device, "cycle_classes");
-	for (size_t i = 0; i < json_array_size(list) && classes->n < PAGE_COLOURS; i++) {
-		classes->name[classes->n++] = page_text(json_array_get(list, i), "name");
-		classes->unit = page_text(json_array_get(list, i), "unit");
-	}
-}
-
-static int put_cycles(FILE *out, const json_t *device, struct npl_err *err)
-{
-	const json_t *layers = json_object_get(device, "layers"), *parts = json_object_get(device, "devices");
-	struct classes classes = {.unit = ""};
-	struct page_series series[PAGE_COLOURS];
-	struct rows rows = {0};
-	char label[300] = "";
-	add_classes(&classes, device);
-	for (size_t i = 0; i < json_array_size(parts); i++)
-		add_classes(&classes, json_array_get(parts, i));
-	if (!classes.n)
-		return 0;
-	const bool in_ps = !strcmp(classes.unit, "ps");
-	int rc = open_rows(&rows, layers, classes.n, err);
-	for (int s = 0; s < classes.n && !rc; s++) {
-		double *value = values_of(&rows, s);
-		for (size_t i = 0; i < json_array_size(layers); i++) {
-			const json_t *layer = json_array_get(layers, i);
-			if (has_time(layer))
-				*value++ = (in_ps ? 1e-12 : 1) *
-					   page_number(json_object_get(layer, "counters"), classes.name[s]);
-		}
-		series[s] = (struct page_series){classes.name[s], values_of(&rows, s)};
-	}
-	if (!rc && rows.n) {
-		put_device_heading(out, device);
-		npl_append(label, sizeof label, "", "What the cycles of each layer on %s went to",
-			   page_text(device, "instance"));
-		page_bars_put(out, &(struct page_bars){.label = label,
-						       .unit = in_ps ? "s" : "",
-						       .n_rows = rows.n,
-						       .n_series = classes.n,
-						       .row = rows.name,
-						       .series = series});
-	}
-	close_rows(&rows);
-	return rc;
-}
-
-/* A section with a chart for each device that has one. */
-static int put_charts(FILE *out, const json_t *devices, const char *id, const char *heading,
-		      int (*put)(FILE *out, const json_t *device, struct npl_err *err), struct npl_err *err)
-{
-	int rc = 0;
-	page_section(out, id, heading);
-	for (size_t i = 0; i < json_array_size(devices) && !rc; i++)
-		rc = put(out, json_array_get(devices, i), err);
-	page_section_end(out);
-	return rc;
-}
-
 /* ---- Every layer. */
+
+/* Returns the layers of the first device that has run: all have the same. */
+static const json_t *layers_of(const json_t *devices)
+{
+	size_t i = 0;
+	while (i < json_array_size(devices) && !has_run(json_array_get(devices, i)))
+		i++;
+	return json_object_get(json_array_get(devices, i), "layers");
+}
 
 /* Layers without multiply-accumulates have an empty cell. */
 static double above_zero_or_none(double value)
@@ -383,22 +184,24 @@ static double above_zero_or_none(double value)
 
 static void put_layer(FILE *out, const json_t *devices, size_t index)
 {
-	const json_t *first = json_array_get(json_object_get(json_array_get(devices, 0), "layers"), index);
 	page_row(out);
+	const json_t *first = json_array_get(layers_of(devices), index);
 	page_cell(out, page_text(first, "name"));
 	page_cell(out, page_text(first, "op"));
 	put_figure(out, above_zero_or_none(page_number(first, "macs")), "", false);
 	for (size_t i = 0; i < json_array_size(devices); i++) {
 		const json_t *device = json_array_get(devices, i),
 			     *layer = json_array_get(json_object_get(device, "layers"), index);
+		if (!has_run(device))
+			continue;
 		const bool modelled = is_modelled(device);
 		const char *role = page_text(layer, "role");
 		const double seconds = page_number(layer, "seconds");
 		char text[TEXT];
 		const bool ran = seconds > 0 || !strcmp(role, "ran");
 		page_figure(out, ran ? seconds : NAN, ran ? figure(text, seconds, "s", modelled) : role);
-		put_figure(out, page_number(layer, "energy_j"), "J", true);
-		put_figure(out, page_number(layer, "sqnr_db"), "dB", false);
+		put_figure(out, page_number(layer, "energy_j"), "J", !is_metered(device));
+		put_ratio(out, layer);
 		page_cell(out, page_text(layer, "bound"));
 		if (is_placement(device))
 			page_cell(out, page_text(layer, "ran_on"));
@@ -409,7 +212,7 @@ static void put_layers(FILE *out, const json_t *devices)
 {
 	const struct page_table table = {"Each layer on each device, over all batches.", .can_be_sorted = true,
 					 .can_be_searched = true};
-	const size_t n = json_array_size(json_object_get(json_array_get(devices, 0), "layers"));
+	const size_t n = json_array_size(layers_of(devices));
 	char heading[300];
 	page_section(out, "layers", "Layers");
 	page_table_begin(out, &table);
@@ -419,6 +222,8 @@ static void put_layers(FILE *out, const json_t *devices)
 	for (size_t i = 0; i < json_array_size(devices); i++) {
 		static const char *const figures[] = {"time", "energy", "signal to noise"};
 		const char *name = page_text(json_array_get(devices, i), "instance");
+		if (!has_run(json_array_get(devices, i)))
+			continue;
 		for (int k = 0; k < 3; k++) {
 			snprintf(heading, sizeof heading, "%.200s %s", name, figures[k]);
 			page_table_heading(out, heading, true);
@@ -521,11 +326,7 @@ int page_put_compare(FILE *out, const json_t *root, struct npl_err *err)
 	page_begin(out, title);
 	put_lede(out, root);
 	put_side_by_side(out, devices);
-	int rc = put_charts(out, devices, "time", "Time by layer", put_times, err);
-	if (!rc)
-		rc = put_charts(out, devices, "energy", "Energy by layer", put_energies, err);
-	if (!rc)
-		rc = put_charts(out, devices, "cycles", "Where the cycles went", put_cycles, err);
+	const int rc = page_put_layer_charts(out, devices, err);
 	put_layers(out, devices);
 	put_parameters(out, root, devices);
 	page_end(out, made_by);

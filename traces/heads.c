@@ -112,9 +112,7 @@ static bool same_name(const struct npl_trace_pair *a, const struct npl_trace_pai
 	return !strcmp(a->name, b->name) && key == key_bytes(b) && !strncmp(a->value, b->value, key);
 }
 
-/* Returns the index of the pair of `other` that belongs to pair i: of the same name, and with as many others of that
- * name before it. -1: there is none. */
-static int partner(const struct npl_trace_pair *pairs, int i, const struct npl_trace_pairs *other)
+int npl_trace_partner(const struct npl_trace_pair *pairs, int i, const struct npl_trace_pairs *other)
 {
 	int before = 0;
 	for (int k = 0; k < i; k++)
@@ -132,13 +130,13 @@ static int compare_pairs(struct npl_trace_diff *d, const char *of, const struct 
 	int rc = 0;
 	for (int i = 0; i < a->n && !rc; i++) {
 		const struct npl_trace_pair *pair = &a->pair[i];
-		const int k = partner(a->pair, i, b);
+		const int k = npl_trace_partner(a->pair, i, b);
 		if (k < 0 || strcmp(pair->value, b->pair[k].value) != 0)
 			rc = add_head(d, of, pair->name, pair->value, k < 0 ? NULL : b->pair[k].value, err);
 	}
 	for (int i = 0; i < b->n && !rc; i++) {
 		const struct npl_trace_pair *pair = &b->pair[i];
-		if (partner(b->pair, i, a) < 0)
+		if (npl_trace_partner(b->pair, i, a) < 0)
 			rc = add_head(d, of, pair->name, NULL, pair->value, err);
 	}
 	return rc;

@@ -156,22 +156,31 @@ static void put_parameters(FILE *out, const struct npl_trace_pairs *parameter)
 	}
 }
 
-/* Prints "KIND NAME: VALUE" for each pair, in lines of HEAD_WIDTH columns at most where words are not longer. */
+/* Prints a text in lines of HEAD_WIDTH columns at most where its words are not longer. */
+static void put_wrapped(FILE *out, char *text)
+{
+	int column = 0;
+	for (char *word; (word = strsep(&text, " "));) {
+		const int width = npl_text_width(word);
+		const bool fits = column + 1 + width <= HEAD_WIDTH;
+		fprintf(out, "%s%s", !column ? "" : fits ? " " : "\n  ", word);
+		column = !column ? width : fits ? column + 1 + width : 2 + width;
+	}
+	fputs("\n", out);
+}
+
+/* Prints "KIND NAME: VALUE" for each pair; one for which memory is short is not wrapped. */
 static void put_pairs(FILE *out, const char *kind, const struct npl_trace_pairs *pairs)
 {
 	for (int i = 0; i < pairs->n; i++) {
-		char *text = NULL, *word, *rest;
-		int column = 0;
-		if (asprintf(&text, "%s %s: %s", kind, pairs->pair[i].name, pairs->pair[i].value) < 0)
+		const char *name = pairs->pair[i].name, *value = pairs->pair[i].value;
+		char *text;
+		if (asprintf(&text, "%s %s: %s", kind, name, value) < 0) {
+			put_texts(out, (const char *const[]){kind, " ", name, ": ", value, NULL});
+			fputs("\n", out);
 			continue;
-		npl_make_printable(text);
-		for (rest = text; (word = strsep(&rest, " "));) {
-			const int width = npl_text_width(word);
-			const bool fits = column + 1 + width <= HEAD_WIDTH;
-			fprintf(out, "%s%s", !column ? "" : fits ? " " : "\n  ", word);
-			column = !column ? width : fits ? column + 1 + width : 2 + width;
 		}
-		fputs("\n", out);
+		put_wrapped(out, npl_make_printable(text));
 		free(text);
 	}
 }

@@ -71,6 +71,9 @@ int npl_trace_add_file(struct npl_trace_header *header, const char *role, const 
 /* Adds the files that parameters of a machine name, such as "memory of tpu_v1". A recorder does it by itself. */
 int npl_trace_add_machine_files(struct npl_trace_header *header, const char *machine, const char *driver,
 				const struct npl_param_value *setting, int n, struct npl_err *err);
+/* Returns the index of the pair of `other` that belongs to pair i: of the same name (of settings, of the same key), and
+ * with as many others of that name before it. -1: there is none. */
+int npl_trace_partner(const struct npl_trace_pair *pairs, int i, const struct npl_trace_pairs *other);
 void npl_trace_header_free(struct npl_trace_header *header); /* accepts a zeroed one */
 /* Reads the head of a trace. Returns NPL_EINPUT, with the line, for what is no trace or one of another format. */
 int npl_trace_header_read(const char *path, struct npl_trace_header *header, struct npl_err *err);

@@ -216,6 +216,69 @@ Test(page, documents_that_are_none_are_refused)
 	cli_remove_folder(folder);
 }
 
+static int count(const char *text, const char *part)
+{
+	int n = 0;
+	for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+		n++;
+	return n;
+}
+
+/* A device that could not start is named, and the others have all that they have without it. */
+Test(page, of_devices_that_could_not_start)
+{
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	write_comparison(folder);
+	char *text = cli_read(cli_path(folder, "a.json"), NULL);
+	json_t *root = cli_parse_json(text), *first = json_array_get(cli_at(root, "devices"), 0), *value;
+	const char *key;
+	void *next;
+	json_object_foreach_safe(first, next, key, value)
+	{
+		if (strcmp(key, "name") != 0 && strcmp(key, "instance") != 0)
+			json_object_set_new(first, key, json_null());
+	}
+	json_object_set_new(first, "unavailable", json_string("no <driver> here"));
+	cr_assert_eq(json_dump_file(root, cli_path(folder, "b.json"), 0), 0);
+	char *page = page_of(folder, "b.json");
+	expect_whole(folder, page);
+	cr_expect(strstr(page, "<td>tpu_v1<td>is not available here:<td>no &lt;driver&gt; here"));
+	cr_expect(strstr(page, "<td>conv1<td>Conv") && strstr(page, "diannao time") && !strstr(page, "tpu_v1 time"));
+	cr_expect(strstr(page, "<td class=\"n\">exact"), "the reference has no error");
+	free(page);
+	free(text);
+	json_decref(root);
+	cli_remove_folder(folder);
+}
+
+/* Each class of cycles and each component stands once in a legend, also where two devices of a placement have it; what
+ * counts cycles and what counts times share no chart. Of nine classes the last two are `others`. */
+Test(page, series_of_placements_stand_once)
+{
+	static const struct {
+		const char *rules;
+		int classes, sections;
+	} cases[] = {{"Conv*=tpu_v1,*=tpu_v1@clock_hz=600000000", 4, 1},
+		     {"Conv*=tpu_v1,*=diannao", 8, 1},
+		     {"Conv*=tpu_v1,*=gpu_k80", 0, 0}};
+	char folder[CLI_PATH];
+	cli_folder(folder);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		cli_expect(&(struct cli_run_options){.enter = folder}, 0, "run", "lenet5", "--place", cases[i].rules,
+			   "--timing-only", "--html", "page.html", "--quiet");
+		char *page = cli_read(cli_path(folder, "page.html"), NULL), *cycles = strstr(page, "id=\"cycles\"");
+		expect_whole(folder, page);
+		cr_expect_eq(cycles != NULL, cases[i].sections, "%s", cases[i].rules);
+		if (cycles)
+			*strstr(cycles, "</ul>") = '\0';
+		cr_expect_eq(cycles ? count(cycles, "<li ") : 0, cases[i].classes, "%s: %s", cases[i].rules,
+			     cycles ? cycles : "");
+		free(page);
+	}
+	cli_remove_folder(folder);
+}
+
 /* Made at once and made of the saved JSON it is the same page, of each command that has one. */
 Test(page, of_a_command_is_that_of_its_json)
 {
