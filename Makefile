@@ -35,18 +35,19 @@ flags_fuzz := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-reco
 # Names of the library cannot be hidden in objects that are compiled when they are linked.
 # The flavours gcc-O0, clang-O3 and so on name a compiler and its optimisation.
 all_flags := $(base_flags) $(flags_$(BUILD)) $(filter -O%,$(subst -, -,$(BUILD))) $(CFLAGS) -fno-lto
-# libyaml, libmd, jansson, zlib and zstd are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
+# libyaml, libmd, jansson, SQLite, zlib and zstd are linked in, everything else (OpenBLAS, oneDNN, CUDA) is loaded at run time: the program starts with libc and libm alone.
 libs := -l:libyaml.a -l:libmd.a -l:libz.a -l:libzstd.a -lm -ldl
-# Pages read JSON: they are the program's, and no part of the library for others.
-program_libs := -l:libjansson.a $(libs)
+# Pages read JSON, and sweeps have databases: they are the program's, and no part of the library for others.
+program_libs := -l:libjansson.a -l:libsqlite3.a $(libs)
 
 # Every source below these folders is the library's: a new folder within them is no edit anywhere.
 lib_dirs := $(shell cat scripts/code-folders.txt)
 # What is installed below share/npulab: all files of these folders but the programs that made them.
 data_dirs := $(shell cat scripts/data-folders.txt) schemas
 data_files := $(filter-out %.py,$(wildcard $(addsuffix /*.*,$(data_dirs))))
-lib_src := $(sort $(shell find $(filter-out pages,$(lib_dirs)) -name '*.c'))
-page_src := $(sort $(wildcard pages/*.c))
+program_dirs := pages explore
+lib_src := $(sort $(shell find $(filter-out $(program_dirs),$(lib_dirs)) -name '*.c'))
+program_src := $(sort $(shell find $(program_dirs) -name '*.c'))
 cli_src := $(sort $(wildcard cli/*.c))
 # A program of its own ends in _main; everything else in tests/kit is what several tests share.
 test_src := $(sort $(shell find tests -name 'test_*.c'))
@@ -59,12 +60,13 @@ ifeq ($(kernel_texts),)
 $(error backends/cuda/kernels holds no kernel: was the folder moved?)
 endif
 # Pages travel with their styles and their script.
-page_texts := $(sort $(wildcard pages/*.css pages/*.js))
-page_obj := $(page_src:%.c=$(out)/%.o) $(out)/page_texts.o
+# Chart.js is Debian's; without it pages have their drawings all the same.
+page_texts := $(sort $(wildcard pages/*.css pages/*.js)) $(wildcard /usr/share/javascript/chart.js/chart.min.js)
+program_obj := $(program_src:%.c=$(out)/%.o) $(out)/page_texts.o
 lib_obj := $(lib_src:%.c=$(out)/%.o) $(out)/kernel_texts.o
 cli_obj := $(cli_src:%.c=$(out)/%.o)
 # What tests call directly, and not through the program.
-cli_tested := $(patsubst %,$(out)/cli/%.o,signals trace_wire waiting)
+cli_tested := $(patsubst %,$(out)/cli/%.o,signals terminal time_left trace_wire waiting)
 kit_obj := $(kit_src:%.c=$(out)/%.o)
 test_obj := $(test_src:%.c=$(out)/%.o) $(kit_obj)
 agree_obj := $(out)/tests/kit/sim/agree_main.o $(filter $(out)/tests/kit/sim/%,$(kit_obj))
@@ -76,7 +78,7 @@ bench_cuda := $(bin)/bench-cuda
 bench_cuda_src := $(sort $(wildcard bench/cuda/*.c))
 bench_cuda_obj := $(bench_cuda_src:%.c=$(out)/%.o)
 example_bin := $(patsubst examples/%.c,$(bin)/examples/%,$(wildcard examples/*.c))
-sources := $(lib_src) $(page_src) $(cli_src) $(test_src) $(kit_src) $(main_src) $(fuzz_src) $(wildcard bench/*.c examples/*.c) $(bench_cuda_src)
+sources := $(lib_src) $(program_src) $(cli_src) $(test_src) $(kit_src) $(main_src) $(fuzz_src) $(wildcard bench/*.c examples/*.c) $(bench_cuda_src) $(if $(shell command -v mpicc),$(wildcard cluster/*.c))
 headers := $(sort $(shell find include $(lib_dirs) cli tests bench examples -name '*.h'))
 
 # Compiling prints a short line a file, V=1 the whole command, `make -s` nothing.
@@ -103,7 +105,8 @@ test: ## the tests from nothing: packages, build, run
 	@scripts/install-deps.sh test
 	@$(MAKE) --no-print-directory -j$$(nproc) all check
 
-check: $(out)/npulab_tests all $(fake_cuda) $(bench_cuda) ## builds and runs the tests (packages already there); FOR=core/q16 for those of a folder or source, FILTER='q16*/*' for some suites
+# Tests of the program for clusters are skipped without it.
+check: $(out)/npulab_tests all $(fake_cuda) $(bench_cuda) $(and $(filter release,$(BUILD)),$(shell command -v mpicc),mpi) ## builds and runs the tests (packages already there); FOR=core/q16 for those of a folder or source, FILTER='q16*/*' for some suites
 	@$(if $(FOR),FILTER=$$(scripts/suites.sh $(FOR)) && export FILTER &&) scripts/run-tests.sh $(BUILD) $(out)/npulab_tests $(bin)/npulab
 
 # Suites whose code asks the processor what it can; one without AVX, one with AVX2 and nothing beyond. qemu 7.2 has no AVX-512.
@@ -216,11 +219,20 @@ $(bin)/npulab: $(cli_obj) $(out)/cli.list $(out)/objects.a
 	$(say) '  link $@'
 	$(quiet)$(CC) $(all_flags) -o $@ $(cli_obj) $(out)/objects.a $(LDFLAGS) $(program_libs)
 
+# The program for clusters, where MPI is installed (scripts/install-deps.sh mpi).
+.PHONY: mpi
+mpi: $(bin)/npulab-mpi ## build/npulab-mpi: sweeps as jobs of MPI (docs/scaling.md)
+mpi_obj := $(patsubst %.c,$(out)/%.o,$(sort $(wildcard cluster/*.c)))
+$(bin)/npulab-mpi: $(mpi_obj) $(filter-out $(out)/cli/npulab.o,$(cli_obj)) $(out)/objects.a
+	$(say) '  link $@'
+	$(quiet)$(CC) $(all_flags) -o $@ $(mpi_obj) $(filter-out $(out)/cli/npulab.o,$(cli_obj)) $(out)/objects.a $(LDFLAGS) $(program_libs) $$(mpicc --showme:link)
+$(mpi_obj): private all_flags += $(patsubst -I%,-isystem %,$(filter -I%,$(shell mpicc --showme:compile 2> /dev/null)))
+
 # For the program and the tests, which know what is inside.
-$(out)/objects.a: $(lib_obj) $(page_obj) $(out)/library.list
+$(out)/objects.a: $(lib_obj) $(program_obj) $(out)/library.list
 	$(say) '  ar   $@'
 	$(quiet)rm -f $@
-	$(quiet)ar rcs $@ $(lib_obj) $(page_obj)
+	$(quiet)ar rcs $@ $(lib_obj) $(program_obj)
 
 # For everybody else: one object, or a shared library, which give no names but those that the public headers have.
 $(bin)/libnpulab.a: $(lib_obj) $(out)/library.list $(out)/public.names
@@ -272,7 +284,7 @@ $(out)/threads: $(out)/tests/kit/threads_main.o $(out)/objects.a
 
 $(out)/fuzz_%: $(out)/tests/fuzz/%.o $(out)/objects.a
 	$(say) '  link $@'
-	$(quiet)$(CC) $(all_flags) -fsanitize=fuzzer -o $@ $< $(out)/objects.a $(LDFLAGS) $(libs)
+	$(quiet)$(CC) $(all_flags) -fsanitize=fuzzer -o $@ $< $(out)/objects.a $(LDFLAGS) $(program_libs)
 
 # For clang-tidy, which has the compilers' warnings too.
 warnings:
@@ -283,7 +295,7 @@ objects: $(sources:%.c=$(out)/%.o)
 
 # Everything runs on a stack of 96 KB (ulimit -s 96), so no function takes more than a fifth of it. Tests may.
 ifneq ($(and $(WERROR),$(filter release lint-gcc,$(BUILD))),)
-$(lib_obj) $(page_obj) $(cli_obj): private all_flags += -Wframe-larger-than=20000
+$(lib_obj) $(program_obj) $(cli_obj): private all_flags += -Wframe-larger-than=20000
 endif
 # What tests compute themselves is small beside what they have computed: optimised less they take as long, and are compiled in half of the
 # time; with the sanitizers, in a third.
@@ -340,7 +352,7 @@ $(out)/prefix: text = $(PREFIX)
 # Objects are the same whether a warning ends the compilation or not.
 $(out)/flags: text = $(CC) $(filter-out -Werror,$(all_flags))
 # A source that was moved or removed leaves its old object behind: what is linked is told by name, and linked anew when the names change.
-$(out)/library.list: text = $(lib_obj) $(page_obj)
+$(out)/library.list: text = $(lib_obj) $(program_obj)
 $(out)/tests.list: text = $(test_obj)
 $(out)/cli.list: text = $(cli_obj)
 $(out)/agree.list: text = $(agree_obj)

@@ -35,7 +35,7 @@ __attribute__((unused)) static double bench_seconds(void (*work)(void *context),
 }
 
 /* Prints one line with the subject, its rate in the unit, and the time. */
-static void bench_print(const char *subject, double amount, const char *unit, double seconds)
+__attribute__((unused)) static void bench_print(const char *subject, double amount, const char *unit, double seconds)
 {
 	printf("%-52s %9.2f %-8s %10.3f ms\n", subject, amount / seconds * 1e-9, unit, seconds * 1e3);
 	fflush(stdout);

@@ -78,76 +78,26 @@ void cli_warn(const char *subject, const char *const *warning, int n)
 	}
 }
 
-static int load_samples(const struct cli_common *common, struct cli_inputs *inputs, struct npl_err *err)
+int cli_network_load(const char *model, const struct cli_common *common, struct npl_network *network,
+		     struct npl_err *err)
 {
-	const struct npl_model_files *files = &inputs->files;
-	const char *const *paths = common->input.item;
-	const char *labels = common->labels, *shipped[1] = {files->input};
-	int n_inputs = common->input.n;
-	if (!n_inputs && files->input) { /* a shipped model's own samples, with their labels */
-		paths = shipped;
-		n_inputs = 1;
-		labels = labels ? labels : files->labels;
-	}
-	if (!n_inputs && common->timing_only) {
-		if (npl_samples_describe(inputs->graph, labels, &inputs->samples, err))
-			return err->code;
-	} else if (npl_samples_load(inputs->graph, paths, n_inputs, labels, (uint64_t)common->seed, &inputs->samples,
-				    err))
-		return err->code;
-	if (!files->calibration)
-		return 0;
-	inputs->calibrated = true;
-	const char *calibration[] = {files->calibration};
-	return npl_samples_load(inputs->graph, calibration, 1, NULL, 0, &inputs->calibration, err);
-}
-
-int cli_inputs_load(const char *model, const struct cli_common *common, struct cli_inputs *inputs, struct npl_err *err)
-{
-	*inputs = (struct cli_inputs){0};
-	npl_progress_part(model, NULL, 0, 0);
-	int rc = npl_model_find(model, &inputs->arena, &inputs->files, err);
+	struct npl_arena arena = {0}; /* of the names of dimensions, which are needed only here */
 	struct npl_dim dims[CLI_LIST];
-	struct npl_load_options options = {.batch = common->batch,
-					   .usual_batch = inputs->files.batch,
-					   .n_dims = common->dim.n,
-					   .dims = dims,
-					   .n_files = common->input.n,
-					   .files = common->input.item};
-	if (!common->input.n && inputs->files.input) {
-		options.n_files = 1;
-		options.files = &inputs->files.input;
-	}
+	*network = (struct npl_network){0};
+	npl_progress_part(model, NULL, 0, 0);
+	int rc = cli_read_dims(&common->dim, &arena, dims, err);
+	const struct npl_network_options options = {.batch = common->batch,
+						    .n_dims = common->dim.n,
+						    .dims = dims,
+						    .n_inputs = common->input.n,
+						    .inputs = common->input.item,
+						    .labels = common->labels,
+						    .seed = (uint64_t)common->seed,
+						    .timing_only = common->timing_only};
 	if (!rc)
-		rc = cli_read_dims(&common->dim, &inputs->arena, dims, err);
-	if (!rc)
-		rc = npl_graph_load(inputs->files.path, &options, &inputs->graph, err);
-	if (!rc)
-		rc = load_samples(common, inputs, err);
-	/* A shipped model's batch suits its own samples. Where the user gives fewer samples, the batch is smaller, not
-	 * padded. */
-	if (!rc && !common->batch && inputs->samples.count < inputs->graph->batch) {
-		options.usual_batch = inputs->samples.count;
-		npl_samples_free(&inputs->samples);
-		npl_samples_free(&inputs->calibration);
-		npl_graph_free(inputs->graph);
-		inputs->graph = NULL;
-		rc = npl_graph_load(inputs->files.path, &options, &inputs->graph, err);
-		if (!rc)
-			rc = load_samples(common, inputs, err);
-	}
-	if (rc)
-		cli_inputs_free(inputs);
+		rc = npl_network_load(model, &options, network, err);
+	npl_arena_free(&arena);
 	return rc;
-}
-
-void cli_inputs_free(struct cli_inputs *inputs)
-{
-	npl_samples_free(&inputs->samples);
-	npl_samples_free(&inputs->calibration);
-	npl_graph_free(inputs->graph);
-	npl_arena_free(&inputs->arena);
-	*inputs = (struct cli_inputs){0};
 }
 
 const char *cli_names_text(const char *const *names, int n, const char *last, char *buf, size_t size)

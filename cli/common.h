@@ -4,6 +4,7 @@
 #ifndef NPULAB_CLI_COMMON_H
 #define NPULAB_CLI_COMMON_H
 
+#include "frontend/samples/network.h"
 #include "npulab/compare.h"
 #include "npulab/report.h"
 #include "options.h"
@@ -28,17 +29,9 @@ int cli_read_choice(struct cli_common *common, const struct npl_graph *graph, st
 int cli_compare_options(const struct cli_common *common, struct npl_arena *arena,
 			struct npl_compare_options *compare_options, struct npl_err *err);
 
-/* The model and its samples. */
-struct cli_inputs {
-	struct npl_arena arena;
-	struct npl_model_files files;
-	struct npl_graph *graph;
-	struct npl_samples samples, calibration;
-	bool calibrated; /* calibration holds samples */
-};
-
-int cli_inputs_load(const char *model, const struct cli_common *common, struct cli_inputs *inputs, struct npl_err *err);
-void cli_inputs_free(struct cli_inputs *inputs);
+/* Loads the model and its samples, as the common options say. npl_network_free frees them. */
+int cli_network_load(const char *model, const struct cli_common *common, struct npl_network *network,
+		     struct npl_err *err);
 
 /* Reads "NAME=N" of --dim; dims has room for list->n. Returns NPL_EUSAGE for a bad one. */
 int cli_read_dims(const struct cli_list *list, struct npl_arena *arena, struct npl_dim *dims, struct npl_err *err);
@@ -55,6 +48,12 @@ const char *cli_names_text(const char *const *names, int n, const char *last, ch
 /* Splits "a,b,c" into names in the arena. Returns NPL_EUSAGE when it is empty or has a name twice. */
 int cli_split_devices(const char *text, struct npl_arena *arena, const char ***names, int *n, struct npl_err *err);
 
+/* An output as an option names it. path: NULL where it is not wanted. */
+struct cli_destination {
+	const char *option, *path;
+};
+/* Refuses two outputs on standard output. */
+int cli_check_stdout(const struct cli_destination *output, int n, struct npl_err *err);
 /* Checks the outputs before the work starts. Returns NPL_EUSAGE when two outputs go to standard output, or one that
  * cannot. cli_parse and the library check that files can be written and are not read too (CLI_OUTPUT). */
 int cli_check_reports(const struct cli_common *common, struct npl_err *err);

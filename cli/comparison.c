@@ -9,17 +9,18 @@ int cli_comparison_open(struct cli_comparison *comparison, const char *model, co
 	struct cli_common *common = comparison->common;
 	comparison->dump_path = dump_path;
 	if (cli_check_reports(common, err) || cli_dump_open(&comparison->dump, dump_path, devices, err) ||
-	    cli_inputs_load(model, common, &comparison->inputs, err) ||
+	    cli_network_load(model, common, &comparison->inputs, err) ||
 	    cli_read_choice(common, comparison->inputs.graph, &comparison->choose, err) ||
 	    cli_compare_options(common, &comparison->inputs.arena, &comparison->options, err))
 		return err->code;
 	comparison->options.programs = dump_path ? &comparison->dump.sink : NULL;
+	comparison->options.measure_roofs = common->html != NULL;
 	return 0;
 }
 
 int cli_comparison_run(struct cli_comparison *comparison, struct npl_err *err)
 {
-	struct cli_inputs *inputs = &comparison->inputs;
+	struct npl_network *inputs = &comparison->inputs;
 	int rc = npl_compare(inputs->graph, &inputs->samples, inputs->calibrated ? &inputs->calibration : NULL,
 			     &comparison->options, &comparison->result, err);
 	cli_waiting_end();
@@ -29,7 +30,7 @@ int cli_comparison_run(struct cli_comparison *comparison, struct npl_err *err)
 int cli_comparison_report(struct cli_comparison *comparison, const struct npl_tensor *outputs, struct npl_err *err)
 {
 	const struct cli_common *common = comparison->common;
-	const struct cli_inputs *inputs = &comparison->inputs;
+	const struct npl_network *inputs = &comparison->inputs;
 	const struct npl_comparison *result = &comparison->result;
 	struct npl_layer_choice choice = {0};
 	const struct npl_report_context context = {.model_name = inputs->files.name,
@@ -53,5 +54,5 @@ void cli_comparison_close(struct cli_comparison *comparison)
 	cli_waiting_end();
 	npl_comparison_free(&comparison->result);
 	cli_dump_close(&comparison->dump);
-	cli_inputs_free(&comparison->inputs);
+	npl_network_free(&comparison->inputs);
 }

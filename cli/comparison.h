@@ -10,7 +10,7 @@
 /* A comparison in progress. The command sets `common`, zeroes the rest, and closes it after the steps. */
 struct cli_comparison {
 	struct cli_common *common;
-	struct cli_inputs inputs;
+	struct npl_network inputs;
 	struct npl_compare_options options; /* set by cli_comparison_open; the command may change them */
 	struct npl_comparison result;
 	struct npl_layer_choice_options choose;

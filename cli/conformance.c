@@ -79,6 +79,6 @@ const struct cli_command cli_conformance = {
 	"conformance", "DIR... [--device D]",
 	"ONNX backend test cases: passed, failed, unsupported, each with its reason\n"
 	"An output passes when type and shape are those expected, integers and bools are equal, NaN and infinities "
-	"stand\nin the same places, and else |found - expected| <= 1e-7 + 1e-3 * |expected| (bfloat16: 1e-7 + 2^-7 * "
+	"stand in the same places, and else |found - expected| <= 1e-7 + 1e-3 * |expected| (bfloat16: 1e-7 + 2^-7 * "
 	"|expected|).",
 	conformance_main};

@@ -109,7 +109,7 @@ static int print_table(const char *const *names, const struct row *rows, int n, 
 {
 	struct npl_table table;
 	static const char *const header[] = {"DEVICE", "KIND", "FORMAT", "CLOCK", "PEAK", "DESCRIPTION"};
-	npl_table_open(&table, "lllrrl", header);
+	npl_table_open(&table, "lwwrrl", header);
 	for (int i = 0; i < n; i++) {
 		const struct npl_device_info *info = rows[i].device ? npl_device_get_info(rows[i].device) : NULL;
 		char clock[32] = "-", peak[32] = "-";

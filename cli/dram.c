@@ -10,6 +10,7 @@
 #include "core/base/refuse.h"
 #include "npulab/progress.h"
 #include "npulab/report.h"
+#include "page.h"
 #include "reports/format/table.h"
 #include "sim/memory/dram.h"
 
@@ -18,7 +19,7 @@ enum { DEFAULT_COUNT = 100000 };
 #define NOT_GIVEN      INT64_MIN
 
 struct dram_options {
-	const char *trace, *pattern, *preset, *mapping, *json;
+	const char *trace, *pattern, *preset, *mapping, *json, *html;
 	int64_t count, channels, inject, threads, max_memory;
 	bool every_cycle, list, yaml, quiet;
 };
@@ -84,17 +85,21 @@ static int print_yaml(const struct npl_memory *memory, struct npl_err *err)
 	return rc;
 }
 
-/* Writes the JSON to a file, whole or not at all, or to standard output. */
-static int put_json(const char *path, const struct npl_traffic_report *report, struct npl_err *err)
+/* Makes the JSON and writes it, or the page of it, or both. */
+static int write_outputs(const struct dram_options *o, const struct npl_traffic_report *report, struct npl_err *err)
 {
 	char *text = NULL;
 	size_t bytes = 0;
+	struct npl_err failure;
 	FILE *out = open_memstream(&text, &bytes);
 	int rc = out ? npl_dram_json(out, report, err) : npl_no_memory(err);
 	if (out && fclose(out) && !rc)
 		rc = npl_no_memory(err);
-	if (!rc)
-		rc = cli_write(path, text, bytes, err);
+	const bool is_made = !rc;
+	if (is_made && o->json)
+		rc = cli_write(o->json, text, bytes, err);
+	if (is_made && o->html && cli_write_page_of(o->html, text, bytes, &failure))
+		rc = cli_also_failed(rc, &failure, err);
 	free(text);
 	return rc;
 }
@@ -122,9 +127,9 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 	npl_traffic_close(traffic);
 	if (rc)
 		return rc;
-	if (o->json)
-		rc = put_json(o->json, &report, err);
-	if (!o->quiet && !(o->json && !strcmp(o->json, "-")))
+	if (o->json || o->html)
+		rc = write_outputs(o, &report, err);
+	if (!o->quiet && !cli_is_stdout(o->json) && !cli_is_stdout(o->html))
 		rc = cli_table_printed(npl_dram_table(stdout, &report), rc, err);
 	return rc;
 }
@@ -132,16 +137,17 @@ static int run_traffic(const struct dram_options *o, struct npl_memory *memory, 
 static int check_usage(const struct dram_options *o, struct npl_err *err)
 {
 	const bool sets_memory = o->preset || o->channels != NOT_GIVEN || o->mapping;
-	if (o->list && (o->trace || o->pattern || o->yaml || o->json || sets_memory || o->inject || o->every_cycle))
+	if (o->list &&
+	    (o->trace || o->pattern || o->yaml || o->json || o->html || sets_memory || o->inject || o->every_cycle))
 		return npl_fail(err, NPL_EUSAGE, "dram: --list goes alone");
-	if (o->yaml && (o->trace || o->pattern || o->json))
+	if (o->yaml && (o->trace || o->pattern || o->json || o->html))
 		return npl_fail(err, NPL_EUSAGE, "dram: --yaml goes with --preset, --channels and --mapping alone");
 	if (!o->list && !o->yaml && !o->trace == !o->pattern)
 		return npl_fail(err, NPL_EUSAGE, "dram: expected either a trace or --pattern; usage: npulab dram %s",
 				cli_dram.arguments);
 	if (o->count != NOT_GIVEN && !o->pattern)
 		return npl_fail(err, NPL_EUSAGE, "dram: -n goes with --pattern");
-	return 0;
+	return cli_check_stdout((const struct cli_destination[]){{"--json", o->json}, {"--html", o->html}}, 2, err);
 }
 
 static int open_memory(const struct dram_options *o, struct npl_memory **memory, struct npl_err *err)
@@ -165,11 +171,13 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 	int n_words;
 	const struct cli_option options[] = {
 		{"pattern", CLI_TEXT, &o.pattern, 0, 0, "NAME", "requests of a pattern instead (--list has them)"},
-		{"n", CLI_INT, &o.count, 1, NPL_TRAFFIC_MAX_COUNT, "N", "so many (default 100000)"},
+		{"n", CLI_INT, &o.count, 1, NPL_TRAFFIC_MAX_COUNT, "N",
+		 "so many requests of the pattern (default 100000)"},
 		{"preset", CLI_TEXT, &o.preset, 0, 0, "NAME", "the memory, or its file (default " DEFAULT_PRESET ")"},
-		{"channels", CLI_INT, &o.channels, 1, DRAM_MAX_CHANNELS, "N", "instead of the memory's own"},
+		{"channels", CLI_INT, &o.channels, 1, DRAM_MAX_CHANNELS, "N",
+		 "channels of the memory, in place of its own"},
 		{"mapping", CLI_TEXT, &o.mapping, 0, 0, "FIELDS",
-		 "of addresses, highest first, as row:bank:column:channel"},
+		 "the fields of an address, highest first, as row:bank:column:channel"},
 		{"inject", CLI_INT, &o.inject, 1, NPL_TRAFFIC_MAX_RATE, "N",
 		 "offer N requests per cycle, whatever the trace's cycles (patterns: 2 per channel)"},
 		{"every-cycle", CLI_FLAG, &o.every_cycle, 0, 0, NULL,
@@ -179,6 +187,7 @@ static int dram_main(int argc, char **argv, struct npl_err *err)
 		CLI_THREADS_OPTION(&o.threads),
 		CLI_MEMORY_OPTION(&o.max_memory),
 		CLI_JSON_OPTION(&o.json),
+		CLI_HTML_OPTION(&o.html),
 		CLI_QUIET_OPTION(&o.quiet, ""),
 		{0}};
 	if (cli_parse(&cli_dram, options, argc, argv, &o.trace, 1, &n_words, &help_printed, err) || help_printed)

@@ -113,6 +113,7 @@ static int print_operations(const struct answer *answer, struct npl_err *err)
 	struct npl_table table;
 	int rc = 0, shown = 0;
 	npl_table_open(&table, "wlrrrl", header);
+	table.keys = 2; /* a component and what it does */
 	for (int i = 0; i < tables->n_operations && !rc; i++)
 		if (is_shown(answer, i)) {
 			rc = put_operation(&table, answer, &tables->operation[i], err);
@@ -177,8 +178,11 @@ static int check_tables(const struct answer *answer, struct npl_err *err)
 			return npl_prefix(err, "%s:%d", o->path, o->line);
 		actions += is_shown(answer, i);
 	}
-	printf("%d rows of %d actions, %d macros of SRAM, %d nodes of processes: all as they should be\n",
-	       answer->tables->n_operations, actions, answer->tables->n_srams, answer->tables->n_scalings);
+	char line[200];
+	snprintf(line, sizeof line,
+		 "%d rows of %d actions, %d macros of SRAM, %d nodes of processes: all as they should be",
+		 answer->tables->n_operations, actions, answer->tables->n_srams, answer->tables->n_scalings);
+	npl_table_text(line, stdout);
 	return 0;
 }
 

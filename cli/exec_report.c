@@ -197,6 +197,7 @@ static int print_instructions(const struct exec_outcome *o)
 	const struct npl_cycle_class *class = npl_program_cycle_classes(o->program, &n);
 	struct npl_table table;
 	npl_table_open(&table, "rwlrrrrl", header);
+	table.keys = 2; /* the line and the name of an instruction */
 	for (int64_t i = 0; i < npl_program_count(o->program); i++) {
 		const struct npl_instruction_time *time = &o->execution->time[i];
 		const uint64_t numbers[] = {time->begin, time->end, cycles_of(class, n, time, NPL_CLASS_WORKING),

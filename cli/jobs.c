@@ -111,6 +111,13 @@ static int take(struct job *job, int k, struct npl_err *err)
 	return 0;
 }
 
+/* Notes how many pieces are done, as the number of the one that is done next. Those that run began in their order. */
+static void note_progress(const struct state *s)
+{
+	const int ended = s->started - s->running;
+	npl_progress_part(s->jobs->name, s->jobs->name, ended < s->jobs->n ? ended + 1 : ended, s->jobs->n);
+}
+
 /* Waits for a process whose pipes have ended. */
 static void end(struct state *s, struct job *job)
 {
@@ -126,6 +133,7 @@ static void end(struct state *s, struct job *job)
 					      .status = WIFSIGNALED(status) ? -WTERMSIG(status) : WEXITSTATUS(status),
 					      .seconds = npl_clock_seconds() - job->started};
 	s->running--;
+	note_progress(s);
 }
 
 /* Waits until some process writes or ends, and takes what it wrote. */
@@ -195,7 +203,7 @@ int cli_jobs_run(const struct cli_jobs *jobs, struct npl_err *err)
 		if (s.started < jobs->n && s.running < jobs->at_a_time) {
 			cli_waiting_pause(); /* its thread may not run while a process is forked */
 			rc = start(&s, err);
-			npl_progress_part(jobs->name, jobs->name, s.started, jobs->n);
+			note_progress(&s);
 			cli_waiting_continue();
 			continue;
 		}

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * npulab: finds the command, runs it, and turns its error into one line and an exit status. */
+ * Finds the command, runs it, and turns its error into one line and an exit status (main.h). */
+#include "main.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/nearest.h"
+#include "help.h"
 #include "npulab/cpu_features.h"
 #include "npulab/version.h"
 #include "options.h"
 #include "signals.h"
+#include "terminal.h"
 #include "waiting.h"
 
 static const struct cli_command *const commands[] = {
@@ -21,17 +25,19 @@ static const struct cli_command *const commands[] = {
 
 static void print_usage(FILE *out)
 {
-	fputs("usage: npulab COMMAND [ARGUMENTS]\n"
-	      "What would this neural network cost on that machine? Runs it, with real values, on cycle-level models "
-	      "of\n"
-	      "published accelerators and on the real processor, and lays time, energy and error side by side.\n\n",
-	      out);
+	enum { NAME_COLUMNS = 11 };
+	cli_put_help_text(out,
+			  "usage: npulab COMMAND [ARGUMENTS]\n"
+			  "What would this neural network cost on that machine? Runs it, with real values, on "
+			  "cycle-level models of published accelerators and on the real processor, and lays time, "
+			  "energy and error side by side.\n",
+			  0);
 	for (int i = 0; i < COMMANDS; i++)
-		fprintf(out, "  %-11s %.*s\n", commands[i]->name, (int)strcspn(commands[i]->summary, "\n"),
-			commands[i]->summary);
-	fputs("\nStart with:  npulab compare digits --devices reference," CLI_DEVICES "\n"
-	      "`npulab COMMAND --help` tells the options of one; --version the version.\n",
-	      out);
+		cli_put_help_row(out, commands[i]->name, NAME_COLUMNS, commands[i]->summary);
+	cli_put_help_text(out,
+			  "\nStart with:  npulab compare digits --devices reference," CLI_DEVICES "\n"
+			  "`npulab COMMAND --help` tells the options of one; --version the version.",
+			  0);
 }
 
 static const struct cli_command *find_command(const char *name, struct npl_err *err)
@@ -64,12 +70,12 @@ static int help(int argc, char **argv, struct npl_err *err)
 static int run_command(int argc, char **argv, struct npl_err *err)
 {
 	const struct cli_command *command = find_command(argv[0], err);
-	if (!command || npl_cpu_cap_check(err))
+	if (!command || npl_cpu_cap_check(err) || cli_terminal_open(err))
 		return err->code;
 	return command->run(argc, argv, err);
 }
 
-int main(int argc, char **argv)
+int cli_main(int argc, char **argv)
 {
 	struct npl_err err = {0};
 	cli_handle_signals();
@@ -97,6 +103,6 @@ int main(int argc, char **argv)
 			code = npl_fail(&err, NPL_EOUTPUT, "standard output could not be written; %s", work_err.msg);
 	}
 	if (code)
-		fprintf(stderr, "npulab: %s\n", err.msg);
+		cli_put_error(err.msg);
 	return npl_exit_status(code);
 }

@@ -9,6 +9,7 @@
 #include "core/base/nearest.h"
 #include "core/files/file.h"
 #include "core/files/words.h"
+#include "help.h"
 #include "npulab/budget.h"
 #include "npulab/thread.h"
 #include "waiting.h"
@@ -22,15 +23,20 @@ static bool is_letter(const struct cli_option *option)
 
 static void print_help(const struct cli_command *command, const struct cli_option *options)
 {
-	printf("usage: npulab %s%s%s\n%s\n\noptions:\n", command->name, *command->arguments ? " " : "",
-	       command->arguments, command->summary);
+	enum { INDENT = 7, USAGE_COLUMNS = 26 };
+	char line[200];
+	snprintf(line, sizeof line, "usage: npulab %s%s%s", command->name, *command->arguments ? " " : "",
+		 command->arguments);
+	cli_put_help_text(stdout, line, INDENT);
+	cli_put_help_text(stdout, command->summary, 0);
+	printf("\noptions:\n");
 	for (const struct cli_option *o = options; o->name; o++) {
 		char usage[64];
 		snprintf(usage, sizeof usage, "%s%s%s%s", is_letter(o) ? "-" : "--", o->name, o->value ? " " : "",
 			 o->value ? o->value : "");
-		printf("  %-26s %s\n", usage, o->help);
+		cli_put_help_row(stdout, usage, USAGE_COLUMNS, o->help);
 	}
-	printf("  %-26s %s\n", "--help", "this text");
+	cli_put_help_row(stdout, "--help", USAGE_COLUMNS, "this text");
 }
 
 static int refuse_unknown(const struct cli_command *command, const struct cli_option *options, const char *arg,

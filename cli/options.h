@@ -101,7 +101,7 @@ struct cli_option {       /* a table ends with name NULL */
 	}
 #define CLI_HTML_OPTION(target)                                                                                        \
 	{                                                                                                              \
-		"html", CLI_OUTPUT, (target), 0, 0, "FILE", "a page of charts and tables (docs/report.md)"             \
+		"html", CLI_OUTPUT, (target), 0, 0, "FILE", "the result as a page for a browser (docs/report.md)"      \
 	}
 /* also: the rest of the help, such as ", no warnings" in commands that load a model */
 #define CLI_QUIET_OPTION(target, also)                                                                                 \

@@ -9,7 +9,6 @@
 #include "core/base/printable.h"
 #include "core/files/file.h"
 #include "npulab/tensor_file.h"
-#include "page.h"
 #include "waiting.h"
 
 bool cli_is_stdout(const char *path)
@@ -88,27 +87,28 @@ int cli_table_printed(int printed, int rc, struct npl_err *err)
 	return cli_also_failed(rc, &failure, err);
 }
 
-/* Returns how many outputs go to standard output. first, second: the options of the first two. */
-static int count_on_stdout(const struct cli_common *common, const char **first, const char **second)
+int cli_check_stdout(const struct cli_destination *output, int n, struct npl_err *err)
 {
-	const struct {
-		const char *option, *path;
-	} outputs[] = {{"--json", common->json},
-		       {"--csv", common->csv},
-		       {"--html", common->html},
-		       {"--timeline", common->timeline}};
-	int n = 0;
-	for (size_t i = 0; i < sizeof outputs / sizeof *outputs; i++)
-		if (cli_is_stdout(outputs[i].path))
-			*(n++ ? second : first) = outputs[i].option;
-	return n;
+	const char *first = NULL;
+	for (int i = 0; i < n; i++) {
+		if (!cli_is_stdout(output[i].path))
+			continue;
+		if (first)
+			return npl_fail(err, NPL_EUSAGE, "%s - and %s - cannot both have standard output", first,
+					output[i].option);
+		first = output[i].option;
+	}
+	return 0;
 }
 
 int cli_check_reports(const struct cli_common *common, struct npl_err *err)
 {
-	const char *first = "", *second = "";
-	if (count_on_stdout(common, &first, &second) > 1)
-		return npl_fail(err, NPL_EUSAGE, "%s - and %s - cannot both have standard output", first, second);
+	const struct cli_destination outputs[] = {{"--json", common->json},
+						  {"--csv", common->csv},
+						  {"--html", common->html},
+						  {"--timeline", common->timeline}};
+	if (cli_check_stdout(outputs, sizeof outputs / sizeof *outputs, err))
+		return err->code;
 	if (cli_is_stdout(common->output))
 		return npl_fail(err, NPL_EUSAGE, "--output -: an array goes to a file, not to standard output");
 	return 0;
@@ -135,57 +135,4 @@ int cli_missing(const struct npl_unavailables *unavailable, struct npl_err *err)
 		snprintf(count_of_others, sizeof count_of_others, "; and %d more", unavailable->n - 1);
 	return npl_fail(err, NPL_EDEVICE, "%s is not available here: %s%s", unavailable->device[0].instance,
 			unavailable->device[0].reason, count_of_others);
-}
-
-struct comparison_report { /* the argument of the writers of these reports */
-	const struct npl_comparison *comparison;
-	const struct npl_report_context *context;
-};
-
-static void write_json(FILE *out, const void *data)
-{
-	const struct comparison_report *comparison_report = data;
-	npl_report_json(out, comparison_report->comparison, comparison_report->context);
-}
-
-static void write_csv(FILE *out, const void *data)
-{
-	const struct comparison_report *comparison_report = data;
-	npl_report_csv(out, comparison_report->comparison, comparison_report->context);
-}
-
-static void write_timeline(FILE *out, const void *data)
-{
-	const struct comparison_report *comparison_report = data;
-	npl_report_timeline(out, comparison_report->comparison, comparison_report->context);
-}
-
-static int write_page(const char *path, const struct comparison_report *comparison_report, struct npl_err *err)
-{
-	struct cli_page page;
-	if (cli_page_of_result(write_json, comparison_report, &page, err))
-		return err->code;
-	const int rc = cli_write(path, page.text, page.bytes, err);
-	free(page.text);
-	return rc;
-}
-
-int cli_report_comparison(const struct npl_comparison *comparison, const struct npl_report_context *context,
-			  const struct npl_tensor *output, const struct cli_common *common, struct npl_err *err)
-{
-	const struct comparison_report comparison_report = {comparison, context};
-	const struct cli_report report[] = {{common->json, write_json, &comparison_report},
-					    {common->csv, write_csv, &comparison_report},
-					    {common->timeline, write_timeline, &comparison_report}};
-	struct npl_err failure;
-	int rc = 0;
-	if (common->output && cli_write_tensor(common->output, output, &failure))
-		rc = cli_also_failed(rc, &failure, err);
-	if (cli_write_reports(report, 3, &failure))
-		rc = cli_also_failed(rc, &failure, err);
-	if (common->html && write_page(common->html, &comparison_report, &failure))
-		rc = cli_also_failed(rc, &failure, err);
-	if (!common->quiet && !count_on_stdout(common, &(const char *){NULL}, &(const char *){NULL}))
-		rc = cli_table_printed(npl_report_table(stdout, comparison, context), rc, err);
-	return rc;
 }

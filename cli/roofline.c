@@ -5,6 +5,7 @@
 
 #include "common.h"
 #include "npulab/report.h"
+#include "page.h"
 
 struct named_roofline { /* the argument of a writer */
 	const struct npl_roofline *roofline;
@@ -27,8 +28,12 @@ static int report(const struct cli_common *common, const struct named_roofline *
 {
 	const struct cli_report reports[] = {{common->json, write_json, named_roofline},
 					     {common->csv, write_csv, named_roofline}};
+	struct npl_err failure;
 	int rc = cli_write_reports(reports, 2, err);
-	if (!common->quiet && !cli_is_stdout(common->json) && !cli_is_stdout(common->csv))
+	if (common->html && cli_write_page(common->html, write_json, named_roofline, &failure))
+		rc = cli_also_failed(rc, &failure, err);
+	if (!common->quiet && !cli_is_stdout(common->json) && !cli_is_stdout(common->csv) &&
+	    !cli_is_stdout(common->html))
 		rc = cli_table_printed(npl_roofline_table(stdout, named_roofline->roofline, named_roofline->model), rc,
 				       err);
 	return rc;
@@ -44,12 +49,12 @@ static int read_intensity(const char *text, enum npl_intensity *intensity, struc
 
 static int run(const char *model, const struct cli_common *common, enum npl_intensity intensity, struct npl_err *err)
 {
-	struct cli_inputs inputs = {0};
+	struct npl_network inputs = {0};
 	struct npl_roofline roofline;
 	struct npl_compare_options compare_options;
 	int rc = cli_check_reports(common, err);
 	if (!rc && model)
-		rc = cli_inputs_load(model, common, &inputs, err);
+		rc = cli_network_load(model, common, &inputs, err);
 	if (rc)
 		return rc;
 	rc = cli_compare_options(common, &inputs.arena, &compare_options, err);
@@ -66,7 +71,7 @@ static int run(const char *model, const struct cli_common *common, enum npl_inte
 	}
 	if ((!rc || rc == NPL_EDEVICE) && inputs.graph && !common->quiet)
 		cli_warn(inputs.graph->name, inputs.graph->warning, inputs.graph->n_warnings);
-	cli_inputs_free(&inputs);
+	npl_network_free(&inputs);
 	return rc;
 }
 
@@ -90,6 +95,7 @@ static int roofline_main(int argc, char **argv, struct npl_err *err)
 		CLI_ENGINE_OPTION(&common.engine),
 		CLI_JSON_OPTION(&common.json),
 		CLI_CSV_OPTION(&common.csv),
+		CLI_HTML_OPTION(&common.html),
 		CLI_QUIET_OPTION(&common.quiet, ", no warnings"),
 		{0}};
 	bool help_printed;

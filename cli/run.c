@@ -7,6 +7,7 @@
 
 #include "core/base/refuse.h"
 #include "npulab/placement.h"
+#include "terminal.h"
 
 /* The device or the placement rules of a run. */
 struct target {
@@ -33,6 +34,14 @@ static int set_devices(const struct target *target, struct cli_comparison *compa
 	return 0;
 }
 
+static int log_placement(const struct npl_comparison *result, struct npl_err *err)
+{
+	cli_terminal_lay_out_for(stderr);
+	const int rc = cli_table_printed(npl_report_placement(stderr, result), 0, err);
+	cli_terminal_lay_out_for(stdout);
+	return rc;
+}
+
 static int run_model(const char *model, const struct target *target, struct cli_common *common, struct npl_err *err)
 {
 	struct cli_comparison comparison = {.common = common};
@@ -51,7 +60,7 @@ static int run_model(const char *model, const struct target *target, struct cli_
 	if (!rc)
 		rc = cli_comparison_run(&comparison, err);
 	if (!rc && target->log)
-		rc = cli_table_printed(npl_report_placement(stderr, &comparison.result), rc, err);
+		rc = log_placement(&comparison.result, err);
 	if (!rc)
 		rc = cli_comparison_report(&comparison, outputs, err);
 	if (!rc && !common->quiet)

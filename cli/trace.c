@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/base/nearest.h"
+#include "help.h"
 
 static const struct cli_command *const subcommands[] = {
 #define TRACE_COMMAND(word) &cli_trace_##word,
@@ -31,10 +32,10 @@ static int trace_main(int argc, char **argv, struct npl_err *err)
 	}
 	char list[200];
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		enum { NAME_COLUMNS = 16 };
 		printf("usage: npulab trace %s\n%s\n\n", cli_trace.arguments, cli_trace.summary);
 		for (int i = 0; i < SUBCOMMANDS; i++)
-			printf("  trace %-10s %.*s\n", names[i], (int)strcspn(subcommands[i]->summary, "\n"),
-			       subcommands[i]->summary);
+			cli_put_help_row(stdout, subcommands[i]->name, NAME_COLUMNS, subcommands[i]->summary);
 		printf("\n`npulab trace COMMAND --help` lists the options of each\n");
 		return 0;
 	}

@@ -9,6 +9,7 @@
 #include "core/base/refuse.h"
 #include "npulab/thread.h"
 #include "npulab/version.h"
+#include "reports/format/paragraph.h"
 #include "trace_jobs.h"
 #include "trace_run.h"
 
@@ -101,14 +102,13 @@ static void work(void *context, int i, FILE *result)
 static void print_outcome(const char *path, enum outcome outcome, const struct npl_trace_diff *diff)
 {
 	char moved[100];
-	npl_put_printable(stdout, path);
-	if (outcome == EVENTS_MOVED)
-		printf(": blessed: %s moved\n", npl_trace_moved_text(diff->moved, moved, sizeof moved));
-	else if (outcome == HEAD_MOVED)
-		puts(": blessed: other files or parameters, and the same events");
-	else
-		puts(diff->moved ? ": within the tolerance of another environment, left alone"
-				 : ": the same, left alone");
+	const bool is_left = outcome != EVENTS_MOVED && outcome != HEAD_MOVED;
+	const char *what = outcome == EVENTS_MOVED ? npl_trace_moved_text(diff->moved, moved, sizeof moved)
+			   : outcome == HEAD_MOVED ? "other files or parameters, and the same events"
+			   : diff->moved           ? "within the tolerance of another environment, left alone"
+						   : "the same, left alone";
+	npl_put_line(stdout, (const char *const[]){path, is_left ? ": " : ": blessed: ", what,
+						   outcome == EVENTS_MOVED ? " moved" : "", NULL});
 	fflush(stdout);
 }
 

@@ -7,6 +7,8 @@
 
 #include "core/base/refuse.h"
 #include "npulab/thread.h"
+#include "reports/format/paragraph.h"
+#include "terminal.h"
 #include "trace_jobs.h"
 #include "trace_report.h"
 #include "trace_run.h"
@@ -58,16 +60,17 @@ static void work(void *context, int i, FILE *result)
 
 static void print_same(const struct npl_trace_verdict *verdict)
 {
-	struct npl_err line; /* npl_fail makes the text printable */
-	npl_fail(&line, NPL_OK, "%s: the same, %llu events", verdict->path, (unsigned long long)verdict->diff.events);
-	puts(line.msg);
+	char events[60];
+	snprintf(events, sizeof events, ", %llu events", (unsigned long long)verdict->diff.events);
+	npl_put_toned_line(stdout, (const char *const[]){verdict->path, ": ", "the same", events, NULL}, 2,
+			   NPL_TONE_GOOD);
 }
 
 static int print_verdict(const struct check *check, const struct npl_trace_verdict *verdict, struct npl_err *err)
 {
 	int rc = 0;
 	if (verdict->code && verdict->code != NPL_EUSAGE && check->n > 1)
-		fprintf(stderr, "npulab: %s\n", verdict->message);
+		cli_put_error(verdict->message);
 	if (verdict->code || check->quiet || cli_trace_reports_on_stdout(&check->reports))
 		return 0;
 	if (verdict->diff.moved || verdict->diff.n_heads)

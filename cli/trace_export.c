@@ -9,6 +9,7 @@
 
 #include "core/base/refuse.h"
 #include "npulab/vcd.h"
+#include "reports/format/paragraph.h"
 #include "reports/format/table.h"
 #include "trace_run.h"
 #include "trace_window.h"
@@ -52,6 +53,7 @@ static int list_signals(void *context, const struct npl_device *device, struct n
 	if (!n)
 		return 0;
 	npl_table_open(&table, "llrl", (const char *const[]){"", "SIGNAL", "BITS", "MEANING"});
+	table.keys = 2; /* the mark and the name of a signal */
 	for (int i = 0; i < n; i++) {
 		char name[NPL_SIGNAL_NAME], bits[20];
 		snprintf(bits, sizeof bits, "%d", def[i].width);
@@ -100,9 +102,12 @@ static int export_vcd(const char *trace, const struct npl_trace_header *header, 
 		rc = npl_vcd_finish(vcd, err);
 	const struct npl_vcd_size size = npl_vcd_size_of(vcd);
 	cli_waiting_end();
+	char text[160];
+	snprintf(text, sizeof text,
+		 ": %" PRId64 " signals, %" PRIu64 " changes in %" PRIu64 " cycles of %" PRId64 " program%s",
+		 size.signals, size.changes, size.cycles, size.programs, size.programs == 1 ? "" : "s");
 	if (!rc && !o->quiet)
-		printf("%s: %" PRId64 " signals, %" PRIu64 " changes in %" PRIu64 " cycles of %" PRId64 " program%s\n",
-		       o->vcd, size.signals, size.changes, size.cycles, size.programs, size.programs == 1 ? "" : "s");
+		npl_put_line(stdout, (const char *const[]){o->vcd, text, NULL});
 	npl_vcd_close(vcd);
 	return rc;
 }

@@ -47,7 +47,7 @@ static int add_external_data(struct npl_trace_header *header, const struct npl_g
 }
 
 static int add_model_files(struct npl_trace_header *header, const struct cli_traced_run *run,
-			   const struct cli_inputs *inputs, struct npl_err *err)
+			   const struct npl_network *inputs, struct npl_err *err)
 {
 	const struct npl_model_files *files = &inputs->files;
 	int rc = add_file(header, "model", files->path, err);
@@ -95,11 +95,11 @@ static int end_comparison(struct npl_comparison *comparison, const struct cli_tr
 static int run_network(struct cli_traced_run *run, const struct cli_trace_machines *machines,
 		       struct npl_trace_header *header, const struct cli_trace_listener *to, struct npl_err *err)
 {
-	struct cli_inputs inputs;
+	struct npl_network inputs;
 	struct npl_placement placement = {0};
 	struct npl_compare_options options;
 	struct npl_comparison comparison = {0};
-	if (cli_inputs_load(run->word[0], &run->common, &inputs, err))
+	if (cli_network_load(run->word[0], &run->common, &inputs, err))
 		return err->code;
 	int rc = add_model_files(header, run, &inputs, err);
 	if (!rc)
@@ -125,7 +125,7 @@ static int run_network(struct cli_traced_run *run, const struct cli_trace_machin
 	rc = end_comparison(&comparison, to, rc, err);
 	if (!rc && !run->common.quiet && !machines->header)
 		cli_warn(inputs.graph->name, inputs.graph->warning, inputs.graph->n_warnings);
-	cli_inputs_free(&inputs);
+	npl_network_free(&inputs);
 	return rc;
 }
 

@@ -11,6 +11,7 @@
 #include "core/base/refuse.h"
 #include "core/files/path.h"
 #include "npulab/report.h"
+#include "reports/format/paragraph.h"
 
 int cli_trace_check_window(const struct cli_command *command, int64_t from, int64_t until, struct npl_err *err)
 {
@@ -34,10 +35,10 @@ int cli_trace_check_name(const char *option, const char *path, const char *endin
 void cli_trace_say_size(const char *path, const struct npl_trace_size *size)
 {
 	struct stat status;
-	char text[40];
+	char text[40], events[80];
 	if (stat(path, &status) || !S_ISREG(status.st_mode))
 		return;
-	npl_put_printable(stdout, path);
-	printf(": %" PRIu64 " event%s, %s\n", size->events, size->events == 1 ? "" : "s",
-	       npl_count_text((double)size->bytes, "B", text, sizeof text));
+	snprintf(events, sizeof events, ": %" PRIu64 " event%s, %s", size->events, size->events == 1 ? "" : "s",
+		 npl_count_text((double)size->bytes, "B", text, sizeof text));
+	npl_put_line(stdout, (const char *const[]){path, events, NULL});
 }

@@ -3,11 +3,11 @@
  * The line for a user who waits (waiting.h). */
 #include "waiting.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -15,11 +15,12 @@
 #include "core/computer/clock.h"
 #include "npulab/progress.h"
 #include "npulab/thread.h"
+#include "terminal.h"
 
 #define FIRST_SECONDS 2
 #define CLEAR_LINE    "\r\033[K"
 #define USUAL_COLUMNS 80
-#define LINE_BYTES    (NPL_PROGRESS_TEXT + 64)
+#define LINE_BYTES    (2 * NPL_PROGRESS_TEXT + 160)
 
 struct cli_waiting cli_waiting_open(bool on_terminal, int columns)
 {
@@ -51,9 +52,12 @@ static void truncate_line(char *text, int columns, int reserved_columns)
 	}
 }
 
-size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *progress, char *text, size_t bytes)
+size_t cli_waiting_line(struct cli_waiting *w, double seconds, const struct npl_progress *progress, char *text,
+			size_t bytes)
 {
-	char line[LINE_BYTES], clock[32];
+	static const struct npl_progress unknown = {.part = "at work", .share = (double)NAN};
+	const struct npl_progress *p = progress ? progress : &unknown;
+	char line[LINE_BYTES], clock[32], left[40], end[80];
 	if (seconds < w->due_seconds)
 		return 0;
 	if (w->on_terminal)
@@ -62,10 +66,14 @@ size_t cli_waiting_line(struct cli_waiting *w, double seconds, const char *progr
 		while (w->due_seconds <= seconds)
 			w->due_seconds *= 2;
 	clock_text(seconds, clock, sizeof clock);
-	snprintf(line, sizeof line, "npulab: %s", progress ? progress : "at work");
+	cli_time_left_text(cli_time_left(&w->left, p, seconds), left, sizeof left);
+	const bool of_part = *left && p->is_of_part;
+	snprintf(line, sizeof line, "npulab: %s%s%s%s%s", p->part, of_part ? " (" : "", of_part ? left : "",
+		 of_part ? ")" : "", p->details);
+	snprintf(end, sizeof end, "%s%s, %s", *left && !of_part ? ", " : "", of_part ? "" : left, clock);
 	if (w->on_terminal)
-		truncate_line(line, w->columns, (int)strlen(clock) + 2);
-	const int n = snprintf(text, bytes, "%s%s, %s%s", w->on_terminal ? CLEAR_LINE : "", line, clock,
+		truncate_line(line, w->columns, (int)strlen(end));
+	const int n = snprintf(text, bytes, "%s%s%s%s", w->on_terminal ? CLEAR_LINE : "", line, end,
 			       w->on_terminal ? "" : "\n");
 	w->line_shown = w->on_terminal;
 	return n < 0 ? 0 : (size_t)n < bytes ? (size_t)n : bytes - 1;
@@ -94,7 +102,8 @@ static struct timespec timespec_of(double seconds)
 
 static void *print_until_stopped(void *unused)
 {
-	char progress[NPL_PROGRESS_TEXT], text[LINE_BYTES + 64];
+	struct npl_progress progress;
+	char text[LINE_BYTES + 64];
 	(void)unused;
 	pthread_mutex_lock(&line.lock);
 	while (!line.stopping) {
@@ -103,9 +112,9 @@ static void *print_until_stopped(void *unused)
 		const double seconds = npl_clock_seconds() - line.started;
 		if (line.stopping || seconds < line.waiting.due_seconds)
 			continue;
-		const bool known = npl_progress_text(progress, sizeof progress);
+		const bool known = npl_progress_get(&progress);
 		write_stderr(text,
-			     cli_waiting_line(&line.waiting, seconds, known ? progress : NULL, text, sizeof text));
+			     cli_waiting_line(&line.waiting, seconds, known ? &progress : NULL, text, sizeof text));
 	}
 	pthread_mutex_unlock(&line.lock);
 	return NULL;
@@ -131,14 +140,10 @@ static bool start_thread(void)
 
 void cli_waiting_start(void)
 {
-	struct winsize size = {0};
 	line.enabled = true;
 	if (line.running)
 		return;
-	const bool on_terminal = isatty(STDERR_FILENO);
-	if (on_terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size))
-		size.ws_col = 0;
-	line.waiting = cli_waiting_open(on_terminal, size.ws_col);
+	line.waiting = cli_waiting_open(isatty(STDERR_FILENO), cli_terminal_columns(STDERR_FILENO));
 	line.started = npl_clock_seconds();
 	line.stopping = false;
 	npl_progress_observe(true);

@@ -34,16 +34,20 @@ static uint64_t remaining_amount(const struct npl_counter_def *def, size_t n_cou
 int npl_causes_of(const struct npl_counter_def *def, size_t n_counters, const struct npl_result *result,
 		  struct npl_cause cause[NPL_MAX_CAUSES])
 {
-	int n = 0;
-	for (int has_parts = 0; has_parts < 2; has_parts++)
-		for (size_t i = 0; i < n_counters; i++) {
-			int parts;
-			if (!is_cause(&def[i]))
-				continue;
-			const uint64_t remaining = remaining_amount(def, n_counters, i, result, &parts);
-			if ((parts > 0) == (has_parts > 0))
-				cause[n++] = (struct npl_cause){&def[i], parts ? "other" : def[i].name, remaining};
-		}
+	struct npl_cause other[NPL_MAX_CAUSES]; /* what counters with parts have besides these */
+	int n = 0, n_other = 0;
+	for (size_t i = 0; i < n_counters; i++) {
+		int parts;
+		if (!is_cause(&def[i]))
+			continue;
+		const uint64_t remaining = remaining_amount(def, n_counters, i, result, &parts);
+		if (parts)
+			other[n_other++] = (struct npl_cause){&def[i], "other", remaining};
+		else
+			cause[n++] = (struct npl_cause){&def[i], def[i].name, remaining};
+	}
+	for (int i = 0; i < n_other; i++)
+		cause[n++] = other[i];
 	return n;
 }
 

@@ -5,10 +5,21 @@
 #ifndef NPULAB_CORE_DEVICE_IMPL_H
 #define NPULAB_CORE_DEVICE_IMPL_H
 
+#include <pthread.h>
+
 #include "npulab/driver.h"
 #include "npulab/instruction_sink.h"
 #include "npulab/program_dump.h"
 #include "npulab/sha256.h"
+
+/* The parameters as YAML, and their hash. They are made when they are asked for first: a sweep over many machines asks
+ * for neither. */
+struct npl_device_texts {
+	pthread_mutex_t lock; /* for threads that ask at the same time */
+	struct npl_arena arena;
+	char *yaml;                  /* NULL: not made yet */
+	char sha256[NPL_SHA256_HEX]; /* empty: not made yet */
+};
 
 struct npl_device {
 	const struct npl_driver *driver;
@@ -24,11 +35,10 @@ struct npl_device {
 	struct npl_arena arena;
 	void *config;
 	void *state;
-	const char *instance; /* NULL: the machine's name */
-	char *yaml;
+	const char *instance;                /* NULL: the machine's name */
+	struct npl_device_texts *texts;      /* NULL: the device has no parameters */
 	const struct npl_param_value *value; /* n_values, in schema order */
 	int n_values;
-	char sha256[NPL_SHA256_HEX];
 	const struct npl_program_sink *sink; /* receives programs; NULL: none */
 	const struct npl_instruction_sink *instruction_sink;
 	struct npl_instruction_sink own_sink; /* the driver's, which names the machine and calls instruction_sink */

@@ -212,18 +212,45 @@ static int complete_parameters(struct npl_device *dev, struct npl_err *err)
 	return 0;
 }
 
-/* Hashes the machine's parameters, and what is in the files that they name: a memory, a table of energies. */
-static void set_sha256(struct npl_device *dev)
+/* Returns the parameters as YAML; NULL: out of memory. The caller holds the lock. */
+static const char *make_yaml(const struct npl_device *dev)
+{
+	struct npl_device_texts *texts = dev->texts;
+	if (!texts->yaml)
+		texts->yaml = npl_params_dump(dev->driver->params, &dev->machine, dev->config, &texts->arena);
+	return texts->yaml;
+}
+
+/* Hashes the machine's parameters, and what is in the files that they name: a memory, a table of energies. Returns NULL
+ * when memory runs out. The caller holds the lock. */
+static const char *make_sha256(const struct npl_device *dev)
 {
 	const struct npl_energy_model *energy = npl_device_energy_model(dev);
+	const char *yaml = make_yaml(dev);
 	struct npl_sha256 state;
+	if (!yaml)
+		return NULL;
+	if (*dev->texts->sha256)
+		return dev->texts->sha256;
 	npl_sha256_init(&state);
-	npl_sha256_update(&state, dev->yaml, strlen(dev->yaml));
+	npl_sha256_update(&state, yaml, strlen(yaml));
 	if (dev->info.memory_yaml)
 		npl_sha256_update(&state, dev->info.memory_yaml, strlen(dev->info.memory_yaml));
 	if (energy && energy->own_table)
 		npl_sha256_update(&state, energy->own_table, strlen(energy->own_table));
-	npl_sha256_final(&state, dev->sha256);
+	npl_sha256_final(&state, dev->texts->sha256);
+	return dev->texts->sha256;
+}
+
+/* Returns a text that `make` makes, or made before; NULL: the device has no parameters, or memory ran out. */
+static const char *text_of(const struct npl_device *dev, const char *(*make)(const struct npl_device *dev))
+{
+	if (!dev->texts)
+		return NULL;
+	pthread_mutex_lock(&dev->texts->lock);
+	const char *text = make(dev);
+	pthread_mutex_unlock(&dev->texts->lock);
+	return text;
 }
 
 /* Writes "; the nearest is 'systolic'" for a name that no driver has. */
@@ -269,9 +296,12 @@ static int read_parameters(struct npl_device *dev, const struct npl_device_optio
 	if (dev->driver->params) {
 		if (complete_parameters(dev, err))
 			return err->code;
-		dev->yaml = npl_params_dump(dev->driver->params, &dev->machine, dev->config, &dev->arena);
-		if (!dev->yaml || npl_params_values(dev->driver->params, &dev->machine, dev->config, &dev->arena,
-						    &dev->value, &dev->n_values))
+		dev->texts = npl_arena_alloc(&dev->arena, sizeof *dev->texts);
+		if (!dev->texts)
+			return no_memory(dev->machine.name, err);
+		pthread_mutex_init(&dev->texts->lock, NULL);
+		if (npl_params_values(dev->driver->params, &dev->machine, dev->config, &dev->arena, &dev->value,
+				      &dev->n_values))
 			return no_memory(dev->machine.name, err);
 	}
 	return 0;
@@ -348,8 +378,6 @@ static int open_driver(struct npl_device *dev, const struct npl_device_options *
 	if (options && options->engine && dev->driver->engines && choose_engine(dev, options->engine, err))
 		return npl_prefix_name(err, dev->machine.name);
 	dev->driver->describe(dev->state, &dev->info);
-	if (dev->yaml)
-		set_sha256(dev);
 	return check_info(dev, err) ? npl_prefix_name(err, dev->machine.name) : 0;
 }
 
@@ -377,8 +405,11 @@ int npl_device_parameters(const char *name, const struct npl_device_options *opt
 	int rc = find_machine(dev, name, err);
 	if (!rc)
 		rc = read_parameters(dev, options, err);
-	if (!rc && dev->yaml && !(*yaml = npl_arena_strdup(arena, dev->yaml)))
-		rc = no_memory(name, err);
+	if (!rc && dev->texts) {
+		const char *text = text_of(dev, make_yaml);
+		*yaml = text ? npl_arena_strdup(arena, text) : NULL;
+		rc = *yaml ? 0 : no_memory(name, err);
+	}
 	npl_device_close(dev);
 	return rc;
 }
@@ -389,6 +420,10 @@ void npl_device_close(struct npl_device *device)
 		return;
 	if (device->state)
 		device->driver->close(device->state);
+	if (device->texts) {
+		pthread_mutex_destroy(&device->texts->lock);
+		npl_arena_free(&device->texts->arena);
+	}
 	npl_arena_free(&device->arena);
 	free(device);
 }
@@ -425,7 +460,7 @@ const struct npl_device_info *npl_device_get_info(const struct npl_device *devic
 
 const char *npl_device_yaml(const struct npl_device *device)
 {
-	return device->yaml;
+	return text_of(device, make_yaml);
 }
 
 const struct npl_param_value *npl_device_settings(const struct npl_device *device, int *n)
@@ -470,7 +505,7 @@ const char *const *npl_device_keep_notes(const struct npl_device *device, struct
 
 const char *npl_device_sha256(const struct npl_device *device)
 {
-	return device->yaml ? device->sha256 : NULL;
+	return text_of(device, make_sha256);
 }
 
 bool npl_device_supports(const struct npl_device *device, const struct npl_layer *layer, char *reason,

@@ -132,7 +132,7 @@ int npl_params_parse(const struct npl_param *param, const char *value, void *con
 const struct npl_param *npl_param_find(const struct npl_param *schema, const char *key)
 {
 	for (; schema && schema->key; schema++)
-		if (!strcmp(schema->key, key))
+		if (*schema->key == *key && !strcmp(schema->key, key))
 			return schema;
 	return NULL;
 }
@@ -177,9 +177,11 @@ static int unknown_key(const struct npl_param *schema, const struct npl_setting 
 /* Returns the last setting of a key of `length` characters; NULL: it is not given. */
 static const struct npl_setting *find_setting(const struct npl_description *description, const char *key, size_t length)
 {
-	for (int i = description->n_settings; i-- > 0;)
-		if (!strncmp(description->setting[i].key, key, length) && !description->setting[i].key[length])
+	for (int i = description->n_settings; i-- > 0;) {
+		const char *other = description->setting[i].key; /* most keys differ in their first letter */
+		if (*other == *key && !strncmp(other, key, length) && !other[length])
 			return &description->setting[i];
+	}
 	return NULL;
 }
 
@@ -208,8 +210,10 @@ static int check_origins(const struct npl_param *schema, const struct npl_descri
 {
 	char location[NPL_SETTING_LOCATION];
 	for (const struct npl_param *p = schema; p && p->key; p++) {
+		if (p->type != NPL_PARAM_ORIGIN || !p->words)
+			continue;
 		const struct npl_setting *origin = npl_description_setting(description, p->key);
-		if (p->type != NPL_PARAM_ORIGIN || !p->words || !origin || npl_origin_is_absent(origin->value))
+		if (!origin || npl_origin_is_absent(origin->value))
 			continue;
 		size_t length;
 		for (const char *words = p->words, *word; (word = npl_next_word(&words, &length));)
@@ -229,10 +233,13 @@ static int read_setting(const struct npl_param *schema, const struct npl_descrip
 {
 	char location[NPL_SETTING_LOCATION];
 	const struct npl_param *p = npl_param_find(schema, setting->key);
+	const char *copy = p ? npl_arena_strdup(arena, setting->value) : NULL;
+	/* Where the user gave it is only said of a fault. */
+	if (copy && !npl_params_parse(p, copy, config, "", npl_setting_code(setting), &(struct npl_err){0}))
+		return 0;
 	npl_setting_location(description, setting, location);
 	if (!p)
 		return unknown_key(schema, setting, location, err);
-	const char *copy = npl_arena_strdup(arena, setting->value);
 	if (!copy)
 		return npl_fail(err, NPL_ENOMEM, "%s: out of memory", location);
 	return npl_params_parse(p, copy, config, location, npl_setting_code(setting), err);

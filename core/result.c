@@ -160,11 +160,17 @@ double npl_result_joules(const struct npl_result *result)
 	return npl_energy_sum(result->energy, result->n_energy);
 }
 
+/* Says whether the texts are equal; those of one device are mostly the same ones. */
+static bool same_text(const char *a, const char *b)
+{
+	return a == b || !strcmp(a, b);
+}
+
 int npl_energy_merge(struct npl_energy *list, int *n, int capacity, const struct npl_energy *add, struct npl_err *err)
 {
 	for (int i = 0; i < *n; i++)
-		if (list[i].part == add->part && !strcmp(list[i].component, add->component) &&
-		    !strcmp(list[i].origin, add->origin)) {
+		if (list[i].part == add->part && same_text(list[i].component, add->component) &&
+		    same_text(list[i].origin, add->origin)) {
 			if (list[i].pj_per_event < add->pj_per_event || list[i].pj_per_event > add->pj_per_event)
 				list[i].pj_per_event = NAN;
 			list[i].events += add->events;

@@ -262,8 +262,10 @@ const char *npl_description_without_effect_note(const struct npl_description *de
 	const char *note = NULL;
 	char text[64];
 	for (const struct npl_param *p = schema; p->key; p++) {
-		const struct npl_param *deciding_param = npl_params_decided_by(schema, conditions, p, config);
-		if (!deciding_param || !is_chosen(description, schema, p, config))
+		const struct npl_param *deciding_param = is_chosen(description, schema, p, config)
+								 ? npl_params_decided_by(schema, conditions, p, config)
+								 : NULL;
+		if (!deciding_param)
 			continue;
 		const char *value = npl_params_text(deciding_param, config, text, sizeof text);
 		note = npl_arena_printf(arena, "%s%s%s has no effect while %s is %s", note ? note : "",

@@ -1,32 +1,40 @@
 /* SPDX-License-Identifier: MIT
  *
- * Charts of bars that lie: a row for each name, parts side by side in it. SVG, drawn once, readable without a script;
- * its colours are those of the page's styles. */
+ * Charts of rows: a row for each name, and in it horizontal bars, or marks, for the values of each series. */
 #ifndef NPULAB_PAGES_BARS_H
 #define NPULAB_PAGES_BARS_H
 
-#include <stdio.h>
+#include "drawing.h"
 
-/* Colours that the styles have: a chart has no more series. */
-enum { PAGE_COLOURS = 8 };
+enum page_bars_kind {
+	PAGE_BARS_STACKED, /* the parts of a row end to end: they sum to it */
+	PAGE_BARS_GROUPED, /* a bar of its own for each series, one below the other */
+	PAGE_BARS_MARKS,   /* a mark for each series, where its value is; it may be below 0 */
+};
 
 struct page_series {
 	const char *name;
-	const double *value; /* of each row; what is not above 0 has no part */
+	/* Of each row. NAN: there is none. A bar has no length where its value is not above 0. */
+	const double *value;
+	/* The range of each row, drawn as a line, where both ends are numbers; NULL: there is none. */
+	const double *low, *high;
 };
 
 struct page_bars {
-	const char *label; /* says what the chart shows, for those who do not see it */
+	const char *id, *label; /* as in page_drawing */
 	const char *unit;
+	bool without_prefix;         /* the unit takes no prefix, as percent does */
+	bool is_modelled;            /* figures have the mark "~" */
+	const bool *row_is_modelled; /* of each row; NULL: is_modelled says it */
+	enum page_bars_kind kind;
+	/* Of many rows of marks those farthest from 0 are shown; otherwise those with the least values. */
+	bool keeps_farthest_from_0;
 	int n_rows, n_series;
 	const char *const *row; /* their names */
 	const struct page_series *series;
 };
-/* Draws the chart with its legend. A row shows its name and its parts when a pointer rests on it. */
-void page_bars_put(FILE *out, const struct page_bars *bars);
-
-/* Returns the distance of the ticks of an axis from 0 to `most`, of which there are 4 to 10: 1, 2 or 5 times a power of
- * ten. */
-double page_tick(double most);
+/* Puts the chart on the page, with its legend. A row shows its name and its values when a pointer rests on it. Of many
+ * rows those that matter are shown (kept_rows.h). */
+void page_bars_put(struct page_writer *writer, const struct page_bars *bars);
 
 #endif

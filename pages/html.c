@@ -1,123 +1,221 @@
 /* SPDX-License-Identifier: MIT
  *
- * Parts of every page (html.h). */
-#include "html.h"
-
+ * Pages as one file of HTML, with the styles and the scripts in it: nothing is fetched when it is opened. */
 #include <math.h>
 #include <string.h>
 
 #include "reports/format/markup.h"
-#include "texts.h"
+#include "writer.h"
 
-static void put_file(FILE *out, const char *name)
-{
-	for (const struct page_embedded *file = page_embedded; file->name; file++)
-		if (!strcmp(file->name, name))
-			fputs(file->text, out);
-}
-
-void page_begin(FILE *out, const char *title)
+static void begin(struct page_writer *writer, const char *title)
 {
 	fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-	      out);
-	npl_xml_put(out, title);
-	fputs("</title>\n<style>\n", out);
-	put_file(out, "style.css");
-	fputs("</style>\n</head>\n<body>\n<main>\n<h1>", out);
-	npl_xml_put(out, title);
-	fputs("</h1>\n", out);
+	      writer->out);
+	npl_xml_put(writer->out, title);
+	fputs("</title>\n<style>\n", writer->out);
+	page_put_embedded(writer->out, "style.css");
+	if (writer->shows_points)
+		page_put_embedded(writer->out, "pareto.css");
+	fputs("</style>\n</head>\n<body>\n<main>\n<h1>", writer->out);
+	npl_xml_put(writer->out, title);
+	fputs("</h1>\n", writer->out);
+	page_part_begin(writer, &writer->contents);
+	page_part_begin(writer, &writer->body);
+	writer->whole = writer->out;
+	if (writer->body.out)
+		writer->out = writer->body.out;
 }
 
-void page_end(FILE *out, const char *made_by)
+/* The list of contents stands above the sections that it names. */
+static void end_body(struct page_writer *writer)
 {
-	fputs("</main>\n<footer>", out);
-	npl_xml_put(out, made_by);
-	fputs("</footer>\n<script>\n", out);
-	put_file(out, "script.js");
-	fputs("</script>\n</body>\n</html>\n", out);
+	writer->out = writer->whole;
+	fputs("<nav aria-label=\"Contents\"><ul>\n", writer->out);
+	page_part_end(writer, &writer->contents, writer->out);
+	fputs("</ul></nav>\n", writer->out);
+	page_part_end(writer, &writer->body, writer->out);
 }
 
-void page_section(FILE *out, const char *id, const char *heading)
+/* Scripts follow the data that they show. */
+static void put_scripts_of_data(FILE *out)
 {
-	fprintf(out, "<section id=\"%s\">\n<h2>", id);
-	npl_xml_put(out, heading);
-	fputs("</h2>\n", out);
+	static const char *const scripts[] = {"pareto.js",         "pareto_tint.js",     "pareto_filters.js",
+					      "pareto_scatter.js", "pareto_parallel.js", "pareto_map.js",
+					      "pareto_point.js",   "pareto_start.js"};
+	for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++)
+		page_put_embedded(out, scripts[i]);
 }
 
-void page_section_end(FILE *out)
+/* Chart.js has 200 kB. Only a page with a roofline has it. */
+static void end(struct page_writer *writer, const char *made_by)
 {
-	fputs("</section>\n", out);
+	end_body(writer);
+	fputs("</main>\n<footer>", writer->out);
+	npl_xml_put(writer->out, made_by);
+	fputs("</footer>\n<script>\n", writer->out);
+	if (writer->has_table_of_drawing)
+		page_put_embedded(writer->out, "chart.min.js");
+	page_put_embedded(writer->out, "script.js");
+	if (writer->has_table_of_drawing)
+		page_put_embedded(writer->out, "roofline.js");
+	if (writer->shows_points)
+		put_scripts_of_data(writer->out);
+	fputs("</script>\n</body>\n</html>\n", writer->out);
 }
 
-void page_table_begin(FILE *out, const struct page_table *table)
+static void section(struct page_writer *writer, const char *id, const char *heading)
 {
-	fprintf(out, "<div class=\"table%s\" tabindex=\"0\" role=\"region\" aria-label=\"",
+	if (writer->contents.out) {
+		fprintf(writer->contents.out, "<li><a href=\"#%s\">", id);
+		npl_xml_put(writer->contents.out, heading);
+		fputs("</a>\n", writer->contents.out);
+	}
+	fprintf(writer->out, "<section id=\"%s\">\n<h2>", id);
+	npl_xml_put(writer->out, heading);
+	fputs("</h2>\n", writer->out);
+}
+
+static void section_end(struct page_writer *writer)
+{
+	fputs("</section>\n", writer->out);
+}
+
+static void put_element(FILE *out, const char *name, const char *text)
+{
+	fprintf(out, "<%s>", name);
+	npl_xml_put(out, text);
+	fprintf(out, "</%s>\n", name);
+}
+
+static void heading(struct page_writer *writer, const char *text)
+{
+	put_element(writer->out, "h3", text);
+}
+
+static void paragraph(struct page_writer *writer, const char *text)
+{
+	put_element(writer->out, "p", text);
+}
+
+static void list(struct page_writer *writer)
+{
+	fputs("<ul>\n", writer->out);
+}
+
+/* HTML ends an item where the next one begins; so it does with rows and cells. */
+static void item(struct page_writer *writer, const char *text)
+{
+	fputs("<li>", writer->out);
+	put_element(writer->out, "strong", text);
+}
+
+static void remark(struct page_writer *writer, const char *text)
+{
+	fputs("<br>", writer->out);
+	npl_xml_put(writer->out, text);
+	fputc('\n', writer->out);
+}
+
+static void list_end(struct page_writer *writer)
+{
+	fputs("</ul>\n", writer->out);
+}
+
+static void fold(struct page_writer *writer, const char *summary)
+{
+	fputs("<details><summary>", writer->out);
+	npl_xml_put(writer->out, summary);
+	fputs("</summary>\n", writer->out);
+}
+
+static void fold_end(struct page_writer *writer)
+{
+	fputs("</details>\n", writer->out);
+}
+
+static void table(struct page_writer *writer, const struct page_table *table)
+{
+	FILE *out = writer->out;
+	fprintf(out, "<div class=\"table%s\" tabindex=\"0\" role=\"group\" aria-label=\"",
 		table->can_be_searched ? " searched" : "");
 	npl_xml_put_attribute(out, table->caption);
-	fprintf(out, "\">\n<table%s><caption>", table->can_be_sorted ? " class=\"sorted\"" : "");
+	fprintf(out, "\">\n<table%s style=\"--columns: %d\"", table->can_be_sorted ? " class=\"sorted\"" : "",
+		writer->n_columns);
+	if (table->data_of)
+		fprintf(out, " data-of=\"%s\"", table->data_of);
+	fputs("><caption><span>", out);
 	npl_xml_put(out, table->caption);
-	fputs("</caption>\n<thead><tr>", out);
-}
-
-void page_table_heading(FILE *out, const char *text, bool is_number)
-{
-	fprintf(out, "<th scope=\"col\"%s>", is_number ? " class=\"n\"" : "");
-	npl_xml_put(out, text);
-	fputs("</th>", out);
-}
-
-void page_table_body(FILE *out)
-{
+	fputs("</span></caption>\n<thead><tr>", out);
+	for (int i = 0; i < writer->n_columns; i++) {
+		fprintf(out, "<th scope=\"col\"%s>", writer->column[i].is_number ? " class=\"n\"" : "");
+		npl_xml_put(out, writer->column[i].heading);
+		fputs("</th>", out);
+	}
 	fputs("</tr></thead>\n<tbody>", out);
 }
 
-/* HTML ends a row, and the cells in it, where the next one begins. */
-void page_row(FILE *out)
+static void row(struct page_writer *writer)
 {
-	fputs("\n<tr>", out);
+	fputs("\n<tr>", writer->out);
 }
 
-void page_cell(FILE *out, const char *text)
+static void row_end(struct page_writer *writer)
 {
-	fputs("<td>", out);
-	npl_xml_put(out, text);
+	(void)writer;
 }
 
-void page_figure(FILE *out, double value, const char *text)
+static bool is_of_numbers(const struct page_writer *writer)
 {
-	if (isnan(value))
-		fputs("<td class=\"n\">", out);
-	else
-		fprintf(out, "<td class=\"n\" data-v=\"%.9g\">", value);
-	npl_xml_put(out, text);
+	return writer->n_cells < writer->n_columns && writer->column[writer->n_cells].is_number;
 }
 
-void page_table_end(FILE *out)
+static void cell(struct page_writer *writer, const char *text, double value)
 {
-	fputs("\n</tbody></table>\n</div>\n", out);
+	fputs(is_of_numbers(writer) ? "<td class=\"n\"" : "<td", writer->out);
+	if (isfinite(value))
+		fprintf(writer->out, " data-v=\"%.12g\"", value);
+	fputc('>', writer->out);
+	npl_xml_put(writer->out, text);
 }
 
-/* Returns where a text has its character number n; bytes 10xxxxxx continue one. */
-static const char *character(const char *text, int n)
+static void table_end(struct page_writer *writer)
 {
-	for (; *text; text++)
-		if ((*text & 0xc0) != 0x80 && n-- == 0)
-			break;
-	return text;
+	fputs("\n</tbody></table>\n</div>\n", writer->out);
 }
 
-const char *page_short_name(char *buf, size_t n, const char *name, int characters)
+static void put_drawing(struct page_writer *writer, const struct page_drawing *drawing)
 {
-	int length = 0;
-	while (*character(name, length))
-		length++;
-	if (length <= characters) {
-		snprintf(buf, n, "%s", name);
-		return buf;
+	fprintf(writer->out,
+		"<div class=\"chart\" id=\"chart-%s\" tabindex=\"0\">"
+		"<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"",
+		drawing->id, drawing->width, drawing->height);
+	npl_xml_put_attribute(writer->out, drawing->label);
+	fprintf(writer->out, "\">\n%s</svg></div>\n", drawing->body);
+}
+
+static bool shows_drawings(const struct page_writer *writer)
+{
+	(void)writer;
+	return true;
+}
+
+/* Within an element `script` a "<" might begin another element; in JSON it can only stand in a text. */
+static void data(struct page_writer *writer, const char *kind, const char *json)
+{
+	fprintf(writer->out, "<script type=\"application/json\" class=\"data-%s\">", kind);
+	for (const char *c = json; *c;) {
+		const size_t length = strcspn(c, "<");
+		fwrite(c, 1, length, writer->out);
+		c += length;
+		if (*c) {
+			fputs("\\u003c", writer->out);
+			c++;
+		}
 	}
-	const int before = (characters - 1) / 2, after = characters - 1 - before;
-	const char *cut = character(name, before);
-	snprintf(buf, n, "%.*s\u2026%s", (int)(cut - name), name, character(name, length - after));
-	return buf;
+	fputs("</script>\n", writer->out);
 }
+
+const struct page_format page_html = {begin, end,     section,   section_end, heading,        paragraph, list,
+				      item,  remark,  list_end,  fold,        fold_end,       table,     row,
+				      cell,  row_end, table_end, put_drawing, shows_drawings, data};

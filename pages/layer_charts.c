@@ -3,15 +3,13 @@
  * Charts of layers (layer_charts.h). */
 #include "layer_charts.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bars.h"
 #include "core/base/message.h"
-#include "core/base/refuse.h"
-#include "document.h"
-#include "html.h"
-#include "reports/format/markup.h"
+#include "cycle_classes.h"
+#include "layer_values.h"
 
 /* More than any device or placement has of components or of classes of cycles. */
 enum { MOST_SERIES = 64 };
@@ -21,6 +19,7 @@ struct chart {
 	const char *name[MOST_SERIES];
 	int n;            /* 0: the device has no such chart */
 	const char *unit; /* of the values that value_of returns */
+	bool is_modelled;
 	double (*value_of)(const struct chart *chart, const json_t *layer, int series);
 };
 
@@ -63,17 +62,34 @@ static void sort_series(struct chart *chart, const json_t *layers)
 
 /* ---- Times. */
 
-static double time_of(const struct chart *chart, const json_t *layer, int series)
+static double whole_time_of(const struct chart *chart, const json_t *layer, int series)
 {
-	static const char *const keys[] = {"seconds", "host_seconds", "link_seconds"};
-	(void)chart;
-	return page_number(layer, keys[series]);
+	(void)chart, (void)series;
+	return page_number(layer, "seconds");
 }
 
-static void times_of(const json_t *device, struct chart *chart)
+static double or_0(double value)
 {
-	(void)device;
-	*chart = (struct chart){{"device", "host", "link"}, 3, "s", time_of};
+	return isnan(value) ? 0 : value;
+}
+
+/* A layer's seconds are those of the device, the host and the link together. */
+static double time_of(const struct chart *chart, const json_t *layer, int series)
+{
+	const double host = or_0(page_number(layer, "host_seconds")), link = or_0(page_number(layer, "link_seconds"));
+	const double parts[] = {page_number(layer, "seconds") - host - link, host, link};
+	(void)chart;
+	return parts[series];
+}
+
+/* The time of a single layer is the device's own; its document has no host. */
+static void times_of(const struct page_entries *entries, const struct page_entry *entry, struct chart *chart)
+{
+	const bool has_host = json_is_object(json_object_get(entries->document[entry->document].root, "host"));
+	*chart = has_host ? (struct chart){.name = {"machine", "host", "link"}, .n = 3, .value_of = time_of}
+			  : (struct chart){.name = {"machine"}, .n = 1, .value_of = whole_time_of};
+	chart->unit = "s";
+	chart->is_modelled = page_is_modelled(entry->device);
 }
 
 /* ---- Energies by component, the greatest first. */
@@ -91,14 +107,17 @@ static double energy_of(const struct chart *chart, const json_t *layer, int seri
 	return sum;
 }
 
-static void energies_of(const json_t *device, struct chart *chart)
+static void energies_of(const struct page_entries *entries, const struct page_entry *entry, struct chart *chart)
 {
+	const json_t *device = entry->device;
 	const json_t *energy = json_object_get(json_object_get(device, "totals"), "energy");
-	*chart = (struct chart){.unit = "J", .value_of = energy_of};
+	(void)entries;
+	*chart = (struct chart){.unit = "J", .value_of = energy_of, .is_modelled = !page_is_metered(device)};
 	for (size_t i = 0; i < json_array_size(energy); i++)
 		if (page_number(json_array_get(energy, i), "joules") > 0)
 			add_series(chart, page_text(json_array_get(energy, i), "component"));
-	sort_series(chart, json_object_get(device, "layers"));
+	/* In the order of the entry that it is compared with, so that colours mean the same. */
+	sort_series(chart, json_object_get(entry->base ? entry->base->device : device, "layers"));
 }
 
 /* ---- Cycles by class. */
@@ -108,7 +127,7 @@ static double cycles_of(const struct chart *chart, const json_t *layer, int seri
 	return page_number(json_object_get(layer, "counters"), chart->name[series]);
 }
 
-static double ps_of(const struct chart *chart, const json_t *layer, int series)
+static double class_seconds_of(const struct chart *chart, const json_t *layer, int series)
 {
 	return 1e-12 * cycles_of(chart, layer, series);
 }
@@ -124,17 +143,19 @@ static bool add_classes(struct chart *chart, const json_t *device)
 		if (chart->unit && strcmp(chart->unit, unit) != 0)
 			return false;
 		chart->unit = unit;
-		chart->value_of = in_ps ? ps_of : cycles_of;
+		chart->value_of = in_ps ? class_seconds_of : cycles_of;
 		add_series(chart, page_text(one, "name"));
 	}
 	return true;
 }
 
 /* The devices of a placement share a chart where all of them count cycles, or all of them times. */
-static void classes_of(const json_t *device, struct chart *chart)
+static void classes_of(const struct page_entries *entries, const struct page_entry *entry, struct chart *chart)
 {
+	const json_t *device = entry->device;
 	const json_t *parts = json_object_get(device, "devices");
-	*chart = (struct chart){.n = 0};
+	(void)entries;
+	*chart = (struct chart){.is_modelled = page_is_modelled(device)};
 	bool ok = add_classes(chart, device);
 	for (size_t i = 0; i < json_array_size(parts) && ok; i++)
 		ok = add_classes(chart, json_array_get(parts, i));
@@ -145,92 +166,181 @@ static void classes_of(const json_t *device, struct chart *chart)
 
 /* ---- Charts. */
 
-/* A chart has a row for each layer that took any time. */
-static bool has_time(const json_t *layer)
+/* Says whether a layer has a row: a layer that took time, and has a part of what the chart shows. */
+static bool has_row(const struct chart *chart, const json_t *layer)
 {
-	return page_number(layer, "seconds") > 0 || page_number(layer, "host_seconds") > 0 ||
-	       page_number(layer, "link_seconds") > 0;
+	bool any = false;
+	for (int s = 0; s < chart->n; s++)
+		any |= chart->value_of(chart, layer, s) > 0;
+	return any && page_number(layer, "seconds") > 0;
 }
 
+/* What a chart needs room for. */
 struct room {
 	const char **row;
 	double *value; /* (series, rows) */
 };
 
-static int open_room(struct room *room, size_t n_rows, int n_series, struct npl_err *err)
+static bool open_room(struct page_writer *writer, struct room *room, size_t n_rows, int n_series)
 {
 	room->row = calloc(n_rows + 1, sizeof *room->row);
 	room->value = calloc((n_rows + 1) * (size_t)n_series, sizeof *room->value);
-	return room->row && room->value ? 0 : npl_no_memory(err);
+	writer->failed |= !room->row || !room->value;
+	return room->row && room->value;
 }
 
-/* Draws the chart of a device, below a heading. */
-static int put_chart(FILE *out, const json_t *device, const struct chart *chart, const char *heading,
-		     struct npl_err *err)
+static void close_room(struct room *room)
 {
-	const json_t *layers = json_object_get(device, "layers");
-	const char *instance = page_text(device, "instance");
-	const size_t n = json_array_size(layers);
-	struct page_series series[PAGE_COLOURS];
-	const int n_series = chart->n < PAGE_COLOURS ? chart->n : PAGE_COLOURS;
-	struct room room = {0};
-	char label[300] = "";
-	int rows = 0, rc = open_room(&room, n, n_series, err);
-	for (size_t i = 0; i < n && !rc; i++) {
-		const json_t *layer = json_array_get(layers, i);
-		if (!has_time(layer))
-			continue;
-		for (int s = 0; s < chart->n; s++) {
-			const double value = chart->value_of(chart, layer, s);
-			const int place = s < n_series ? s : n_series - 1;
-			room.value[(size_t)place * n + (size_t)rows] += value > 0 ? value : 0;
-		}
-		room.row[rows++] = page_text(layer, "name");
+	free(room->row);
+	free(room->value);
+}
+
+/* Sums the values of a layer in the rows of the series; those that have no colour of their own are in the last. */
+static void add_row(const struct chart *chart, const json_t *layer, int n_series, size_t n, size_t row,
+		    struct room *room)
+{
+	for (int s = 0; s < chart->n; s++) {
+		const double value = chart->value_of(chart, layer, s);
+		room->value[(size_t)(s < n_series ? s : n_series - 1) * n + row] += value > 0 ? value : 0;
 	}
-	for (int s = 0; s < n_series && !rc; s++)
-		series[s] = (struct page_series){chart->name[s], room.value + (size_t)s * n};
-	if (chart->n > n_series) /* what has no colour of its own */
+	room->row[row] = page_text(layer, "name");
+}
+
+/* Puts the chart of a device, with a row for each layer that took any time, below a heading. */
+static void put_chart(struct page_writer *writer, const struct page_entry *entry, const struct chart *chart,
+		      const char *id, const char *heading)
+{
+	const json_t *layers = json_object_get(entry->device, "layers");
+	const size_t n = json_array_size(layers);
+	const int n_series = chart->n < PAGE_COLOURS ? chart->n : PAGE_COLOURS;
+	struct page_series series[PAGE_COLOURS];
+	struct room room = {0};
+	char label[300] = "", word[80];
+	size_t rows = 0;
+	const bool ok = open_room(writer, &room, n, n_series);
+	for (size_t i = 0; i < n && ok; i++)
+		if (has_row(chart, json_array_get(layers, i)))
+			add_row(chart, json_array_get(layers, i), n_series, n, rows++, &room);
+	for (int s = 0; s < n_series; s++)
+		series[s] = (struct page_series){chart->name[s], room.value + (size_t)s * n, NULL, NULL};
+	if (chart->n > n_series)
 		series[n_series - 1].name = "others";
 	if (rows) {
-		fputs("<h3>", out);
-		npl_xml_put(out, instance);
-		fputs("</h3>\n", out);
-		npl_append(label, sizeof label, "", "%s on %s", heading, instance);
-		page_bars_put(out, &(struct page_bars){.label = label,
-						       .unit = chart->unit,
-						       .n_rows = rows,
-						       .n_series = n_series,
-						       .row = room.row,
-						       .series = series});
+		page_heading(writer, entry->label);
+		npl_append(label, sizeof label, "", "%s on %s", heading, entry->label);
+		page_bars_put(writer, &(struct page_bars){.id = page_word(word, sizeof word, id, entry->label),
+							  .label = label,
+							  .unit = chart->unit,
+							  .is_modelled = chart->is_modelled,
+							  .n_rows = (int)rows,
+							  .n_series = n_series,
+							  .row = room.row,
+							  .series = series});
 	}
-	free(room.row);
-	free(room.value);
-	return rc;
+	close_room(&room);
 }
 
-int page_put_layer_charts(FILE *out, const json_t *devices, struct npl_err *err)
+/* ---- Errors: all devices in one chart. */
+
+static double ratio_of(const json_t *layer)
 {
-	static const struct {
-		const char *id, *heading;
-		void (*chart_of)(const json_t *device, struct chart *chart);
-	} sections[] = {{"time", "Time by layer", times_of},
-			{"energy", "Energy by layer", energies_of},
-			{"cycles", "Where the cycles went", classes_of}};
-	int rc = 0;
-	for (size_t s = 0; s < sizeof sections / sizeof *sections && !rc; s++) {
-		bool is_open = false;
-		for (size_t i = 0; i < json_array_size(devices) && !rc; i++) {
-			struct chart chart;
-			sections[s].chart_of(json_array_get(devices, i), &chart);
-			if (!chart.n)
-				continue;
-			if (!is_open)
-				page_section(out, sections[s].id, sections[s].heading);
-			is_open = true;
-			rc = put_chart(out, json_array_get(devices, i), &chart, sections[s].heading, err);
-		}
-		if (is_open)
-			page_section_end(out);
+	return page_number(layer, "sqnr_db");
+}
+
+static bool has_ratio(const json_t *device)
+{
+	const json_t *layers = json_object_get(device, "layers");
+	for (size_t i = 0; i < json_array_size(layers); i++)
+		if (!isnan(ratio_of(json_array_get(layers, i))))
+			return true;
+	return false;
+}
+
+/* Puts the ratios of the devices of all documents that can be compared with this one; eight have a colour. */
+static void put_errors_like(struct page_writer *writer, const struct page_entries *entries, int document)
+{
+	char id[80];
+	struct page_layer_values values = {
+		.id = page_word(id, sizeof id, "error", document ? entries->name[document] : ""),
+		.label = "Signal-to-noise ratio of each layer on each device",
+		.unit = "dB",
+		.kind = PAGE_BARS_MARKS,
+		.value_of = ratio_of};
+	bool has_more = false;
+	for (int i = 0; i < entries->n; i++) {
+		if (!has_ratio(entries->entry[i].device) ||
+		    !page_can_compare(entries->document[document].root,
+				      entries->document[entries->entry[i].document].root))
+			continue;
+		has_more |= values.n == PAGE_COLOURS;
+		if (values.n < PAGE_COLOURS)
+			values.entry[values.n++] = &entries->entry[i];
 	}
-	return rc;
+	if (has_more)
+		page_paragraph_of_drawings(writer, "The chart has the first eight devices.");
+	if (values.n)
+		page_layer_values_put(writer, &values);
+}
+
+static void put_errors(struct page_writer *writer, const struct page_entries *entries)
+{
+	bool any = false;
+	for (int i = 0; i < entries->n; i++)
+		any |= has_ratio(entries->entry[i].device);
+	if (!any)
+		return;
+	page_section(writer, "error", "Error by layer");
+	page_paragraph_of_drawings(writer,
+				   "The signal-to-noise ratio of each layer's result against float32, in dB: the "
+				   "higher it is, the smaller is the error. There is no mark where the result is "
+				   "exact, and where the device does not store it.");
+	for (int i = 0; i < entries->n_documents; i++)
+		if (page_is_first_of_kind(entries, i))
+			put_errors_like(writer, entries, i);
+	page_section_end(writer);
+}
+
+/* ---- The sections. */
+
+/* A chart for each device, of layers. */
+struct section {
+	const char *id, *heading, *text;
+	void (*chart_of)(const struct page_entries *entries, const struct page_entry *entry, struct chart *chart);
+};
+
+static bool put_section(struct page_writer *writer, const struct page_entries *entries, const struct section *section)
+{
+	bool any = false;
+	page_section(writer, section->id, section->heading);
+	for (int i = 0; i < entries->n; i++) {
+		struct chart chart;
+		section->chart_of(entries, &entries->entry[i], &chart);
+		if (!chart.n)
+			continue;
+		if (!any)
+			page_paragraph_of_drawings(writer, section->text);
+		any = true;
+		put_chart(writer, &entries->entry[i], &chart, section->id, section->heading);
+	}
+	return any;
+}
+
+void page_put_layer_charts(struct page_writer *writer, const struct page_entries *entries)
+{
+	static const struct section
+		times = {"time", "Time by layer",
+			 "The time of all batches, in the machine, on the host and on the link between them. Layers "
+			 "that take no time of their own (fused, view) have no row.",
+			 times_of},
+		energies = {"energy", "Energy by layer", "The energy of all batches, by component.", energies_of},
+		cycles = {"cycles", "Where the cycles went", "The cycles of all batches, by what the machine did.",
+			  classes_of};
+	put_section(writer, entries, &times);
+	page_section_end(writer);
+	put_section(writer, entries, &energies);
+	page_section_end(writer);
+	if (put_section(writer, entries, &cycles))
+		page_put_cycle_classes(writer, entries);
+	page_section_end(writer);
+	put_errors(writer, entries);
 }

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Charts of the layers of a comparison (npulab.compare/1): a section each for their times, energies and cycles, with a
- * chart of each device that has any. */
+ * Charts of the layers of comparisons (npulab.compare/1): sections for their times, energies, cycles and errors. Times,
+ * energies and cycles have a chart for each device that has any; errors have one for all. */
 #ifndef NPULAB_PAGES_LAYER_CHARTS_H
 #define NPULAB_PAGES_LAYER_CHARTS_H
 
-#include <jansson.h>
-#include <stdio.h>
+#include "entries.h"
 
-#include "npulab/error.h"
-
-/* Returns 0 or NPL_ENOMEM. */
-int page_put_layer_charts(FILE *out, const json_t *devices, struct npl_err *err);
+void page_put_layer_charts(struct page_writer *writer, const struct page_entries *entries);
 
 #endif

@@ -5,35 +5,34 @@
 
 #include <string.h>
 
-#include "core/base/message.h"
 #include "core/base/refuse.h"
 
 static const struct {
 	const char *schema;
-	int (*put)(FILE *out, const json_t *root, struct npl_err *err);
-} pages[] = {{"npulab.compare/1", page_put_compare}};
+	int (*put)(struct page_writer *writer, const struct page_document *document, int n, struct npl_err *err);
+} pages[] = {{"npulab.compare/1", page_put_compare},
+	     {"npulab.dram/1", page_put_dram},
+	     {"npulab.pareto/1", page_put_pareto},
+	     {"npulab.roofline/2", page_put_roofline},
+	     {"npulab.validate/1", page_put_validate}};
 enum { PAGES = sizeof pages / sizeof *pages };
 
-static int find(const char *schema)
+int page_check(const struct page_document *document, int n, struct npl_err *err)
+{
+	for (int i = 1; i < n; i++)
+		if (strcmp(document[i].schema, document->schema) != 0)
+			return npl_fail(err, NPL_EINPUT,
+					"%s: is of the schema %s, and %s of %s: results on one page are of one schema",
+					document[i].path, document[i].schema, document->path, document->schema);
+	return 0;
+}
+
+int page_put(struct page_writer *writer, const struct page_document *document, int n, struct npl_err *err)
 {
 	int i = 0;
-	while (i < PAGES && strcmp(pages[i].schema, schema) != 0)
+	while (i < PAGES && strcmp(pages[i].schema, document->schema) != 0)
 		i++;
-	return i;
-}
-
-int page_check(const struct page_document *document, struct npl_err *err)
-{
-	char known[200] = "";
-	if (find(document->schema) < PAGES)
-		return 0;
-	for (int i = 0; i < PAGES; i++)
-		npl_append(known, sizeof known, ", ", "%s", pages[i].schema);
-	return npl_fail(err, NPL_EINPUT, "%s: there is no page for %s, only for %s", document->path, document->schema,
-			known);
-}
-
-int page_put(FILE *out, const struct page_document *document, struct npl_err *err)
-{
-	return pages[find(document->schema)].put(out, document->root, err);
+	const int rc = (i < PAGES ? pages[i].put : page_put_any)(writer, document, n, err);
+	const int closed = page_writer_close(writer, err);
+	return rc ? rc : closed;
 }

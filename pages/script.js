@@ -1,25 +1,28 @@
 "use strict";
 /* Tables that can be sorted and searched. Without this script they are whole, in their first order. */
 (function () {
-	function value(row, column) {
-		const cell = row.cells[column];
-		return cell.dataset.v === undefined ? cell.textContent : Number(cell.dataset.v);
+	function value(row, heading) {
+		const cell = row.cells[heading.cellIndex], text = cell ? cell.textContent.trim() : "";
+		if (!cell || !heading.classList.contains("n")) /* a row of a device that could not start is short */
+			return text;
+		if (cell.dataset.v !== undefined)
+			return Number(cell.dataset.v);
+		return text === "exact" ? Infinity : ""; /* other words, such as "fused", are no figure */
 	}
 	function compare(a, b, down) {
 		if (a === "" || b === "") /* what has no figure comes last, whatever the direction */
 			return (a === "") - (b === "");
-		const order = typeof a === "number" && typeof b === "number" ? a - b
-			: String(a).localeCompare(String(b), "en", {numeric: true});
+		const order = typeof a === "number" ? (a > b) - (a < b) : a.localeCompare(b, "en", {numeric: true});
 		return down ? -order : order;
 	}
 	function sort(table, heading) {
 		const down = heading.getAttribute("aria-sort") === "ascending" ||
 			(heading.classList.contains("n") && heading.getAttribute("aria-sort") !== "descending");
-		const rows = Array.from(table.tBodies[0].rows), column = heading.cellIndex;
+		const rows = Array.from(table.tBodies[0].rows);
 		for (const other of heading.parentNode.cells)
 			other.removeAttribute("aria-sort");
 		heading.setAttribute("aria-sort", down ? "descending" : "ascending");
-		rows.sort((a, b) => compare(value(a, column), value(b, column), down));
+		rows.sort((a, b) => compare(value(a, heading), value(b, heading), down));
 		table.tBodies[0].append(...rows);
 	}
 	for (const table of document.querySelectorAll("table.sorted"))
@@ -38,6 +41,7 @@
 			const text = field.value.toLowerCase();
 			for (const row of part.querySelectorAll("tbody tr"))
 				row.hidden = !row.textContent.toLowerCase().includes(text);
+			part.dispatchEvent(new Event("chosen"));
 		});
 		part.before(label);
 	}

@@ -68,6 +68,7 @@ void npl_json_entry_parts(struct npl_json *json, const struct npl_entry *entry);
 void npl_json_entry_bytes(struct npl_json *json, const struct npl_entry *entry);
 void npl_json_layer_energy(struct npl_json *json, const struct npl_layer_entry *layer);
 void npl_json_layer_output(struct npl_json *json, const struct npl_layer_entry *layer);
+void npl_json_layer_roofline(struct npl_json *json, const struct npl_layer_entry *layer);
 void npl_json_layer_counters(struct npl_json *json, const struct npl_layer_entry *layer);
 
 #endif

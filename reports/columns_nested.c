@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "columns.h"
+#include "npulab/roofline.h"
 
 static void put_energy(struct npl_json *json, const struct npl_energy *energy, int n)
 {
@@ -73,6 +74,39 @@ void npl_json_layer_output(struct npl_json *json, const struct npl_layer_entry *
 	npl_json_string(json, "type", type);
 	npl_json_double(json, "scale", is_quantised ? (double)row->output_quant.scale : NAN);
 	npl_json_double(json, "zero_point", is_quantised ? (double)row->output_quant.zero_point : NAN);
+	npl_json_close(json, '}');
+}
+
+/* Returns the entry of the device that ran the layer itself, of a kind that has roofs; NULL: there is none. */
+static const struct npl_device_report *runner_of(const struct npl_layer_entry *l)
+{
+	const struct npl_device_report *r = l->report;
+	if (l->row->role != NPL_RAN || npl_row_on_host(l->row) || !l->machine)
+		return NULL;
+	if (r->n_parts)
+		r = &r->part[l->row->device];
+	const bool is_real = r->info.kind == NPL_KIND_CPU || r->info.kind == NPL_KIND_GPU;
+	return is_real || r->roofs->n ? r : NULL;
+}
+
+/* Writes the point of a layer below the roofs of its device. The intensity of a layer that moves no byte is null. */
+void npl_json_layer_roofline(struct npl_json *json, const struct npl_layer_entry *l)
+{
+	const struct npl_device_report *r = runner_of(l);
+	struct npl_roofline_point point;
+	if (!r) {
+		npl_json_null(json, "roofline");
+		return;
+	}
+	npl_roofline_point_of(l->comparison->graph, &r->info, r->roofs, l->row, l->report->batches,
+			      NPL_INTENSITY_MEMORY, &point);
+	npl_json_open(json, "roofline", '{');
+	npl_json_double(json, "bytes", point.bytes);
+	npl_json_double(json, "macs_per_byte", point.macs_per_byte);
+	npl_json_double(json, "ops_per_second", point.ops_per_second);
+	npl_json_double(json, "roof_ops_per_second", point.roof_ops_per_second);
+	npl_json_double(json, "share", point.share);
+	npl_json_string(json, "lower_roof", isnan(point.share) ? NULL : point.memory_bound ? "memory" : "peak");
 	npl_json_close(json, '}');
 }
 

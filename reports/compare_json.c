@@ -11,23 +11,90 @@
 #include "settings_json.h"
 #include "unavailable.h"
 
-/* Writes what a machine's cycles can go to. */
-static void put_cycle_classes(struct npl_json *json, const struct npl_device_info *info)
+static void put_cycle_class(struct npl_json *json, const struct npl_counter_def *def)
 {
 	static const char *const kinds[] = {
 		[NPL_COUNTER_WORK] = "work", [NPL_COUNTER_MEMORY] = "memory", [NPL_COUNTER_WAITING] = "waiting"};
+	npl_json_open(json, NULL, '{');
+	npl_json_string(json, "name", def->name);
+	if (def->part_of)
+		npl_json_string(json, "part_of", def->part_of);
+	npl_json_string(json, "kind", kinds[def->kind]);
+	npl_json_string(json, "unit", def->unit);
+	npl_json_string(json, "meaning", def->help);
+	npl_json_string(json, "bound", def->bound);
+	npl_json_close(json, '}');
+}
+
+/* Writes what a machine's cycles can go to, and the parts of these classes. */
+static void put_cycle_classes(struct npl_json *json, const struct npl_device_info *info)
+{
 	npl_json_open(json, "cycle_classes", '[');
-	for (size_t i = 0; i < info->n_counters; i++) {
-		const struct npl_counter_def *def = &info->counter_def[i];
-		if (def->partition != 1)
-			continue;
+	for (size_t i = 0; i < info->n_counters; i++)
+		if (info->counter_def[i].partition == 1)
+			put_cycle_class(json, &info->counter_def[i]);
+	npl_json_close(json, ']');
+	npl_json_open(json, "cycle_parts", '[');
+	for (size_t i = 0; i < info->n_counters; i++)
+		if (info->counter_def[i].part_of)
+			put_cycle_class(json, &info->counter_def[i]);
+	npl_json_close(json, ']');
+}
+
+/* Writes the names of all counters of a machine, in the order of the CSV. */
+static void put_counter_names(struct npl_json *json, const struct npl_device_info *info)
+{
+	npl_json_open(json, "counters", '[');
+	for (size_t i = 0; i < info->n_counters; i++)
+		npl_json_string(json, NULL, info->counter_def[i].name);
+	npl_json_close(json, ']');
+}
+
+static void put_components(struct npl_json *json, const struct npl_device_report *r)
+{
+	npl_json_open(json, "components", '[');
+	for (int i = 0; i < r->n_components; i++) {
+		const struct npl_component_area *component = &r->component[i];
 		npl_json_open(json, NULL, '{');
-		npl_json_string(json, "name", def->name);
-		npl_json_string(json, "kind", kinds[def->kind]);
-		npl_json_string(json, "unit", def->unit);
+		npl_json_string(json, "component", component->name);
+		npl_json_double(json, "area_mm2", component->mm2);
+		npl_json_double(json, "area_low_mm2", component->low_mm2);
+		npl_json_double(json, "area_high_mm2", component->high_mm2);
+		npl_json_string(json, "area_origin", component->origin);
 		npl_json_close(json, '}');
 	}
 	npl_json_close(json, ']');
+}
+
+static void put_roofs(struct npl_json *json, const struct npl_device_report *r)
+{
+	npl_json_open(json, "roofs", '[');
+	for (int i = 0; r->roofs && i < r->roofs->n; i++) {
+		const struct npl_roof *roof = &r->roofs->roof[i];
+		npl_json_open(json, NULL, '{');
+		npl_json_string(json, "precision",
+				roof->format == r->info.format ? npl_device_precision(&r->info)
+							       : npl_format_name(roof->format));
+		npl_json_double(json, "peak_ops_per_second", 2 * roof->macs_per_second);
+		npl_json_text(json, "how", roof->explanation);
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+	npl_json_open(json, "memory", '{');
+	npl_json_double(json, "bytes_per_second", r->roofs ? r->roofs->memory_bytes_per_second : NAN);
+	npl_json_text(json, "how", r->roofs ? r->roofs->memory_explanation : "");
+	npl_json_close(json, '}');
+}
+
+/* Writes what is known of a machine before it runs. */
+static void put_machine(struct npl_json *json, const struct npl_device_report *r)
+{
+	npl_json_settings(json, r->setting, r->n_settings);
+	npl_json_sources(json, r->setting, r->n_settings);
+	put_cycle_classes(json, &r->info);
+	put_counter_names(json, &r->info);
+	put_components(json, r);
+	put_roofs(json, r);
 }
 
 /* Writes the devices that a placement ran on. */
@@ -46,8 +113,7 @@ static void put_used_devices(struct npl_json *json, const struct npl_device_repo
 		npl_json_text(json, "machine_sha256", part->machine_sha256);
 		npl_json_text(json, "detail", part->info.detail);
 		npl_json_texts(json, "notes", part->note, part->n_notes);
-		npl_json_settings(json, part->setting, part->n_settings);
-		put_cycle_classes(json, &part->info);
+		put_machine(json, part);
 		npl_json_close(json, '}');
 	}
 	npl_json_close(json, ']');
@@ -91,8 +157,7 @@ static void put_device(struct npl_json *json, const struct npl_comparison *c, co
 	npl_json_text(json, "machine_sha256", r->machine_sha256);
 	npl_json_text(json, "detail", r->info.detail);
 	npl_json_texts(json, "notes", r->note, r->n_notes);
-	npl_json_settings(json, r->setting, r->n_settings);
-	put_cycle_classes(json, &r->info);
+	put_machine(json, r);
 	if (r->is_placement)
 		put_used_devices(json, r);
 	npl_json_text(json, "output_sha256", r->output_sha256);
@@ -127,15 +192,17 @@ static void put_host(struct npl_json *json, const struct npl_comparison *c)
 	npl_json_text(json, "machine_sha256", c->host.machine_sha256);
 	npl_json_text(json, "detail", c->host.info.detail);
 	npl_json_settings(json, c->host.setting, c->host.n_settings);
+	npl_json_sources(json, c->host.setting, c->host.n_settings);
 	npl_json_close(json, '}');
 }
 
 void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl_report_context *context)
 {
 	/* The keys that an entry has besides its name: null where the device cannot start. */
-	static const char *const keys[] = {"kind",   "engine",   "precision", "clock_hz",      "machine_sha256",
-					   "detail", "notes",    "settings",  "cycle_classes", "output_sha256",
-					   "totals", "accuracy", "links",     "layers",        NULL};
+	static const char *const keys[] = {
+		"kind",     "engine",        "precision",     "clock_hz",    "machine_sha256", "detail",     "notes",
+		"settings", "sources",       "cycle_classes", "cycle_parts", "counters",       "components", "roofs",
+		"memory",   "output_sha256", "totals",        "accuracy",    "links",          "layers",     NULL};
 	struct npl_json json = {.out = out};
 	const struct npl_graph *graph = c->graph;
 	npl_json_open(&json, NULL, '{');
@@ -150,6 +217,7 @@ void npl_report_json(FILE *out, const struct npl_comparison *c, const struct npl
 	npl_json_i64(&json, "layers", graph->n_nodes);
 	npl_json_bool(&json, "layer_list", graph->layer_list);
 	npl_json_i64(&json, "samples", c->samples);
+	npl_json_bool(&json, "random_inputs", c->random_inputs);
 	npl_json_i64(&json, "batches", c->batches);
 	npl_json_string(&json, "one_batch", graph->batching.indivisible ? graph->batching.mixed_by : NULL);
 	npl_json_string(&json, "calibrated_on", c->calibrated_on);

@@ -38,8 +38,10 @@ static void put_heading(FILE *out, const struct npl_comparison *c, const struct 
 		 context->description ? context->description : "");
 	npl_table_text(line, out);
 	if (context->single_layer) {
-		fprintf(out, "%s; the device's own time, without moving operands or results to or from the host\n\n",
-			macs);
+		snprintf(line, sizeof line,
+			 "%s; the device's own time, without moving operands or results to or from the host", macs);
+		npl_table_text(line, out);
+		fputc('\n', out);
 		return;
 	}
 	snprintf(line, sizeof line,

@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: MIT
  *
  * A conformance run as a person reads it: every case, then the counts and what is missing. */
+#include <string.h>
+
 #include "core/base/message.h"
 #include "npulab/report.h"
 #include "reports/format/table.h"
+
+/* Styles a case's status. */
+static enum npl_tone tone_of(const char *status)
+{
+	return !strcmp(status, npl_case_status_name(NPL_CASE_PASSED))   ? NPL_TONE_GOOD
+	       : !strcmp(status, npl_case_status_name(NPL_CASE_FAILED)) ? NPL_TONE_BAD
+									: NPL_TONE_NONE;
+}
 
 static int print_cases(FILE *out, const struct npl_conformance *c)
 {
 	static const char *const header[] = {"CASE", "STATUS", "REASON"};
 	struct npl_table table;
 	npl_table_open(&table, "lll", header);
+	table.tone_of = tone_of;
+	table.verdicts = 1;
 	for (int i = 0; i < c->n_cases; i++) {
 		const struct npl_case *item = &c->cases[i];
 		const char *cells[] = {item->name, npl_case_status_name(item->status), item->reason};

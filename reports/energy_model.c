@@ -41,6 +41,7 @@ static int put_energies(FILE *out, const struct npl_energy_model *model)
 	struct npl_table table;
 	char pj[CELL], range[CELL], share[CELL];
 	npl_table_open(&table, "wwrrrl", header);
+	table.keys = 2; /* what takes energy, and in which event */
 	for (int c = 0; c < model->n_components; c++)
 		for (int i = 0; i < model->component[c].n_actions; i++) {
 			const struct npl_action *action = &model->component[c].action[i];

@@ -247,8 +247,6 @@ static double pj_per_memory_byte(const struct npl_device_report *r)
 	return joules > 0 && bytes > 0 ? joules / bytes * 1e12 : NAN;
 }
 
-#define MEMORIES_DIFFER 2 /* times */
-
 /* Returns how many devices from the d-th on show the energy of a byte of memory as the d-th does; 0: an earlier one
  * does. */
 static int alike_in_memory(const struct npl_comparison *c, int d)
@@ -281,7 +279,7 @@ void npl_memory_note(struct npl_table *table, const struct npl_comparison *c)
 		least = !least || pj < pj_per_memory_byte(least) ? r : least;
 		most = !most || pj > pj_per_memory_byte(most) ? r : most;
 	}
-	if (!most || pj_per_memory_byte(most) < MEMORIES_DIFFER * pj_per_memory_byte(least))
+	if (!most || pj_per_memory_byte(most) < NPL_MEMORIES_DIFFER * pj_per_memory_byte(least))
 		return;
 	snprintf(line, sizeof line, "a byte of main memory takes");
 	for (int d = 0; d < c->n_devices; d++) {

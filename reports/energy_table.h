@@ -29,7 +29,8 @@ int npl_energy_table(FILE *out, const struct npl_comparison *comparison, const s
 void npl_energy_note(FILE *note, const struct npl_device_report *report);
 /* Adds a row of notes on the modelled host, where it has worked. */
 void npl_host_note(struct npl_table *table, const struct npl_comparison *comparison);
-/* Adds a row of notes where a byte of main memory costs very different energies on two devices. */
+/* Adds a row of notes where a byte of main memory costs that many times as much on one device as on another. */
+#define NPL_MEMORIES_DIFFER 2
 void npl_memory_note(struct npl_table *table, const struct npl_comparison *comparison);
 
 #endif

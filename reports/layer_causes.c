@@ -8,6 +8,7 @@
 #include "core/base/message.h"
 #include "layer_table_impl.h"
 #include "npulab/causes.h"
+#include "reports/format/text_style.h"
 
 /* Writes a counter's name as a heading, without a unit of time: "weight_stall" is "WEIGHT STALL", "memory_ps" is
  * "MEMORY". */
@@ -64,7 +65,7 @@ static void open_causes(struct npl_table *table, const struct npl_device_info *i
 		header[1 + k] = text[k];
 		layout[1 + k] = 'r';
 	}
-	const bool two_lines = width > NPL_TABLE_WIDTH;
+	const bool two_lines = width > (size_t)npl_text_columns();
 	for (int k = 0; k < n; k++) {
 		char *space = two_lines ? strchr(text[k], ' ') : NULL;
 		second_line[1 + k] = space ? space + 1 : "";
@@ -73,8 +74,10 @@ static void open_causes(struct npl_table *table, const struct npl_device_info *i
 	}
 	npl_table_open(table, layout, header);
 	table->least_first = MIN_LABEL;
-	if (two_lines)
+	if (two_lines) {
 		npl_table_row(table, second_line);
+		table->headings = 2;
+	}
 }
 
 int npl_layer_causes(FILE *out, const struct npl_comparison *c, const struct npl_device_report *r,

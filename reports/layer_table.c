@@ -10,6 +10,7 @@
 #include "core/base/printable.h"
 #include "layer_figures.h"
 #include "layer_table_impl.h"
+#include "reports/format/text_style.h"
 
 #define DEVICES_A_TABLE 4 /* devices whose columns fit beside names and operators, at most */
 
@@ -99,11 +100,13 @@ static int put_layers_of(FILE *out, const struct npl_comparison *c, const struct
 /* Returns how many devices from the first on fit in a table side by side. */
 static int devices_that_fit(const struct npl_comparison *c, int first)
 {
-	enum { OPERATOR_WIDTH = 10, GAP = 2 };
+	enum { OPERATOR_WIDTH = 10, GAP = 2, TIME_WIDTH = 8 };
+	const int least = npl_text_must_fit() ? TIME_WIDTH : 0; /* else a name decides, and a line may get longer */
 	int width = MIN_LABEL + GAP + OPERATOR_WIDTH, n = 0;
 	for (; first + n < c->n_devices && n < DEVICES_A_TABLE; n++) {
-		width += GAP + npl_text_width(c->device[first + n].instance);
-		if (n && width > NPL_TABLE_WIDTH)
+		const int name_width = npl_text_width(c->device[first + n].instance);
+		width += GAP + (name_width > least ? name_width : least);
+		if (n && width > npl_text_columns())
 			break;
 	}
 	return n;

@@ -109,8 +109,8 @@ static void put_machine_notes(struct npl_table *table, const struct npl_device_r
 static void put_measurement(FILE *note, const struct npl_device_report *r)
 {
 	if (isfinite(r->spread))
-		fprintf(note, "; median of %d run%s, the middle half within %.0f %%", r->passes, npl_plural(r->passes),
-			100 * r->spread);
+		fprintf(note, "; median of %d run%s, of which the middle half spans %.0f %% of it", r->passes,
+			npl_plural(r->passes), 100 * r->spread);
 	if (r->median_within > NPL_STABLE_MEDIAN)
 		fprintf(note,
 			r->median_within < 1 ? "; not stable: the median is known within %.2g %%"

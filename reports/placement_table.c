@@ -72,6 +72,7 @@ static int put_nodes(FILE *out, const struct npl_comparison *c, const struct npl
 					     "START", "END",   "REASON"};
 	struct npl_table table;
 	npl_table_open(&table, "rwwwrwrrl", header);
+	table.keys = 2; /* the number and the name of a layer */
 	for (int i = 0; i < r->run.n_layers; i++) {
 		const struct npl_layer_run *row = &r->run.layer[i];
 		const struct npl_node *node = &c->graph->node[row->node];

@@ -22,13 +22,13 @@ struct column {
 
 static bool is_modelled(const struct npl_roofline_row *row)
 {
-	return row->d->roofs_origin == NPL_TIME_MODELLED;
+	return row->d->roofs.origin == NPL_TIME_MODELLED;
 }
 
 /* Returns the operations per second of the roof's peak. */
 static double peak(const struct npl_roofline_row *row)
 {
-	return 2 * row->d->roof[row->roof].macs_per_second;
+	return 2 * row->d->roofs.roof[row->roof].macs_per_second;
 }
 
 static double of_batch(const struct npl_roofline_row *row, double sum)

@@ -16,7 +16,7 @@ static void put_points(FILE *out, const struct npl_roofline *r, const struct npl
 
 static void put_roofs(FILE *out, const struct npl_roofline_device *d)
 {
-	for (int i = 0; i < d->n_roofs; i++) {
+	for (int i = 0; i < d->roofs.n; i++) {
 		const struct npl_roofline_row row = npl_roof_row(d, i);
 		npl_roofline_columns_csv(out, &row);
 	}

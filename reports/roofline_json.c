@@ -11,13 +11,13 @@
 
 static const char *from_name(const struct npl_roofline_device *d)
 {
-	return d->roofs_origin == NPL_TIME_MODELLED ? "model" : "measured";
+	return d->roofs.origin == NPL_TIME_MODELLED ? "model" : "measured";
 }
 
 static void put_roofs(struct npl_json *json, const struct npl_roofline_device *d)
 {
 	npl_json_open(json, "roofs", '[');
-	for (int i = 0; i < d->n_roofs; i++) {
+	for (int i = 0; i < d->roofs.n; i++) {
 		const struct npl_roofline_row row = npl_roof_row(d, i);
 		npl_json_open(json, NULL, '{');
 		npl_roofline_columns_json(json, &row);
@@ -60,13 +60,13 @@ static void put_device(struct npl_json *json, const struct npl_roofline *r, cons
 	npl_json_string(json, "from", from_name(d));
 	put_roofs(json, d);
 	npl_json_open(json, "memory", '{');
-	npl_json_double(json, "bytes_per_second", d->memory_bytes_per_second);
-	npl_json_text(json, "how", d->memory_explanation);
+	npl_json_double(json, "bytes_per_second", d->roofs.memory_bytes_per_second);
+	npl_json_text(json, "how", d->roofs.memory_explanation);
 	npl_json_close(json, '}');
-	npl_json_double(json, "load_average", d->load.processors ? d->load.load_average : NAN);
-	npl_json_double(json, "others_processors", d->load.processors ? d->load.other_processors : NAN);
-	if (d->load.processors && isfinite(d->load.other_processors))
-		npl_json_bool(json, "machine_busy", d->load.busy);
+	npl_json_double(json, "load_average", d->roofs.load.processors ? d->roofs.load.load_average : NAN);
+	npl_json_double(json, "others_processors", d->roofs.load.processors ? d->roofs.load.other_processors : NAN);
+	if (d->roofs.load.processors && isfinite(d->roofs.load.other_processors))
+		npl_json_bool(json, "machine_busy", d->roofs.load.busy);
 	else
 		npl_json_null(json, "machine_busy");
 	if (r->graph)

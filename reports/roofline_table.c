@@ -16,7 +16,7 @@ static int put_roofs(FILE *out, const struct npl_roofline *r)
 	const int columns = npl_roofs_open(&table);
 	for (int d = 0; d < r->n_devices; d++) {
 		npl_table_unavailable(&table, &r->unavailable, d, columns);
-		for (int i = 0; i < r->device[d].n_roofs; i++) {
+		for (int i = 0; i < r->device[d].roofs.n; i++) {
 			const struct npl_roofline_row row = npl_roof_row(&r->device[d], i);
 			npl_roofline_columns_row(&table, &row);
 		}
@@ -44,7 +44,7 @@ static const char *bytes_of(const struct npl_roofline *r, const struct npl_roofl
 {
 	if (r->intensity == NPL_INTENSITY_WEIGHTS)
 		return "weights, whatever else crosses the memory";
-	return d->roofs_origin == NPL_TIME_MEASURED ? "weights, inputs and results, each once"
+	return d->roofs.origin == NPL_TIME_MEASURED ? "weights, inputs and results, each once"
 	       : d->info.crosses[NPL_MEM_DRAM] == NPL_CROSS_WEIGHTS
 		       ? "weights: inputs and results are in the machine's own buffer"
 		       : "weights, inputs and results that must cross the memory";
@@ -59,20 +59,20 @@ static void put_device_notes(struct npl_table *table, const struct npl_roofline 
 	}
 	for (int i = 0; i < d->n_notes; i++)
 		npl_table_row(table, (const char *const[]){d->instance, d->note[i]});
-	if (d->roofs_origin == NPL_TIME_MODELLED)
+	if (d->roofs.origin == NPL_TIME_MODELLED)
 		return;
-	for (int i = 0; i < d->n_roofs; i++) {
-		snprintf(line, sizeof line, "%s peak: %s", npl_roofline_precision(d, i), d->roof[i].explanation);
+	for (int i = 0; i < d->roofs.n; i++) {
+		snprintf(line, sizeof line, "%s peak: %s", npl_roofline_precision(d, i), d->roofs.roof[i].explanation);
 		npl_table_row(table, (const char *const[]){d->instance, line});
 	}
-	snprintf(line, sizeof line, "memory%s: %s", isfinite(d->memory_bytes_per_second) ? "" : " not known",
-		 d->memory_explanation);
+	snprintf(line, sizeof line, "memory%s: %s", isfinite(d->roofs.memory_bytes_per_second) ? "" : " not known",
+		 d->roofs.memory_explanation);
 	npl_table_row(table, (const char *const[]){d->instance, line});
 	npl_table_row(table, (const char *const[]){d->instance, d->info.detail});
-	if (d->load.busy) {
+	if (d->roofs.load.busy) {
 		snprintf(line, sizeof line,
 			 "roofs measured beside other programs, which took %.1f of %d processors (load average %.1f)",
-			 d->load.other_processors, d->load.processors, d->load.load_average);
+			 d->roofs.load.other_processors, d->roofs.load.processors, d->roofs.load.load_average);
 		npl_table_row(table, (const char *const[]){d->instance, line});
 	}
 }
@@ -86,8 +86,8 @@ static int put_notes(FILE *out, const struct npl_roofline *r)
 	for (int d = 0; d < r->n_devices; d++) {
 		const struct npl_roofline_device *device = &r->device[d];
 		put_device_notes(&table, r, device);
-		any_model |= device->roofs_origin == NPL_TIME_MODELLED;
-		any_measure |= device->roofs_origin == NPL_TIME_MEASURED;
+		any_model |= device->roofs.origin == NPL_TIME_MODELLED;
+		any_measure |= device->roofs.origin == NPL_TIME_MEASURED;
 		for (int i = 0; i < device->n_points; i++)
 			any_above_roof |= device->point[i].share > 1;
 	}

@@ -18,3 +18,12 @@ void npl_json_settings(struct npl_json *json, const struct npl_param_value *para
 		npl_json_setting(json, parameter[i].key, &parameter[i]);
 	npl_json_close(json, '}');
 }
+
+void npl_json_sources(struct npl_json *json, const struct npl_param_value *parameter, int n)
+{
+	npl_json_open(json, "sources", '{');
+	for (int i = 0; i < n; i++)
+		npl_json_string(json, parameter[i].key,
+				parameter[i].has_no_effect ? "no effect" : npl_source_name(parameter[i].source));
+	npl_json_close(json, '}');
+}

@@ -11,5 +11,8 @@
 void npl_json_setting(struct npl_json *json, const char *key, const struct npl_param_value *parameter);
 /* Writes n parameters as the object "settings", each under its dotted key. */
 void npl_json_settings(struct npl_json *json, const struct npl_param_value *parameter, int n);
+/* Writes where each of them comes from as the object "sources": "fitted", or "no effect" where nothing depends on
+ * it. */
+void npl_json_sources(struct npl_json *json, const struct npl_param_value *parameter, int n);
 
 #endif

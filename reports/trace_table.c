@@ -9,10 +9,13 @@
 #include "core/base/printable.h"
 #include "npulab/report.h"
 #include "npulab/run_trace.h"
+#include "reports/format/paragraph.h"
 #include "reports/format/table.h"
 #include "trace_verdict.h"
 
 enum { SHOWN_CAUSES = 12, LINE_SHOWN = 160 };
+
+#define THE_RUN_NOW "the run now"
 
 static void put_line(FILE *out, const char *mark, const char *line, const char *other)
 {
@@ -20,24 +23,25 @@ static void put_line(FILE *out, const char *mark, const char *line, const char *
 	if (!line)
 		return;
 	npl_trace_line_text(shown, sizeof shown, line, other);
-	fprintf(out, "%s %s\n", mark, npl_make_printable(shown));
+	npl_put_toned_line(out, (const char *const[]){mark, " ", shown, NULL}, 2,
+			   *mark == '-'   ? NPL_TONE_BAD
+			   : *mark == '+' ? NPL_TONE_GOOD
+					  : NPL_TONE_NONE);
 }
 
 /* other: the second trace; NULL: the run now, which has no lines that anybody could look at. */
 static void put_first(FILE *out, const char *heading, const char *other, const struct npl_trace_difference *first)
 {
+	char where[80];
 	fprintf(out, "\n%s\n", heading);
 	if (!other && !first->line[0])
-		fputs("new", out);
+		snprintf(where, sizeof where, "new");
 	else if (other && first->line[0] && first->line[1] && first->line[0] != first->line[1])
-		fprintf(out, "lines %" PRIu64 " and %" PRIu64, first->line[0], first->line[1]);
+		snprintf(where, sizeof where, "lines %" PRIu64 " and %" PRIu64, first->line[0], first->line[1]);
 	else
-		fprintf(out, "line %" PRIu64, first->line[0] ? first->line[0] : first->line[1]);
-	fputs(first->layer ? ", " : "", out);
-	npl_put_printable(out, first->layer);
-	fputs(": ", out);
-	npl_put_printable(out, first->what);
-	fputs("\n", out);
+		snprintf(where, sizeof where, "line %" PRIu64, first->line[0] ? first->line[0] : first->line[1]);
+	npl_put_line(out, (const char *const[]){where, first->layer ? ", " : "", first->layer ? first->layer : "", ": ",
+						first->what, NULL});
 	for (int i = 0; i < 3; i++)
 		put_line(out, " ", first->before[i], NULL);
 	put_line(out, "-", first->text[0], first->text[1]);
@@ -137,8 +141,7 @@ static void put_heads(FILE *out, const struct npl_trace_diff *diff)
 {
 	for (int i = 0; i < diff->n_heads; i++) {
 		fputs(i ? "" : "\nHEADS\n", out);
-		npl_put_printable(out, diff->head[i]);
-		fputs("\n", out);
+		npl_put_line(out, (const char *const[]){diff->head[i], NULL});
 	}
 }
 
@@ -173,11 +176,14 @@ static int put_layer_table(FILE *out, const struct npl_trace_diff *diff)
 }
 
 /* Prints how much differs, in time and energy and in events, and what the tolerance says. */
-static void put_summary(FILE *out, const struct npl_trace_diff *diff)
+static void put_summary(FILE *out, const char *a, const char *b, const struct npl_trace_diff *diff)
 {
 	char moved[80], total[120];
-	fprintf(out, " differ in %s%s\n", npl_trace_moved_text(diff->moved, moved, sizeof moved),
-		diff->is_beyond ? "" : ", within the tolerance");
+	npl_put_toned_line(out,
+			   (const char *const[]){a, " and ", b ? b : THE_RUN_NOW, " ", "differ", " in ",
+						 npl_trace_moved_text(diff->moved, moved, sizeof moved),
+						 diff->is_beyond ? "" : ", within the tolerance", NULL},
+			   4, diff->is_beyond ? NPL_TONE_BAD : NPL_TONE_NONE);
 	if (diff->has_times && (diff->seconds[0] > 0 || diff->seconds[1] > 0))
 		fprintf(out, "time   %s\n", npl_trace_total_text(total, sizeof total, diff->seconds, "s"));
 	if (diff->has_times && (diff->joules[0] > 0 || diff->joules[1] > 0))
@@ -189,22 +195,22 @@ static void put_summary(FILE *out, const struct npl_trace_diff *diff)
 	fprintf(out, "\n");
 	if (diff->values_db > 0 && diff->moved & NPL_TRACE_MOVED_VALUES)
 		fprintf(out, "values: judged by the signal-to-noise ratios of layers, within %g dB\n", diff->values_db);
-	fputs(diff->beyond ? "first beyond the tolerance: " : "", out);
-	npl_put_printable(out, diff->beyond);
-	fputs(diff->beyond ? "\n" : "", out);
+	if (diff->beyond)
+		npl_put_line(out, (const char *const[]){"first beyond the tolerance: ", diff->beyond, NULL});
 }
 
 int npl_report_trace_diff(FILE *out, const char *a, const char *b, const struct npl_trace_diff *diff)
 {
-	npl_put_printable(out, a);
-	fputs(" and ", out);
-	npl_put_printable(out, b ? b : "the run now");
 	if (!diff->moved) {
-		fprintf(out, ": the same, %" PRIu64 " events\n", diff->events);
+		char events[60];
+		snprintf(events, sizeof events, ", %" PRIu64 " events", diff->events);
+		npl_put_toned_line(
+			out, (const char *const[]){a, " and ", b ? b : THE_RUN_NOW, ": ", "the same", events, NULL}, 4,
+			NPL_TONE_GOOD);
 		put_heads(out, diff);
 		return 0;
 	}
-	put_summary(out, diff);
+	put_summary(out, a, b, diff);
 	put_heads(out, diff);
 	put_events(out, b, diff);
 	int rc = put_layer_table(out, diff);

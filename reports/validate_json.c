@@ -6,6 +6,7 @@
 
 #include "npulab/report.h"
 #include "reports/format/json.h"
+#include "validate_cells.h"
 
 static void put_row(struct npl_json *json, const struct npl_validation_row *row)
 {
@@ -20,6 +21,7 @@ static void put_row(struct npl_json *json, const struct npl_validation_row *row)
 	npl_json_double(json, "tolerance", row->tolerance);
 	npl_json_bool(json, "at_most", row->at_most);
 	npl_json_bool(json, "fitted", row->fitted);
+	npl_json_string(json, "verdict", npl_verdict_name(npl_validation_verdict(row)));
 	npl_json_text(json, "reference", row->reference);
 	npl_json_text(json, "source", row->source);
 	npl_json_text(json, "unit", row->unit);
@@ -33,6 +35,7 @@ void npl_validation_json(FILE *out, const struct npl_validation *v, bool all)
 	struct npl_json json = {.out = out};
 	npl_json_open(&json, NULL, '{');
 	npl_json_string(&json, "schema", "npulab.validate/1");
+	npl_json_build(&json);
 	npl_json_open(&json, "rows", '[');
 	for (int i = 0; i < v->n; i++)
 		if (npl_validation_shown(&v->row[i], all))

@@ -9,149 +9,45 @@
 #include "core/base/message.h"
 #include "npulab/report.h"
 #include "reports/format/table.h"
+#include "validate_cells.h"
 
 #define COLUMNS 7
+#define FITTED  "fitted"
 
-/* A row's figures are in one unit: its own, a share in percent, or one with a prefix that suits what is published. */
-struct scale {
-	double factor;
-	char unit[CELL];
-	bool is_share;
-};
-
-/* Says whether the metric's name contains its unit, as "fc_layers" does "layers" and "published_ops_per_byte" does
- * "ops/byte". */
-static bool names_unit(const char *metric, const char *unit)
+/* Writes the cell of WITHIN: the tolerance, and a word where the model is not within it. */
+static const char *within(char *buf, const struct npl_validation_row *row, const char *tolerance)
 {
-	const char *slash = strchr(unit, '/');
-	char words[CELL];
-	snprintf(words, sizeof words, "%.*s%s%s", slash ? (int)(slash - unit) : CELL, unit, slash ? "_per_" : "",
-		 slash ? slash + 1 : "");
-	return strlen(unit) > 2 && strstr(metric, words);
-}
-
-static struct scale scale_of(const struct npl_validation_row *row)
-{
-	static const char *const prefix[] = {"", "m", "u", "n", "p"};
-	const double value = fabs(isnan(row->published) ? row->model : row->published);
-	const bool is_named = names_unit(row->metric, row->unit);
-	struct scale scale = {.factor = 1, .is_share = !strcmp(row->unit, "fraction")};
-	size_t offset = 0;
-	if (!strcmp(row->unit, "J") || !strcmp(row->unit, "s"))
-		for (; value > 0 && value * scale.factor < 0.9995 && offset + 1 < sizeof prefix / sizeof *prefix;
-		     offset++)
-			scale.factor *= 1000;
-	snprintf(scale.unit, sizeof scale.unit, "%s%s", prefix[offset], is_named ? "" : row->unit);
-	if (scale.is_share)
-		scale = (struct scale){.factor = 100, .unit = "%", .is_share = true};
-	else if (value >= 1e6 && strcmp(row->unit, "cycles") != 0) { /* cycles are compared to the last digit */
-		scale.factor = 1e-6;
-		snprintf(scale.unit, sizeof scale.unit, "million%s%.20s", is_named ? "" : " ",
-			 is_named ? "" : row->unit);
-	}
-	return scale;
-}
-
-/* Writes four digits; counts to the last one, as long as a column holds them. */
-static const char *amount(char *buf, double value, const struct scale *scale)
-{
-	value *= scale->factor;
-	if (isnan(value))
-		snprintf(buf, CELL, "-");
-	else if (scale->is_share)
-		snprintf(buf, CELL, "%.1f", value);
-	else if (fabs(value) >= 1e3 && fabs(value) < 1e9)
-		snprintf(buf, CELL, "%.0f", value);
+	const enum npl_verdict verdict = npl_validation_verdict(row);
+	const char *word = verdict == NPL_OUTSIDE ? ": OUTSIDE" : verdict == NPL_MISSING ? ": MISSING" : "";
+	if (verdict == NPL_UNJUDGED)
+		snprintf(buf, CELL, "%s", row->fitted ? FITTED : "");
 	else
-		snprintf(buf, CELL, "%.4g", value);
+		snprintf(buf, CELL, "%.20s%s%s", tolerance, word, row->fitted ? ", " FITTED : "");
 	return buf;
 }
 
-/* Writes a number with a sign, or without one where these digits show no difference. */
-static const char *signed_text(char *buf, double value, int decimals, const char *unit)
+/* Styles a cell of WITHIN. */
+static enum npl_tone tone_of(const char *cell)
 {
-	if (fabs(value) < 0.5 * pow(10, -decimals))
-		snprintf(buf, CELL, "%.*f %s", decimals, 0.0, unit);
-	else
-		snprintf(buf, CELL, "%+.*f %s", decimals, value, unit);
-	return buf;
+	if (!*cell || !strcmp(cell, FITTED))
+		return NPL_TONE_NONE;
+	return strchr(cell, ':') ? NPL_TONE_BAD : NPL_TONE_GOOD;
 }
 
-/* Writes the difference: between shares the points, between ratios that are not judged the factor, otherwise the
- * percentage of the published figure, or the model's figure where the published one is 0. */
-static const char *difference(char *buf, const struct npl_validation_row *row, const struct scale *scale)
+static const char *or_dash(const char *cell)
 {
-	const double points = 100 * (row->model - row->published), percent = 100 * npl_validation_relative(row);
-	if (isnan(points))
-		snprintf(buf, CELL, "-");
-	else if (points == 0)
-		snprintf(buf, CELL, "0");
-	else if (scale->is_share)
-		signed_text(buf, points, fabs(points) >= 9.95 ? 0 : 1, "pt");
-	else if (!strcmp(row->unit, "ratio") && !(row->tolerance > 0) && row->published > 0)
-		snprintf(buf, CELL, "x %.3g", row->model / row->published);
-	else if (isnan(percent))
-		snprintf(buf, CELL, "%+.4g", row->model * scale->factor);
-	else
-		signed_text(buf, percent, fabs(percent) >= 99.95 ? 0 : fabs(percent) >= 0.995 ? 1 : 2, "%");
-	return buf;
-}
-
-/* Writes the tolerance in the form of the difference. */
-static const char *tolerance(char *buf, const struct npl_validation_row *row, const struct scale *scale)
-{
-	char margin[CELL] = "";
-	if (!(row->tolerance > 0))
-		snprintf(margin, sizeof margin, "%s", row->at_most ? "" : "exact");
-	else if (scale->is_share)
-		snprintf(margin, sizeof margin, "%.3g pt", 100 * row->tolerance);
-	else if (row->published != 0)
-		snprintf(margin, sizeof margin, "%.3g %%", 100 * row->tolerance / fabs(row->published));
-	else
-		snprintf(margin, sizeof margin, "%.3g", row->tolerance * scale->factor);
-	snprintf(buf, CELL, "%s%s%.20s", row->at_most ? "at most" : "", row->at_most && *margin ? " +" : "", margin);
-	return buf;
-}
-
-/* NULL: the row is not judged. */
-static const char *verdict_word(enum npl_verdict verdict)
-{
-	switch (verdict) {
-	case NPL_UNJUDGED:
-		break;
-	case NPL_WITHIN:
-		return "ok";
-	case NPL_OUTSIDE:
-		return "OUTSIDE";
-	case NPL_MISSING:
-		return "MISSING";
-	}
-	return NULL;
-}
-
-static const char *verdict(char *buf, const struct npl_validation_row *row, const struct scale *scale)
-{
-	const char *word = verdict_word(npl_validation_verdict(row));
-	char allowed[CELL];
-	if (!word)
-		snprintf(buf, CELL, "%s", row->fitted ? "fitted" : "");
-	else
-		snprintf(buf, CELL, "%.20s: %s%s", tolerance(allowed, row, scale), word, row->fitted ? ", fitted" : "");
-	return buf;
+	return *cell ? cell : "-";
 }
 
 static void put_row(struct npl_table *table, const struct npl_validation_row *row)
 {
-	char published[CELL], model[CELL], differs[CELL], verdict_text[CELL];
-	const struct scale scale = scale_of(row);
-	const char *cells[COLUMNS] = {row->case_name,
-				      row->metric,
-				      scale.unit,
-				      amount(published, row->published, &scale),
-				      amount(model, row->model, &scale),
-				      difference(differs, row, &scale),
-				      verdict(verdict_text, row, &scale)};
-	npl_table_row(table, cells);
+	struct npl_validation_cells cells;
+	char within_text[CELL];
+	npl_validation_cells_of(row, &cells);
+	npl_table_row(table,
+		      (const char *const[COLUMNS]){row->case_name, row->metric, cells.unit, or_dash(cells.published),
+						   or_dash(cells.model), or_dash(cells.difference),
+						   within(within_text, row, cells.tolerance)});
 }
 
 static bool same_source(const struct npl_validation_row *a, const struct npl_validation_row *b)
@@ -267,6 +163,10 @@ int npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
 	struct npl_table table;
 	char line[200];
 	npl_table_open(&table, "lllrrrl", header);
+	table.keys = 2; /* a case and a metric make a figure */
+	table.least_last = 12;
+	table.tone_of = tone_of;
+	table.verdicts = COLUMNS - 1;
 	for (int i = 0; i < v->n; i++) {
 		if (begins_source(v, i, all))
 			put_source(&table, v, i, all);
@@ -278,11 +178,12 @@ int npl_validation_table(FILE *out, const struct npl_validation *v, bool all)
 	npl_table_print(&table, out);
 	int rc = npl_table_close(&table);
 	fputc('\n', out);
-	npl_table_text("UNIT: of PUBLISHED and MODEL, where the metric does not name it. DIFF: by how much the model "
-		       "differs, in percent of what is published, between shares in points (pt), between ratios as a "
-		       "factor (x). WITHIN: how much of that is allowed, and whether it is held; nothing: not judged. "
-		       "fitted: parameters of the machine were fitted to it",
-		       out);
+	npl_table_text(
+		"UNIT: of PUBLISHED and MODEL, where the metric does not name it. DIFF: by how much the model "
+		"differs, in percent of what is published, between shares in points (pt), between ratios as a "
+		"factor (x). WITHIN: how much of that is allowed, and OUTSIDE where it is more, MISSING where the "
+		"model has no figure; nothing: not judged. fitted: parameters of the machine were fitted to it",
+		out);
 	put_notes(out, v, all);
 	put_reasons(out, v, all);
 	snprintf(line, sizeof line, "%d figure%s within their tolerance, %d outside, %d missing, %d shown only",

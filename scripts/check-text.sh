@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# What no compiler checks: every C file and script names its licence and has fewer than 600 lines; a header's guard is its path;
+# What no compiler checks: every C file and script (those that travel in pages excepted) names its licence and has fewer than 600 lines; a header's guard is its path;
 # no line of C has more than 120 columns, which clang-format leaves in comments and strings;
 # no line of prose in the pages has more than 100;
 # no text file of the project has white space at the end of a line, carriage returns, no newline at its end, or a note of work left undone;
@@ -29,7 +29,7 @@ while IFS= read -r file; do
 	file=${file#./}
 	lines=$(wc -l < "$file")
 	case $file in
-	*.c | *.h | *.sh | .ci/run | *.py)
+	*.c | *.h | *.sh | .ci/run | *.py | *.mjs)
 		head -n 2 "$file" | grep -q 'SPDX-License-Identifier: MIT' || complain "$file:1: no SPDX-License-Identifier line"
 		[ "$lines" -lt $max_lines ] || complain "$file:$lines: $lines lines, expected fewer than $max_lines"
 		;;
@@ -42,7 +42,7 @@ while IFS= read -r file; do
 	fi
 	[ -z "$(tail -c 1 "$file")" ] || complain "$file:$lines: no newline at the end"
 done < <(find . \( -path ./.git -o -path ./build \) -prune -o -type f \( -name '*.[ch]' -o -name '*.def' -o -name '*.sh' \
-	-o -name '*.py' -o -name '*.md' -o -name '*.yaml' -o -name '*.txt' -o -path ./.ci/run -o -name Makefile \) -print | sort)
+	-o -name '*.py' -o -name '*.mjs' -o -name '*.js' -o -name '*.css' -o -name '*.html' -o -name '*.json' -o -name '*.md' -o -name '*.yaml' -o -name '*.txt' -o -path ./.ci/run -o -name Makefile \) -print | sort)
 
 # Tabs have 8 columns. The backslash that continues a macro is not counted: clang-format may set it behind the others.
 # shellcheck disable=SC2016 # what begins with $ is awk's

@@ -92,6 +92,14 @@ fuzz()
 			printf ' program tpu Gemm\nc +0 a.b=0 c[1]=x\nc +3 c[1]=-7\nc +0 a.b=1\nend 9\n' > "$corpus/seed-signals"
 			printf ' program tpu Gemm\nblock 1 fields=0 sums=7fa4129e\ni a b +1 2 c=2 d=3 sum\nend 3\ntask layer tpu Gemm start=1e-7 seconds=1e-9\nbatch 0 seconds=1e-6\n' > "$corpus/seed-tasks"
 			;;
+		sweep_plan)
+			printf 'model: digits\ndevice: [tpu_v1, diannao]\nbatch: 1..8*2, 20\nvary:\n  tpu_v1.array.rows = tpu_v1.array.columns: [[64, 32], 128]\n  host.cores: 2..18+4\nset: {clock_hz: 1 GHz}\n' > "$corpus/seed-axes"
+			printf 'model: [mlp0]\ndevice: tpu_v1\nderive: {array.rows: max(2 ^ 6, array.columns / 2)}\nconstraint: [area_mm2 < 400 and not (power_w > 75), "device == '"'tpu_v1'"'"]\nminimise: time, energy\nmethod: sobol\npoints: 9\nseed: 3\nvalues: no\n' > "$corpus/seed-formulas"
+			;;
+		sweep_point)
+			printf '{"id":7,"parameters":{"array.rows":128,"weight_memory.preset":"hbm2","clock_hz":7e8}}\n' > "$corpus/seed-request"
+			printf '{"id":7,"status":"done","feasible":true,"reason":null,"metrics":{"seconds":0.00124,"cycles":849928},"layers":[{"name":"conv1","op":"Conv","ran_on":"tpu_v1","seconds":1e-4,"energy_j":null,"cycles":7,"macs":9}]}\n' > "$corpus/seed-outcome"
+			;;
 		*) seed "$corpus" '' "$name" ;;
 		esac
 	fi

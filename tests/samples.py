@@ -42,6 +42,7 @@ NEEDED = {
     "memory": ["struct npl_memory *memory = NULL; struct npl_memory_request request = {0}; struct npl_memory_completion completion;"
                "int left = 0; extern void next(struct npl_memory_request *);"],
     "params": ["struct tpu_config { int64_t rows; };"],
+    "place": ["struct npl_samples samples;"],
     "program": ["struct npl_execution_request request = {0}; struct npl_execution execution;"],
     "program_dump": ["int kept; int (*keep)(void *, struct npl_program_dump *, struct npl_err *) = NULL; struct npl_layer layer = {0}; struct npl_result result = {0};"],
     "instruction_sink": ["int kept; int (*keep)(void *, const struct npl_executed_instruction *, struct npl_err *) = NULL; struct npl_layer layer = {0}; struct npl_result result = {0};"],

@@ -31,6 +31,8 @@ COMMANDS = [
     "run digits --place 'Conv*=tpu_v1,Gemm=diannao,*=cpu' --json -",
     "run digits --place 'Conv*=tpu_v1,*=host' --json -",
     "layer gemm -m 20 -n 30 -k 40 --devices tpu_v1,cpu --json -",
+    "compare lenet5 --devices diannao,cpu --set diannao.energy.table=none --html page.html --json -",
+    "run lenet5 --place 'Conv*=diannao@energy.table=none,*=cpu' --html page.html --json -",
     "layer pool --input 1x8x8x8 --kernel 2 --stride 2 --devices tpu_v1 --engine rtl --json -",
     "roofline --devices tpu_v1,diannao,cuda --json -",
     "roofline lenet5 --devices tpu_v1,cpu,cuda --json -",
@@ -39,6 +41,9 @@ COMMANDS = [
     "run digits --place Conv=null,*=tpu_v1 --timing-only --json -",
     "roofline lenet5 --devices tpu_v1 --set tpu_v1.weight_memory.preset=ideal --json -",
     "roofline pooled.onnx --devices tpu_v1,diannao --json -",
+    "place digits --devices tpu_v1,diannao,cpu --json -",
+    "place alexnet --devices tpu_v1,gpu_k80 --minimise edp --batch 1 --json -",
+    "place quantised.onnx --devices tpu_v1 --set tpu_v1.host_link.energy_origin=absent --json -",
     "dram --pattern copy -n 4000 --json -",
     "dram --pattern stream_rd -n 100 --preset lpddr4-2400 --every-cycle --json -",
     "dram --pattern stream_wr -n 100 --preset diannao-250gbps --json -",
@@ -62,6 +67,8 @@ COMMANDS = [
     "exec halt.s --instructions --machine systolic_16x16 --json -",
     "models --json -",
     "timeline run digits --place 'Conv*=tpu_v1,*=cpu' --quiet --timeline out.json",
+    "sensitivity derived.sqlite --show seconds,area_mm2 --json -",
+    "sensitivity plain.sqlite --show batch*0 --json -",
     "trace check a.trace moved.trace no.trace --json -",
     "trace diff a.trace b.trace --json -",
     "trace diff b.trace a.trace --json -",
@@ -73,6 +80,9 @@ COMMANDS = [
     "trace diff shorter.trace a.trace --json -",
     "trace diff g.trace b.trace --json -",
     "picture trace export run.trace --perfetto out.json",
+    "pareto plain.sqlite --json -",
+    "pareto derived.sqlite --objectives seconds,area_mm2*seconds --json -",
+    "pareto gone.sqlite --maximise utilization --json -",
 ]
 PROGRAM = """read_host_memory ub=0 rows=2
 read_weights first=0 count=1
@@ -113,6 +123,42 @@ def write_traces():
         shorter.writelines(lines[:-2] + [f"complete {int(lines[-1].split()[1]) - 1}\n"])
 
 
+# The sweeps of `pareto`. The machine of gone.sqlite is there no more when its document is written.
+PLAN = """model: digits
+device: [gone.yaml, tpu_v1]
+vary:
+  gone.array.rows: [64, 128]
+  tpu_v1.array.rows: [64, 128]
+set:
+  tpu_v1.issue.sync_cycles: 1000
+  host.cores: 4
+derive:
+  unified_buffer.bytes: 65536 * array.rows
+  tpu_v1.accumulators.rows: 16 * array.rows
+constraint: area_mm2 < 300
+"""
+SWEEPS = [
+    "digits --device tpu_v1,diannao --vary batch=2,4 --vary tpu_v1.array.rows=64,128 -o plain.sqlite --quiet",
+    "plan.yaml -o derived.sqlite --quiet",
+    "of_one.yaml -o gone.sqlite --quiet",
+]
+
+
+def write_sweeps():
+    runner = shlex.split(os.environ.get("NPULAB_TEST_RUNNER", ""))
+    program = [*runner, os.environ["NPULAB_BIN"]]
+    machine = subprocess.run([*program, "devices", "tpu_v1", "--yaml"], check=True, capture_output=True, text=True).stdout
+    with open("gone.yaml", "w", encoding="utf-8") as f:
+        f.write(machine.replace("name: tpu_v1", "name: gone", 1))
+    with open("plan.yaml", "w", encoding="utf-8") as f:
+        f.write(PLAN)
+    with open("of_one.yaml", "w", encoding="utf-8") as f:
+        f.writelines(line.replace(", tpu_v1", "") + "\n" for line in PLAN.splitlines() if " tpu_v1." not in line)
+    for sweep in SWEEPS:
+        subprocess.run([*program, "sweep", *shlex.split(sweep)], check=True)
+    os.remove("gone.yaml")
+
+
 def write_inputs(folder):
     os.chdir(folder)
     for name, text in {
@@ -135,6 +181,14 @@ def write_inputs(folder):
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 6, 6])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 3, 3])
     save("pooled.onnx", helper.make_graph([helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2], strides=[2, 2])], "pooled", [x], [y]))
+    # A Conv whose input the model quantises itself, large enough for the TPU to be quicker than its host.
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 64, 56, 56])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 256, 54, 54])
+    scale = helper.make_tensor("scale", TensorProto.FLOAT, [], [0.01])
+    zero = helper.make_tensor("zero", TensorProto.UINT8, [], [128])
+    weight = helper.make_tensor("w", TensorProto.FLOAT, [256, 64, 3, 3], np.linspace(-1, 1, 256 * 64 * 9))
+    nodes = [helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"]), helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["d"]), helper.make_node("Conv", ["d", "w"], ["y"])]
+    save("quantised.onnx", helper.make_graph(nodes, "quantised", [x], [y], [scale, zero, weight]))
 
 
 def save(path, graph):
@@ -204,7 +258,7 @@ def gaps(name, schema, seen):
             yield f"{path}: no document has a value"
         if nullable and "null" not in states and "available" not in inner["nullWhen"]:  # where there is a GPU
             yield f"{path}: may be null, and no document has it so"
-        if not required and "absent" not in states:
+        if not required and "absent" not in states and inner["absentWhen"] != "of an older npulab":
             yield f"{path}: may be left out, and no document leaves it out"
 
 
@@ -244,8 +298,8 @@ SHOWN = re.compile(
     r"""^NPL_(COLUMN|SHOWN)\((\w+),\s*(\w+),\s*("[^"]*"|NULL),\s*("[^"]*"|NULL),\s*'\w',\s*\w+,\s*"([^"]*)",""", re.MULTILINE
 )
 OF_LAYERS = re.compile(r"""^NPL_LAYER_(?:TABLE|FIGURE)\(\w+,\s*"([^"]*)",""", re.MULTILINE)
-# Columns of layers without a key: a share of the times beside it, and bytes that the CSV alone has.
-NO_KEYS = {"SHARE", "MOVED"}
+# The column of layers without a key: a share of the times beside it.
+NO_KEYS = {"SHARE"}
 
 
 def named_by(key):
@@ -288,6 +342,7 @@ def main():
                 wrong.append(f"{path}: other keys are not refused")
     write_inputs(sys.argv[1])
     write_traces()
+    write_sweeps()
     for command, name, document in documents():
         if name not in schemas:
             wrong.append(f"npulab {command}: there is no schema {name}")

@@ -2,7 +2,8 @@
  *
  * Prints a trace for people (npulab/run_trace.h). Rows are printed as they are read, in columns of fixed widths: a
  * trace may have millions. What a row has beside its columns follows as key=value, in lines of WIDTH columns at most
- * where words are not longer. */
+ * where words are not longer. Where another width was set (text_style.h), columns that pass it go on in the next
+ * line. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +15,16 @@
 #include "core/base/refuse.h"
 #include "events.h"
 #include "header.h"
+#include "reports/format/text_style.h"
 
 enum { WIDTH = 98, INDENT = 12, HEAD_WIDTH = 80 };
+
+/* The columns of a row of a layer, a task or a batch: number of the line, name, operator, device, role, start, time. As
+ * for printf, a negative width aligns to the left. */
+enum { ROW_CELLS = 7 };
+static const int row_width[ROW_CELLS] = {9, -20, -14, -14, -6, 12, 12};
+static const int narrow_row_width[ROW_CELLS] = {9, -14, -14, -10, -6, 10, 10};
+enum { WIDE_ROW = 94 };
 
 struct shown {
 	FILE *out;
@@ -47,15 +56,47 @@ static void put_texts(FILE *out, const char *const *text)
 		npl_put_printable(out, *text);
 }
 
+/* Returns the columns of a line. */
+static int line_width(void)
+{
+	return npl_text_must_fit() ? npl_text_columns() : WIDTH;
+}
+
+static void continue_line(struct shown *s, int indent)
+{
+	fprintf(s->out, "\n%*s", indent, "");
+	s->column = indent;
+}
+
+/* Puts a cell behind some blanks. Where a width was set, one that would pass the end begins a line. */
+static void put_cell(struct shown *s, const char *blanks, int width, const char *text)
+{
+	const int needed = (int)strlen(blanks) + npl_text_width(text);
+	if (npl_text_must_fit() && s->column > INDENT && s->column + needed > line_width())
+		continue_line(s, INDENT);
+	s->column += fprintf(s->out, "%s%*s", blanks, width, text);
+}
+
+/* Puts the cells of a row. Where a width was set, a name that is wider than its column has a line of its own. */
+static void put_row_cells(struct shown *s, const char *const cell[ROW_CELLS])
+{
+	enum { NAME = 1 };
+	const int *width = line_width() < WIDE_ROW ? narrow_row_width : row_width;
+	s->column = 0;
+	for (int i = 0; i < ROW_CELLS; i++) {
+		put_cell(s, i == 0 ? "" : i == NAME ? "  " : " ", width[i], cell[i]);
+		if (i == NAME && npl_text_must_fit() && npl_text_width(cell[i]) > -width[i])
+			continue_line(s, width[0] + 2 - width[NAME]);
+	}
+}
+
 /* Puts a word, or key=value, behind a blank, in a new line where it would pass the last column. value NULL: a word. */
 static void put_pair(struct shown *s, int key_bytes, const char *key, const char *value)
 {
 	const int width = key[key_bytes] ? key_bytes : npl_text_width(key),
 		  all = 1 + width + (value ? 1 + npl_text_width(value) : 0);
-	if (s->column + all > WIDTH && s->column > INDENT) {
-		fprintf(s->out, "\n%*s", INDENT, "");
-		s->column = INDENT;
-	}
+	if (s->column + all > line_width() && s->column > INDENT)
+		continue_line(s, INDENT);
 	fprintf(s->out, " %.*s%s%s", key_bytes, key, value ? "=" : "", value ? value : "");
 	s->column += all;
 }
@@ -185,6 +226,29 @@ static void put_pairs(FILE *out, const char *kind, const struct npl_trace_pairs 
 	}
 }
 
+/* Puts a word of the command behind a blank. Where a width was set, one that would pass the end begins a line. */
+static void put_argument(struct shown *s, const char *before, const char *word)
+{
+	const int needed = (int)strlen(before) + npl_text_width(word);
+	if (npl_text_must_fit() && s->column + needed > line_width())
+		continue_line(s, 1);
+	put_texts(s->out, (const char *const[]){before, word, NULL});
+	s->column += needed;
+}
+
+static void put_command(struct shown *s)
+{
+	const struct npl_trace_header *h = s->header;
+	put_argument(s, "", h->command);
+	put_argument(s, " ", h->argument);
+	for (int i = 0; i < h->option.n; i++) {
+		put_argument(s, h->option.pair[i].name[1] ? " --" : " -", h->option.pair[i].name);
+		if (*h->option.pair[i].value)
+			put_argument(s, " ", h->option.pair[i].value);
+	}
+	end_row(s);
+}
+
 static void put_head(struct shown *s)
 {
 	const struct npl_trace_header *h = s->header;
@@ -192,12 +256,7 @@ static void put_head(struct shown *s)
 	if (s->has_head)
 		return;
 	s->has_head = true;
-	put_texts(out, (const char *const[]){h->command, " ", h->argument, NULL});
-	for (int i = 0; i < h->option.n; i++)
-		put_texts(out,
-			  (const char *const[]){h->option.pair[i].name[1] ? " --" : " -", h->option.pair[i].name,
-						*h->option.pair[i].value ? " " : "", h->option.pair[i].value, NULL});
-	fputs("\n", out);
+	put_command(s);
 	put_texts(out, (const char *const[]){"by npulab ", h->version, NULL});
 	fprintf(out, ", detail %s, %s values, %s times\n", npl_trace_detail_name(h->detail),
 		h->has_values ? "with" : "without", h->has_times ? "with" : "without");
@@ -253,13 +312,17 @@ static void begin_row(struct shown *s, enum heading heading)
 		[OF_INSTRUCTIONS] =
 			"     LINE       FROM      UNTIL  UNIT       INSTRUCTION        CYCLES AND COUNTS\n",
 		[OF_SIGNALS] = "     LINE      CYCLE  SIGNALS\n",
-		[OF_ROWS] = ("\n     LINE  LAYER                OPERATOR, TASK RAN ON         ROLE   "
-			     "       START         TIME\n")};
+		[OF_ROWS] = "\n"};
+	static const char *const row_heading[] = {"LINE", "LAYER", "OPERATOR, TASK", "RAN ON", "ROLE", "START", "TIME"};
 	put_head(s);
 	if (heading != OF_ROWS)
 		put_program(s);
 	if (!s->has_heading[heading])
 		fputs(text[heading], s->out);
+	if (!s->has_heading[heading] && heading == OF_ROWS) {
+		put_row_cells(s, row_heading);
+		end_row(s);
+	}
 	s->has_heading[heading] = true;
 	if (heading == OF_INSTRUCTIONS)
 		put_layer(s);
@@ -282,8 +345,9 @@ static void put_instruction(struct shown *s, const struct trace_event *event)
 		return;
 	s->chosen.events++;
 	begin_row(s, OF_INSTRUCTIONS);
-	s->column = fprintf(s->out, "%9" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %-10s %-18s", s->line, s->begin, end,
-			    s->words.word[TRACE_UNIT], s->words.word[TRACE_NAME]);
+	s->column = fprintf(s->out, "%9" PRIu64 " %10" PRIu64 " %10" PRIu64 "  %-10s", s->line, s->begin, end,
+			    s->words.word[TRACE_UNIT]);
+	put_cell(s, " ", -18, s->words.word[TRACE_NAME]);
 	if (event->has_sum)
 		put_pair(s, 3, "sum", event->sum);
 	put_keys(s, TRACE_FIRST_KEY);
@@ -343,7 +407,7 @@ static void open_layer(struct shown *s)
  * counted from that of the row before it; `start` sums them up. */
 static void put_row(struct shown *s, const char *const name[4], double *start, int first_key)
 {
-	char from[60] = "-", time[60];
+	char number[24], from[60] = "-", time[60];
 	const bool has_start = start && s->header->has_times;
 	if (start)
 		*start += real_of(s, "start");
@@ -356,8 +420,9 @@ static void put_row(struct shown *s, const char *const name[4], double *start, i
 		snprintf(from, sizeof from, "0 s");
 	if (has_start && fabs(*start) > 1e-15)
 		figure_text(from, sizeof from, *start, "s");
-	s->column = fprintf(s->out, "%9" PRIu64 "  %-20s %-14s %-14s %-6s %12s %12s", s->line, name[0], name[1],
-			    name[2], name[3], from, figure_text(time, sizeof time, real_of(s, "seconds"), "s"));
+	snprintf(number, sizeof number, "%" PRIu64, s->line);
+	figure_text(time, sizeof time, real_of(s, "seconds"), "s");
+	put_row_cells(s, (const char *const[ROW_CELLS]){number, name[0], name[1], name[2], name[3], from, time});
 	put_keys(s, first_key);
 	put_energies(s);
 }

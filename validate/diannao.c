@@ -11,6 +11,7 @@
 #include "diannao_layers.h"
 #include "npulab/compare.h"
 #include "npulab/progress.h"
+#include "papers.h"
 #include "validation.h"
 
 #define MAX_SETS 32
@@ -151,7 +152,7 @@ static int add_core_cycles(struct npl_validation *validation, const struct outco
 			     published_seconds(validation, o->layer, reading) * npl_simd_chen2014.clock_hz / count,
 		.model = (is_other ? &o->wide : &o->simd)->cycles / count,
 		.tolerance = NAN,
-		.reference = "paper",
+		.reference = CHEN_2014,
 		.source = "derived from Fig. 16",
 		.note = is_other ? "the same with the other reading of ideal, beside the core with 32-bit elements"
 				 : "for each product or pooled input: speed-up times time over ideal times ideal, "
@@ -246,7 +247,7 @@ static int add_quoted_rate(struct npl_validation *validation, const struct outco
 		.published = exp(published / NPL_DIANNAO_LAYERS),
 		.model = exp(model / NPL_DIANNAO_LAYERS),
 		.tolerance = NAN,
-		.reference = "paper",
+		.reference = CHEN_2014,
 		.source = "Figure 16 speed-up",
 		.note = "derived: the mean if the core did 2.01 operations in every cycle, over the published times "
 			"and over the model's; that rate and the published speed-ups contradict each other "

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "diannao.h"
+#include "papers.h"
 #include "validation.h"
 
 #define GIBI 0x1p30 /* the paper's G in operations per second */
@@ -100,7 +101,7 @@ static int add_decimal_peak(struct npl_validation *validation, const struct npl_
 		.published = npl_diannao_published(validation, "DianNao", "peak") * GIBI / 1e9,
 		.model = peak(device) * GIBI / 1e9,
 		.tolerance = GIBI / 1e9,
-		.reference = "paper",
+		.reference = CHEN_2014,
 		.source = "section 7.1",
 		.note = "derived: the published 452 times 2^30; reports of the other commands count 512 operations a "
 			"cycle"};

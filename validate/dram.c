@@ -188,7 +188,7 @@ static int validate_tiles(struct npl_validation *validation, struct npl_err *err
 		.model = 1 - o.figures.peak_fraction,
 		.tolerance = 0,
 		.at_most = true,
-		.reference = "paper",
+		.reference = paper->reference,
 		.source = paper->source,
 		.note = "of the peak, to refresh and to the way from row to row; published is derived from the "
 			"bandwidth"};

@@ -5,6 +5,7 @@
  * the bottom-up ones, nor to the figures of published/energy.csv: they are predicted. */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "diannao.h"
 #include "diannao_layers.h"
@@ -12,6 +13,7 @@
 #include "npulab/device.h"
 #include "npulab/energy_model.h"
 #include "npulab/progress.h"
+#include "papers.h"
 #include "tpu_applications.h"
 #include "validation.h"
 
@@ -27,6 +29,11 @@ struct figure {
 	enum { ONE_COMPONENT, TOTAL, ONLY_BOTTOM_UP } kind; /* of a total the bottom-up figure is judged, too */
 };
 
+static const char *paper_of(const struct figure *f)
+{
+	return strncmp(f->case_name, "TPU", 3) != 0 ? CHEN_2014 : JOUPPI_2017;
+}
+
 static int add_row(struct npl_validation *v, const struct figure *f, const char *suffix, double model, double tolerance,
 		   bool fitted, const char *note, struct npl_err *err)
 {
@@ -39,7 +46,7 @@ static int add_row(struct npl_validation *v, const struct figure *f, const char 
 					       .model = model,
 					       .tolerance = tolerance,
 					       .fitted = fitted,
-					       .reference = "paper",
+					       .reference = paper_of(f),
 					       .source = f->source,
 					       .note = note,
 					       .reason = isnan(model) ? "no table has it" : ""};

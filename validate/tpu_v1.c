@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "npulab/progress.h"
+#include "papers.h"
 #include "tpu_applications.h"
 #include "tpu_v1.h"
 #include "validation.h"
@@ -272,7 +273,7 @@ static int validate_cycles(struct npl_validation *validation, const struct npl_t
 		.published = cycles,
 		.model = counts->cycles,
 		.tolerance = consistent ? worst * cycles : NAN,
-		.reference = "paper",
+		.reference = JOUPPI_2017,
 		.source = "Table 3, row 2",
 		.note = "derived: the reconstruction's multiply-accumulates over row 2; tolerance: the worst "
 			"difference of Google's own model (Table 7)"};
@@ -299,7 +300,7 @@ static int validate_vectors(struct npl_validation *validation, const struct npl_
 		.published = active / shift * 256,
 		.model = counts->array_active / counts->tiles,
 		.tolerance = NAN,
-		.reference = "paper",
+		.reference = JOUPPI_2017,
 		.source = "Table 3, rows 1 and 5",
 		.note = "derived: row 1 over row 5, times the 256 cycles of a shift; the most that can be, as some "
 			"tiles hide part of theirs. LSTM1's 96 samples at half speed would give 192: see its "
@@ -355,7 +356,7 @@ static int validate_full(struct npl_validation *validation, const struct npl_val
 			.published = counted ? counted->published : NAN,
 			.model = row[i].figure(&app),
 			.tolerance = NAN,
-			.reference = "paper",
+			.reference = JOUPPI_2017,
 			.source = counted ? counted->source : "",
 			.note = "as Table 1 has it; for the counters see counted_batch and active_cycles_per_tile of "
 				"LSTM1"};

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "npulab/layer_group.h"
+#include "papers.h"
 #include "tpu_v1.h"
 #include "validation.h"
 
@@ -83,7 +84,7 @@ static int add_bounded(struct npl_validation *validation, const char *metric, co
 		const struct npl_validation_row published_row = {.published = limit,
 								 .tolerance = bound->tolerance * limit,
 								 .at_most = bound->at_most,
-								 .reference = "paper",
+								 .reference = JOUPPI_2017,
 								 .source = "Table 3, row 6",
 								 .note = bound->note};
 		if (add_speedup(validation, a, metric, speedups, a < NPL_TPU_CNN0 ? &published_row : NULL, err))
@@ -101,7 +102,7 @@ static int add_cnns(struct npl_validation *validation, const struct speedups *sp
 		const struct npl_validation_row published_row = {
 			.published = published,
 			.tolerance = a == NPL_TPU_CNN0 ? published / 4 : NAN,
-			.reference = "paper",
+			.reference = JOUPPI_2017,
 			.source = "section 7, Figure 11",
 			.note = "about, of both CNNs. In the model all but the memory and the host is four times as "
 				"fast, and CNN0 gains beyond the 2888 rows over 1344 = 2.15 that its weights allow "
@@ -171,7 +172,7 @@ static int change_array(struct npl_validation *validation, const struct npl_vali
 			.reason = speedups.reason[a],
 			.tolerance = judged ? 0 : NAN,
 			.at_most = true,
-			.reference = "paper",
+			.reference = JOUPPI_2017,
 			.source = "section 7",
 			.note = "at most: the paper finds every application slightly slower, and says why for LSTM1 "
 				"alone, which is judged"};
@@ -279,7 +280,7 @@ static int find_knee(struct npl_validation *validation, const struct npl_validat
 		.published = wide ? ridge / 2 : ridge,
 		.model = (double)many_rows / many_seconds * few_seconds,
 		.tolerance = 0.05 * ridge,
-		.reference = "paper",
+		.reference = JOUPPI_2017,
 		.source = "Figure 5",
 		.note = "of a 4096 x 4096 matrix: samples at which the slope of few meets the rate of many; at 16 "
 			"bits half the ridge point"};

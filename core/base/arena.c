@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The arena of arena.h: a list of blocks, each filled from its start; large requests get a block of their own. */
-#include "npulab/arena.h"
+#include "arena_scratch.h"
 
 #include <stdarg.h>
 #include <stdint.h>
@@ -65,6 +65,14 @@ void *npl_arena_array(struct npl_arena *arena, size_t count, size_t bytes)
 	return npl_arena_alloc(arena, total);
 }
 
+void *npl_arena_raw_array(struct npl_arena *arena, size_t count, size_t bytes)
+{
+	size_t total;
+	if (__builtin_mul_overflow(count, bytes, &total))
+		return NULL;
+	return npl_arena_raw(arena, total);
+}
+
 char *npl_arena_strndup(struct npl_arena *arena, const char *text, size_t length)
 {
 	if (length == SIZE_MAX)
@@ -94,13 +102,24 @@ char *npl_arena_printf(struct npl_arena *arena, const char *format, ...)
 	return text;
 }
 
+struct npl_arena_mark npl_arena_mark(const struct npl_arena *arena)
+{
+	return (struct npl_arena_mark){arena->first, arena->first ? arena->first->used : 0, arena->bytes};
+}
+
+void npl_arena_rewind(struct npl_arena *arena, const struct npl_arena_mark *mark)
+{
+	while (arena->first != mark->block) {
+		struct npl_arena_block *next = arena->first->next;
+		free(arena->first);
+		arena->first = next;
+	}
+	if (arena->first)
+		arena->first->used = mark->used;
+	arena->bytes = mark->bytes;
+}
+
 void npl_arena_free(struct npl_arena *arena)
 {
-	struct npl_arena_block *block = arena->first;
-	while (block) {
-		struct npl_arena_block *next = block->next;
-		free(block);
-		block = next;
-	}
-	*arena = (struct npl_arena){0};
+	npl_arena_rewind(arena, &(struct npl_arena_mark){0});
 }

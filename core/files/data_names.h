@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The folders of npulab's data (energies, machines, memories, models, published), and their YAML files, which users
- * call by their names without ".yaml". */
+ * The folders of npulab's data (energies, machines, memories, models, plans, published), and their YAML files, which
+ * users call by their names without ".yaml". */
 #ifndef NPULAB_CORE_FILES_DATA_NAMES_H
 #define NPULAB_CORE_FILES_DATA_NAMES_H
 

@@ -75,8 +75,10 @@ int npl_file_write(const char *path, const struct npl_file_piece *piece, int n_p
  * time. */
 int npl_file_declare_output(const char *path, struct npl_err *err);
 /* Refuses, like npl_file_declare_output, an output whose name is known only after the run. Files that were read since
- * an output was declared are refused too. Declares nothing. */
+ * an output was declared, or npl_file_note_reads was called, are refused too. Declares nothing. */
 int npl_file_check_output(const char *path, struct npl_err *err);
+/* Notes from now on which files are read, until the outputs are forgotten. */
+void npl_file_note_reads(void);
 /* Says whether a declared output was to be read, which was refused with NPL_EUSAGE. */
 bool npl_file_output_was_read(void);
 void npl_file_forget_outputs(void);

@@ -21,7 +21,8 @@ static struct declared {
 	struct npl_output_target target;
 	bool read_attempted; /* an attempt was made to read it */
 } declared[MAX_OUTPUTS];
-/* Files that were read since an output was declared. */
+static bool notes_reads;
+/* Files that were read since an output was declared, or since they are noted. */
 static struct read_file {
 	dev_t device;
 	ino_t inode;
@@ -223,6 +224,13 @@ int npl_file_check_output(const char *path, struct npl_err *err)
 	return rc;
 }
 
+void npl_file_note_reads(void)
+{
+	pthread_mutex_lock(&changing);
+	notes_reads = true;
+	pthread_mutex_unlock(&changing);
+}
+
 bool npl_file_output_was_read(void)
 {
 	bool was_read = false;
@@ -239,6 +247,7 @@ void npl_file_forget_outputs(void)
 	free(files_read);
 	files_read = NULL;
 	n_read = read_capacity = 0;
+	notes_reads = false;
 	for (int i = 0; i < MAX_OUTPUTS; i++) {
 		free(declared[i].path);
 		free(declared[i].target.path);
@@ -263,19 +272,19 @@ static int note_read(const struct stat *status, struct npl_err *err)
 
 int npl_output_refuse_reading(const struct stat *status, const char *path, struct npl_err *err)
 {
-	bool any_declared = false;
 	int rc = 0;
 	pthread_mutex_lock(&changing);
+	bool is_noted = notes_reads;
 	for (int i = 0; i < MAX_OUTPUTS; i++) {
 		const struct npl_output_target *target = &declared[i].target;
-		any_declared |= declared[i].path != NULL;
+		is_noted |= declared[i].path != NULL;
 		if (!declared[i].path || !S_ISREG(status->st_mode) || !target->existed ||
 		    target->device != status->st_dev || target->inode != status->st_ino)
 			continue;
 		declared[i].read_attempted = true;
 		rc = refuse_overwrite(path, declared[i].path, err);
 	}
-	if (!rc && any_declared && S_ISREG(status->st_mode))
+	if (!rc && is_noted && S_ISREG(status->st_mode))
 		rc = note_read(status, err);
 	pthread_mutex_unlock(&changing);
 	return rc;

@@ -11,6 +11,7 @@
 
 #include "core/base/nearest.h"
 #include "file.h"
+#include "settings_cache.h"
 #include "words.h"
 
 #define MAX_BYTES    ((size_t)1 << 20)
@@ -46,13 +47,19 @@ struct reader {
 	int n_before[MAX_DEPTH];           /* scalars and mappings when each open mapping began */
 	const char *key; /* the pending key of the innermost mapping, with its prefix; NULL: expects a key */
 	int key_line;    /* its line */
+	bool takes_lists;
+	int lists;  /* open lists, of which one may be within another */
+	char *list; /* the text of the outer list, of list_bytes in a block of list_capacity; NULL: no scalar yet */
+	size_t list_bytes, list_capacity;
+	bool follows; /* the next scalar follows another one of the inner list */
+	enum npl_source list_source;
 };
 
 /* Says whether there is a tag other than those of YAML's own that a key or value may have, such as !!str. "!" alone is
  * one of them. */
 static bool is_own_tag(const char *tag)
 {
-	static const char *const yaml_tags[] = {"str", "int", "float", "bool", "null", "map"};
+	static const char *const yaml_tags[] = {"str", "int", "float", "bool", "null", "map", "seq"};
 	if (!tag || !strcmp(tag, "!"))
 		return false;
 	for (size_t i = 0; i < sizeof yaml_tags / sizeof *yaml_tags; i++)
@@ -101,12 +108,61 @@ static int add(struct reader *r, struct list *list, const char *value, int line,
 	return 0;
 }
 
+/* Adds a scalar to the open list. */
+static int add_to_list(struct reader *r, const char *text, struct npl_err *err)
+{
+	const size_t bytes = strlen(text) + 2; /* with the mark before it and the NUL behind it */
+	const bool is_first = !r->list;
+	if (!r->list || r->list_capacity - r->list_bytes < bytes) {
+		const size_t capacity = 2 * (r->list ? r->list_bytes : 0) + bytes + 62;
+		char *grown = npl_arena_alloc(r->arena, capacity);
+		if (!grown)
+			return npl_fail(err, NPL_ENOMEM, "%s: out of memory", r->path);
+		if (r->list)
+			memcpy(grown, r->list, r->list_bytes);
+		r->list_bytes = r->list ? r->list_bytes : 0;
+		r->list = grown;
+		r->list_capacity = capacity;
+	}
+	if (!is_first)
+		r->list[r->list_bytes++] = r->lists == 2 && r->follows ? ':' : '\n';
+	r->list_bytes += (size_t)sprintf(r->list + r->list_bytes, "%s", text);
+	r->follows = true;
+	return 0;
+}
+
+static int on_list(struct reader *r, const yaml_event_t *event, int line, struct npl_err *err)
+{
+	if (!r->takes_lists || !r->key)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: lists are not used here, expected `key: value`", r->path,
+				line);
+	if (r->lists == 2)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: a list within a list within a list", r->path, line);
+	r->follows = false;
+	if (r->lists++)
+		return 0;
+	r->list = NULL;
+	return read_tag(r, (const char *)event->data.sequence_start.tag, line, &r->list_source, err);
+}
+
+static int on_list_end(struct reader *r, int line, struct npl_err *err)
+{
+	if (!r->list)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: an empty list, expected values", r->path, line);
+	return --r->lists ? 0 : add(r, &r->scalars, r->list, r->key_line, r->list_source, err);
+}
+
 static int on_scalar(struct reader *r, const yaml_event_t *event, struct npl_err *err)
 {
 	const char *text = (const char *)event->data.scalar.value;
 	int line = (int)event->start_mark.line + 1;
 	if (strlen(text) != event->data.scalar.length)
 		return npl_fail(err, NPL_EINPUT, "%s:%d: a NUL character inside a value", r->path, line);
+	if (r->lists == 2 && strpbrk(text, ",:\n"))
+		return npl_fail(err, NPL_EINPUT, "%s:%d: '%s': a value of a list within a list has no ',' and no ':'",
+				r->path, line, text);
+	if (r->lists)
+		return add_to_list(r, text, err);
 	if (r->depth == 0)
 		return npl_fail(err, NPL_EINPUT, "%s:%d: expected `key: value` lines, found a lone value", r->path,
 				line);
@@ -133,6 +189,8 @@ static int on_mapping(struct reader *r, const yaml_event_t *event, int line, str
 	enum npl_source source;
 	if (r->depth == MAX_DEPTH)
 		return npl_fail(err, NPL_EINPUT, "%s:%d: nested deeper than %d levels", r->path, line, MAX_DEPTH);
+	if (r->lists)
+		return npl_fail(err, NPL_EINPUT, "%s:%d: a mapping in a list, expected values", r->path, line);
 	if (r->depth && !r->key)
 		return npl_fail(err, NPL_EINPUT, "%s:%d: a mapping cannot be a key", r->path, line);
 	if (read_tag(r, (const char *)event->data.mapping_start.tag, line, &source, err))
@@ -166,8 +224,9 @@ static int on_event(struct reader *r, const yaml_event_t *event, struct npl_err 
 	case YAML_MAPPING_END_EVENT:
 		return on_mapping_end(r, line, err);
 	case YAML_SEQUENCE_START_EVENT:
-		return npl_fail(err, NPL_EINPUT, "%s:%d: lists are not used here, expected `key: value`", r->path,
-				line);
+		return on_list(r, event, line, err);
+	case YAML_SEQUENCE_END_EVENT:
+		return on_list_end(r, line, err);
 	case YAML_ALIAS_EVENT:
 		return npl_fail(err, NPL_EINPUT, "%s:%d: aliases (*name) are not used here", r->path, line);
 	default:
@@ -277,18 +336,33 @@ static int read_events(struct reader *r, const struct npl_file *file, struct npl
 	return rc;
 }
 
-int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n,
-		      struct npl_err *err)
+static int load(const char *path, bool takes_lists, struct npl_arena *arena, struct npl_setting **settings, int *n,
+		struct npl_err *err)
 {
 	struct npl_file file;
-	struct reader r = {.path = path, .arena = arena};
+	struct reader r = {.path = path, .arena = arena, .takes_lists = takes_lists};
 	int rc = npl_file_map(path, MAX_BYTES, &file, err);
-	if (!rc)
+	if (!rc && !npl_settings_recall(path, &file, arena, &r.scalars.setting, &r.scalars.n)) {
 		rc = read_events(&r, &file, err);
+		if (!rc)
+			npl_settings_remember(path, &file, r.scalars.setting, r.scalars.n);
+	}
 	npl_file_unmap(&file);
 	*settings = r.scalars.setting;
 	*n = r.scalars.n;
 	return rc;
+}
+
+int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n,
+		      struct npl_err *err)
+{
+	return load(path, false, arena, settings, n, err);
+}
+
+int npl_settings_load_lists(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n,
+			    struct npl_err *err)
+{
+	return load(path, true, arena, settings, n, err);
 }
 
 const char *npl_double_text(double value, char *buf, size_t n)

@@ -18,6 +18,12 @@ extern "C" {
 int npl_settings_load(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n,
 		      struct npl_err *err);
 
+/* Loads a settings file in which a value may also be a list of scalars, or a list of such lists. The value is then the
+ * text of all: the scalars of the outer list are divided by line breaks, those of an inner one by colons, and they
+ * contain neither commas nor colons. */
+int npl_settings_load_lists(const char *path, struct npl_arena *arena, struct npl_setting **settings, int *n,
+			    struct npl_err *err);
+
 /* Write a finite number with as many digits as it takes to read back the same value, or 6 if fewer do; return buf. */
 const char *npl_double_text(double value, char *buf, size_t n);
 const char *npl_float_text(float value, char *buf, size_t n);

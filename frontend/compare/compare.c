@@ -18,6 +18,7 @@
 #include "npulab/sha256.h"
 #include "passes.h"
 #include "report_copy.h"
+#include "roofs.h"
 
 #define NOISE_BYTES ((size_t)1 << 30) /* most bytes of values that are kept to judge layers by */
 
@@ -255,6 +256,18 @@ static int run_entry(const struct job *job, const struct entry *entry, struct np
 	return rc;
 }
 
+/* Describes a device, and measures its roofs where they are wanted and it is a real one. */
+static int describe(const struct job *job, struct npl_device *device, struct npl_comparison *c,
+		    struct npl_device_report *report, struct npl_err *err)
+{
+	const enum npl_device_kind kind = npl_device_get_info(device)->kind;
+	if (npl_report_describe(c, device, report, err))
+		return err->code;
+	if (!job->options->measure_roofs || (kind != NPL_KIND_CPU && kind != NPL_KIND_GPU))
+		return 0;
+	return npl_roofs_find(device, report->roofs, err);
+}
+
 static int run_all(const struct job *job, struct npl_device *const *device, struct npl_comparison *c,
 		   struct npl_err *err)
 {
@@ -269,7 +282,7 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 		if (!c->device[0].part)
 			return npl_no_memory(err);
 		for (int d = 0; d < options->n_devices; d++) {
-			if (npl_report_describe(c, device[d], &c->device[0].part[d], err))
+			if (describe(job, device[d], c, &c->device[0].part[d], err))
 				return err->code;
 			c->device[0].n_parts = d + 1;
 		}
@@ -280,7 +293,7 @@ static int run_all(const struct job *job, struct npl_device *const *device, stru
 		struct npl_device_report *report = &c->device[c->n_devices];
 		if (!device[d])
 			continue;
-		if (npl_report_describe(c, device[d], report, err))
+		if (describe(job, device[d], c, report, err))
 			return err->code;
 		c->n_devices++;
 		const struct entry entry = {&device[d], 1, NULL, report};
@@ -301,6 +314,21 @@ static struct npl_compare_options decide_accuracy(const struct npl_compare_optio
 			   (!device[d] || npl_device_kind_is_modelled(npl_device_get_info(device[d])->kind));
 	decided.no_accuracy = options->no_accuracy || modelled;
 	return decided;
+}
+
+/* Tells how much work each layer is: for progress, its multiply-accumulates and results. */
+static void weigh_layers(const struct npl_graph *graph)
+{
+	double *weight = calloc((size_t)graph->n_nodes + 1, sizeof *weight);
+	for (int i = 0; weight && i < graph->n_nodes; i++) {
+		const struct npl_node *node = &graph->node[i];
+		weight[i] = 1 + (double)node->macs;
+		for (int k = 0; k < node->n_out; k++)
+			if (node->out[k] >= 0)
+				weight[i] += (double)npl_shape_count(&graph->value[node->out[k]].shape);
+	}
+	npl_progress_weigh("layer", graph->n_nodes, weight);
+	free(weight);
 }
 
 int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, const struct npl_samples *calibration,
@@ -342,6 +370,7 @@ int npl_compare(struct npl_graph *graph, const struct npl_samples *samples, cons
 		rc = npl_labels_check(graph, samples, err);
 	if (!rc)
 		rc = npl_budget_check(npl_footprint(graph, samples, device, options, NOISE_BYTES), graph->name, err);
+	weigh_layers(graph);
 	if (!rc)
 		rc = prepare_reference(&job, calibration, quantised, c, err);
 	if (!rc)

@@ -8,6 +8,30 @@
 #include "core/base/refuse.h"
 #include "core/device_access.h"
 #include "npulab/driver.h"
+#include "npulab/energy_model.h"
+#include "roofs.h"
+
+/* Copies the areas of the device's components, if it has any. */
+static int keep_areas(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report,
+		      struct npl_err *err)
+{
+	const struct npl_energy_model *model = npl_device_energy_model(device);
+	const int n = model ? model->n_components : 0;
+	struct npl_component_area *area = npl_arena_array(&c->arena, (size_t)n + 1, sizeof *area);
+	bool ok = area != NULL;
+	for (int i = 0; i < n && ok; i++) {
+		const struct npl_component *component = &model->component[i];
+		area[i] = (struct npl_component_area){.name = npl_arena_strdup(&c->arena, component->name),
+						      .origin = npl_arena_strdup(&c->arena, component->area_origin),
+						      .mm2 = component->area_mm2,
+						      .low_mm2 = component->bottom_up_mm2.low,
+						      .high_mm2 = component->bottom_up_mm2.high};
+		ok = area[i].name && area[i].origin;
+	}
+	report->component = area;
+	report->n_components = ok ? n : 0;
+	return ok ? 0 : npl_no_memory(err);
+}
 
 int npl_report_describe(struct npl_comparison *c, const struct npl_device *device, struct npl_device_report *report,
 			struct npl_err *err)
@@ -23,6 +47,7 @@ int npl_report_describe(struct npl_comparison *c, const struct npl_device *devic
 	for (int i = 0; i < n && ok; i++) {
 		settings[i] = from[i];
 		settings[i].value = npl_arena_strdup(&c->arena, from[i].value);
+		settings[i].has_no_effect = !npl_device_setting_has_effect(device, from[i].key);
 		ok = settings[i].value != NULL;
 	}
 	if (!ok)
@@ -32,7 +57,11 @@ int npl_report_describe(struct npl_comparison *c, const struct npl_device *devic
 	report->n_settings = n;
 	if (npl_device_sha256(device))
 		snprintf(report->machine_sha256, sizeof report->machine_sha256, "%s", npl_device_sha256(device));
-	return 0;
+	report->roofs = npl_arena_array(&c->arena, 1, sizeof *report->roofs);
+	if (!report->roofs)
+		return npl_no_memory(err);
+	npl_roofs_of_model(&report->info, report->roofs);
+	return keep_areas(c, device, report, err);
 }
 
 /* Copies a string into the comparison's arena. False: out of memory, or there is no string. */

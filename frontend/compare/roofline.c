@@ -8,135 +8,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/dtype.h"
 #include "core/base/refuse.h"
 #include "core/device_access.h"
 #include "devices_open.h"
-#include "frontend/quantise/quantise.h"
 #include "npulab/causes.h"
+#include "roofline_point.h"
 #include "roofs.h"
-
-#define NEAR_ROOF                                                                                                      \
-	0.5 /* a layer of a real device below this share of its roof is held up by something that has no counter */
 
 double npl_roofline_ridge(const struct npl_roofline_device *device, int roof)
 {
-	double ridge = device->roof[roof].macs_per_second / device->memory_bytes_per_second;
+	double ridge = device->roofs.roof[roof].macs_per_second / device->roofs.memory_bytes_per_second;
 	return ridge > 0 ? ridge : NAN;
 }
 
 const char *npl_roofline_precision(const struct npl_roofline_device *device, int roof)
 {
-	const enum npl_format format = device->roof[roof].format;
+	const enum npl_format format = device->roofs.roof[roof].format;
 	return format == device->info.format ? npl_device_precision(&device->info) : npl_format_name(format);
-}
-
-/* How a layer's values are kept in the device's memory. */
-struct storage {
-	enum npl_format format;
-	size_t element_bytes;
-};
-
-/* Returns how a layer's values are kept: a device of integers that also computes in float32 runs some layers so. */
-static struct storage storage_of(const struct npl_device_info *info, const struct npl_layer_run *row)
-{
-	const bool bytes = npl_is_byte(row->output_dtype);
-	const bool sums = row->output_dtype == NPL_I32 && row->result.macs > 0; /* sums of integers, kept as they are */
-	if ((info->capabilities & NPL_ALSO_FLOAT32) && !bytes && !sums)
-		return (struct storage){NPL_FORMAT_F32, sizeof(float)};
-	return (struct storage){info->format, info->element_bytes ? info->element_bytes
-								  : npl_dtype_size(npl_format_dtype(info->format))};
-}
-
-/* Returns the bytes of a value as the device keeps it: floats in the layer's format, integers as they are. */
-static uint64_t value_bytes(const struct npl_value *value, const struct storage *storage, bool bias)
-{
-	int64_t count = npl_shape_count(&value->shape);
-	size_t bytes = npl_dtype_size(value->dtype);
-	if (value->dtype == NPL_F32)
-		bytes = bias && storage->format != NPL_FORMAT_F32 ? sizeof(int32_t) : storage->element_bytes;
-	return count > 0 ? (uint64_t)count * bytes : 0;
-}
-
-static void count_bytes(const struct npl_graph *graph, const struct npl_node *node, const struct storage *storage,
-			struct npl_roofline_point *point)
-{
-	const bool is_gemm = npl_op_defs[node->op].flags & NPL_OP_IS_GEMM;
-	for (int k = 0; k < node->n_out; k++)
-		if (node->out[k] >= 0 && (!k || graph->value[node->out[k]].uses))
-			point->output_bytes += value_bytes(&graph->value[node->out[k]], storage, false);
-	for (int k = 0; k < node->n_in; k++) {
-		const struct npl_value *value = node->in[k] < 0 ? NULL : &graph->value[node->in[k]];
-		if (!value)
-			continue;
-		uint64_t bytes = value_bytes(value, storage, is_gemm && k == 2);
-		if (!k && (npl_op_defs[node->op].flags & NPL_OP_READS_PART) && bytes > point->output_bytes)
-			bytes = point->output_bytes;
-		if (value->constant)
-			point->weight_bytes += bytes;
-		else
-			point->input_bytes += bytes;
-	}
-}
-
-/* Fills intensity, roof and share of the point from its counts, below this peak. */
-static void fill_figures(const struct npl_roofline_device *device, double peak, struct npl_roofline_point *point)
-{
-	const double macs = (double)point->macs;
-	const double rate = device->memory_bytes_per_second,
-		     memory_seconds = point->bytes > 0 ? point->bytes / rate : 0;
-	const double least_seconds = fmax(macs / peak, isnan(memory_seconds) ? 0 : memory_seconds);
-	const bool has_macs = macs > 0; /* a layer without any has no place under a roof */
-	point->macs_per_byte = !has_macs ? NAN : point->bytes > 0 ? macs / point->bytes : INFINITY;
-	point->ops_per_second = has_macs && point->seconds > 0 ? 2 * macs / point->seconds : NAN;
-	point->roof_ops_per_second = !has_macs ? NAN : least_seconds > 0 ? 2 * macs / least_seconds : 2 * peak;
-	point->share = least_seconds > 0 && point->seconds > 0 ? least_seconds / point->seconds : NAN;
-	point->memory_bound = memory_seconds > macs / peak;
-	if (device->roofs_origin == NPL_TIME_MEASURED && isfinite(point->share))
-		point->bound = point->share < NEAR_ROOF ? "neither roof" : point->memory_bound ? "memory" : "peak";
-}
-
-/* Returns the index of the roof of a row's number format; 0 if the format has none of its own. */
-static int roof_of(const struct npl_roofline_device *device, const struct npl_layer_run *row)
-{
-	const bool integers = npl_is_byte(row->output_dtype);
-	const enum npl_format format = integers ? NPL_FORMAT_INT8 : storage_of(&device->info, row).format;
-	for (int i = 1; i < device->n_roofs; i++)
-		if (device->roof[i].format == format)
-			return i;
-	return 0;
-}
-
-static double counted_bytes(const struct npl_roofline *r, const struct npl_roofline_device *device,
-			    const struct npl_result *result, const struct npl_roofline_point *point)
-{
-	if (r->intensity == NPL_INTENSITY_WEIGHTS) /* a table that is added is no weight: nothing is multiplied by it */
-		return point->macs ? (double)point->weight_bytes : 0;
-	if (device->roofs_origin == NPL_TIME_MODELLED)
-		return (double)result->bytes_at_least[NPL_MEM_DRAM];
-	return (double)(point->weight_bytes + point->input_bytes + point->output_bytes);
-}
-
-static void add_point(const struct npl_roofline *r, struct npl_roofline_device *device, const struct npl_layer_run *row)
-{
-	const uint64_t batches = (uint64_t)device->batches;
-	struct npl_roofline_point *point = &device->point[device->n_points++];
-	*point = (struct npl_roofline_point){.node = row->node,
-					     .roof = roof_of(device, row),
-					     .macs = row->result.macs,
-					     .seconds = row->result.seconds,
-					     .crossed_bytes = NAN};
-	const struct storage storage = storage_of(&device->info, row);
-	count_bytes(r->graph, &r->graph->node[row->node], &storage, point);
-	point->weight_bytes *= batches;
-	point->input_bytes *= batches;
-	point->output_bytes *= batches;
-	point->bytes = counted_bytes(r, device, &row->result, point);
-	if (device->roofs_origin == NPL_TIME_MODELLED) {
-		point->crossed_bytes = (double)row->result.bytes[NPL_MEM_DRAM];
-		point->bound = npl_bound_of(&device->info, &row->result);
-	}
-	fill_figures(device, device->roof[point->roof].macs_per_second, point);
 }
 
 /* Returns what bounds the whole run, by the counters of all layers together. */
@@ -169,14 +57,15 @@ static void sum_points(struct npl_roofline_device *device, const struct npl_run 
 		sum->bytes += point->bytes;
 		sum->roof = point->macs > greatest_macs ? point->roof : sum->roof;
 		greatest_macs = point->macs > greatest_macs ? point->macs : greatest_macs;
-		least_seconds += (double)point->macs / device->roof[point->roof].macs_per_second;
+		least_seconds += (double)point->macs / device->roofs.roof[point->roof].macs_per_second;
 	}
-	if (device->roofs_origin == NPL_TIME_MODELLED) {
+	if (device->roofs.origin == NPL_TIME_MODELLED) {
 		sum->crossed_bytes = (double)run->bytes[NPL_MEM_DRAM];
 		sum->bound = bound_of_run(device, run);
 	}
-	fill_figures(device, least_seconds > 0 ? (double)sum->macs / least_seconds : device->roof[0].macs_per_second,
-		     sum);
+	npl_roofline_fill(&device->roofs,
+			  least_seconds > 0 ? (double)sum->macs / least_seconds : device->roofs.roof[0].macs_per_second,
+			  sum);
 }
 
 static int take_points(struct npl_roofline *r, struct npl_roofline_device *device,
@@ -188,7 +77,8 @@ static int take_points(struct npl_roofline *r, struct npl_roofline_device *devic
 	device->batches = report->batches;
 	for (int i = 0; i < report->run.n_layers; i++)
 		if (report->run.layer[i].role == NPL_RAN && !npl_row_on_host(&report->run.layer[i]))
-			add_point(r, device, &report->run.layer[i]);
+			npl_roofline_point_of(r->graph, &device->info, &device->roofs, &report->run.layer[i],
+					      device->batches, r->intensity, &device->point[device->n_points++]);
 	return 0;
 }
 
@@ -199,7 +89,7 @@ static int run_network(struct npl_roofline *r, struct npl_graph *graph, const st
 		       struct npl_roofline_device *device, struct npl_err *err)
 {
 	struct npl_comparison network_run, layer_runs;
-	const bool simulated = device->roofs_origin == NPL_TIME_MODELLED;
+	const bool simulated = device->roofs.origin == NPL_TIME_MODELLED;
 	options->plan.timing_only = simulated;
 	options->plan.layer_by_layer = false;
 	int rc = npl_compare(graph, samples, calibration, options, &network_run, err);
@@ -231,7 +121,7 @@ static int describe(struct npl_roofline *r, struct npl_device *open_device, stru
 	device->note = npl_device_keep_notes(open_device, &r->arena, &device->n_notes);
 	if (!device->name || !device->instance || !device->sha256 || !device->note)
 		return npl_no_memory(err);
-	return npl_roofs_find(open_device, device, err);
+	return npl_roofs_find(open_device, &device->roofs, err);
 }
 
 /* Fills fill[] with the settings of this device and of the host, with their names. Returns how many there are. */
@@ -274,7 +164,7 @@ int npl_roofline(struct npl_graph *graph, const struct npl_samples *samples, con
 		device_options.n_devices = 1;
 		device_options.set = sets;
 		device_options.n_sets = sets_of(r->device[d].name, options, sets);
-		device_options.engine = r->device[d].roofs_origin == NPL_TIME_MODELLED ? options->engine : NULL;
+		device_options.engine = r->device[d].roofs.origin == NPL_TIME_MODELLED ? options->engine : NULL;
 		device_options.no_accuracy = device_options.once = true;
 		rc = run_network(r, graph, samples, calibration, &device_options, &r->device[d], err);
 	}

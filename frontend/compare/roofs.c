@@ -95,10 +95,9 @@ static int measure_size(struct npl_device *device, enum npl_format format, int64
 
 /* Measures the roof of a format and adds it; adds none if the device does not take products in the format. Sizes grow
  * until time or memory ends. */
-static int measure_peak(struct npl_device *device, enum npl_format format, struct npl_roofline_device *roofs,
-			struct npl_err *err)
+static int measure_peak(struct npl_device *device, enum npl_format format, struct npl_roofs *roofs, struct npl_err *err)
 {
-	struct npl_roof *roof = &roofs->roof[roofs->n_roofs];
+	struct npl_roof *roof = &roofs->roof[roofs->n];
 	struct square_product product;
 	struct timing t = {0};
 	char reason[200];
@@ -113,7 +112,7 @@ static int measure_peak(struct npl_device *device, enum npl_format format, struc
 		rc = measure_size(device, format, size, roof, &t, err);
 	if (rc && (rc == NPL_EINTERNAL || !(roof->macs_per_second > 0)))
 		return rc;
-	roofs->n_roofs++;
+	roofs->n++;
 	return 0;
 }
 
@@ -155,19 +154,19 @@ static int measure_by_array_sums(struct npl_device *device, struct npl_memory_ra
 	return rc;
 }
 
-static int measure(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
+static int measure(struct npl_device *device, struct npl_roofs *roofs, struct npl_err *err)
 {
 	const struct npl_device_info *info = npl_device_get_info(device);
 	const bool has_second_format = info->capabilities & NPL_ALSO_FLOAT32 || info->format != NPL_FORMAT_INT8;
 	struct npl_memory_rate rate;
 	struct npl_err error = {0};
-	roofs->roofs_origin = NPL_TIME_MEASURED;
+	roofs->origin = NPL_TIME_MEASURED;
 	npl_system_load_start(&roofs->load, NULL);
 	const enum npl_format second_format = info->format == NPL_FORMAT_INT8 ? NPL_FORMAT_F32 : NPL_FORMAT_INT8;
 	if (measure_peak(device, info->format, roofs, err) ||
 	    (has_second_format && measure_peak(device, second_format, roofs, err)))
 		return err->code;
-	if (!roofs->n_roofs)
+	if (!roofs->n)
 		return npl_fail(err, NPL_EDEVICE, "%s: takes no product of matrices", npl_device_name(device));
 	int rc = npl_device_measure_memory(device, &rate, &error);
 	if (rc == NPL_EDEVICE)
@@ -181,24 +180,32 @@ static int measure(struct npl_device *device, struct npl_roofline_device *roofs,
 	return 0;
 }
 
-int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err)
+void npl_roofs_of_model(const struct npl_device_info *info, struct npl_roofs *roofs)
 {
-	const struct npl_device_info *info = npl_device_get_info(device);
-	npl_progress_part(npl_device_instance(device), NULL, 0, 0);
-	if (info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU)
-		return measure(device, roofs, err);
+	*roofs = (struct npl_roofs){.memory_bytes_per_second = NAN};
 	if (!npl_device_kind_is_modelled(info->kind) || !(info->peak_macs_per_second > 0))
-		return npl_fail(
-			err, NPL_EUSAGE,
-			"roofline: %s has no roofs: expected simulated or analytical machines, processors or GPUs",
-			npl_device_name(device));
-	roofs->roofs_origin = NPL_TIME_MODELLED;
-	roofs->n_roofs = 1;
+		return;
+	roofs->origin = NPL_TIME_MODELLED;
+	roofs->n = 1;
 	roofs->roof[0] = (struct npl_roof){.format = info->format, .macs_per_second = info->peak_macs_per_second};
 	roofs->memory_bytes_per_second = info->memory_bytes_per_second > 0 ? info->memory_bytes_per_second : NAN;
 	snprintf(roofs->memory_explanation, sizeof roofs->memory_explanation, "%s",
 		 info->crosses[NPL_MEM_DRAM] == NPL_CROSS_WEIGHTS
 			 ? "of the memory that weights come from"
 			 : "of the memory that weights, inputs and results lie in");
+}
+
+int npl_roofs_find(struct npl_device *device, struct npl_roofs *roofs, struct npl_err *err)
+{
+	const struct npl_device_info *info = npl_device_get_info(device);
+	npl_progress_part(npl_device_instance(device), NULL, 0, 0);
+	npl_roofs_of_model(info, roofs);
+	if (info->kind == NPL_KIND_CPU || info->kind == NPL_KIND_GPU)
+		return measure(device, roofs, err);
+	if (!roofs->n)
+		return npl_fail(
+			err, NPL_EUSAGE,
+			"roofline: %s has no roofs: expected simulated or analytical machines, processors or GPUs",
+			npl_device_name(device));
 	return 0;
 }

@@ -4,10 +4,12 @@
 #ifndef NPULAB_FRONTEND_COMPARE_ROOFS_H
 #define NPULAB_FRONTEND_COMPARE_ROOFS_H
 
-#include "npulab/roofline.h"
+#include "npulab/roofs.h"
 
-/* Fills roofs_origin, roof, n_roofs, memory_bytes_per_second and memory_explanation, and load if it measures.
+/* Finds the roofs of a device; measures those of a real one.
  * NPL_EUSAGE: the device is of a kind that has no roofs. */
-int npl_roofs_find(struct npl_device *device, struct npl_roofline_device *roofs, struct npl_err *err);
+int npl_roofs_find(struct npl_device *device, struct npl_roofs *roofs, struct npl_err *err);
+/* Fills the roofs of a modelled device from what it says of itself; none where it has no peak, and of a real device. */
+void npl_roofs_of_model(const struct npl_device_info *info, struct npl_roofs *roofs);
 
 #endif

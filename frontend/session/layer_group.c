@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "core/base/arena_scratch.h"
 #include "core/base/dtype.h"
 #include "frontend/quantise/quantise.h"
 #include "model_layer.h"
@@ -144,18 +145,18 @@ static int open_builder(struct npl_session *s, int first, int last, struct npl_a
 			  .last = last,
 			  .device = s->step[first].device,
 			  .converts = npl_layer_group_converts(s, s->step[first].device)}};
-	b->group.layer = npl_arena_array(arena, layers, sizeof *b->group.layer);
-	b->group.list = npl_arena_array(arena, layers, sizeof *b->group.list);
-	b->group.node = npl_arena_array(arena, layers, sizeof *b->group.node);
-	b->group.value = npl_arena_array(arena, layers, sizeof *b->group.value);
-	b->group.note = npl_arena_array(arena, layers, sizeof *b->group.note);
-	b->group.in = npl_arena_array(arena, inputs, sizeof *b->group.in);
-	b->group.out = npl_arena_array(arena, outputs, sizeof *b->group.out);
-	b->tensors = npl_arena_array(arena, layers, sizeof *b->tensors);
-	b->output = npl_arena_array(arena, outputs, sizeof *b->output);
-	b->resident = npl_arena_array(arena, inputs, sizeof *b->resident);
-	b->constant = npl_arena_array(arena, inputs, sizeof *b->constant);
-	b->port_before = npl_arena_array(arena, inputs, sizeof *b->port_before);
+	b->group.layer = npl_arena_raw_array(arena, layers, sizeof *b->group.layer);
+	b->group.list = npl_arena_raw_array(arena, layers, sizeof *b->group.list);
+	b->group.node = npl_arena_raw_array(arena, layers, sizeof *b->group.node);
+	b->group.value = npl_arena_raw_array(arena, layers, sizeof *b->group.value);
+	b->group.note = npl_arena_raw_array(arena, layers, sizeof *b->group.note);
+	b->group.in = npl_arena_raw_array(arena, inputs, sizeof *b->group.in);
+	b->group.out = npl_arena_raw_array(arena, outputs, sizeof *b->group.out);
+	b->tensors = npl_arena_raw_array(arena, layers, sizeof *b->tensors);
+	b->output = npl_arena_raw_array(arena, outputs, sizeof *b->output);
+	b->resident = npl_arena_raw_array(arena, inputs, sizeof *b->resident);
+	b->constant = npl_arena_raw_array(arena, inputs, sizeof *b->constant);
+	b->port_before = npl_arena_raw_array(arena, inputs, sizeof *b->port_before);
 	b->last_port = calloc((size_t)s->graph->n_values + 1, sizeof *b->last_port);
 	b->made = calloc((size_t)s->graph->n_values + 1, sizeof *b->made);
 	b->converted = calloc((size_t)s->graph->n_values + 1, sizeof *b->converted);
@@ -449,13 +450,12 @@ static int try_layer_group(struct npl_session *s, int first, int last, struct np
 }
 
 /* Sets *end to the last node of the longest layer group from `first` on, up to `last`, that the device takes; -1: the
- * device takes not even one layer as a group and runs it alone. The lengths tried double, so that a network of many
- * short layer groups costs no more than these together. */
-static int find_longest(struct npl_session *s, int first, int last, int *end, struct npl_err *err)
+ * device takes not even one layer as a group and runs it alone. was_refused: the device does not take all up to `last`.
+ * The lengths tried double, so that a network of many short layer groups costs no more than these together. */
+static int find_longest(struct npl_session *s, int first, int last, bool was_refused, int *end, struct npl_err *err)
 {
-	int low = first - 1, high = last; /* the device takes all up to low, and not more than high */
-	bool was_refused = false;
-	npl_progress_step("grouping layer", first + 1, s->graph->n_nodes, s->graph->node[first].name);
+	/* The device takes all up to low, and not more than high. */
+	int low = first - 1, high = was_refused ? last - 1 : last;
 	for (int64_t step = FIRST_NODES; low < high; step *= 2) {
 		const int64_t tried_end = first + step - 1 < last ? first + step - 1 : last;
 		const int middle = was_refused ? (low + high + 1) / 2 : (int)tried_end;
@@ -472,6 +472,38 @@ static int find_longest(struct npl_session *s, int first, int last, int *end, st
 		low--;
 	*end = low < first ? -1 : low;
 	return 0;
+}
+
+/* Opens the layer group of nodes first..last in place, where a try would be no less work than that: there are no
+ * values, and find_longest would try these nodes first. *end: `last`; -1 where the device does not take them. */
+static int open_whole(struct npl_session *s, int first, int last, int *end, struct npl_err *err)
+{
+	const struct npl_arena_mark mark = npl_arena_mark(&s->arena);
+	const int rc = open_layer_group(s, first, last, true, &s->arena, &s->group[s->n_layer_groups], err);
+	*end = rc ? -1 : last;
+	if (rc)
+		npl_arena_rewind(&s->arena, &mark);
+	return rc == NPL_EDEVICE ? 0 : rc;
+}
+
+/* Opens the longest layer group that the device takes from node `first` on, up to `last`. *end: its last node; -1: the
+ * device runs node `first` alone. */
+static int open_longest(struct npl_session *s, int first, int last, int *end, struct npl_err *err)
+{
+	const bool whole = s->options.timing_only && last - first < FIRST_NODES;
+	int rc = 0;
+	*end = -1;
+	npl_progress_step("grouping layer", first + 1, s->graph->n_nodes, s->graph->node[first].name);
+	if (whole)
+		rc = open_whole(s, first, last, end, err);
+	if (!rc && *end < 0) {
+		rc = find_longest(s, first, last, whole, end, err);
+		if (!rc && *end >= 0)
+			rc = open_layer_group(s, first, *end, s->options.timing_only, &s->arena,
+					      &s->group[s->n_layer_groups], err);
+	}
+	s->n_layer_groups += !rc && *end >= 0;
+	return rc;
 }
 
 /* Says whether node i may begin a layer group: a layer, or a quantisation that the layer group does itself. */
@@ -511,13 +543,9 @@ int npl_layer_groups_open(struct npl_session *s, struct npl_err *err)
 		int last;
 		if (!begins(s, i))
 			continue;
-		int rc = find_longest(s, i, s->options.layer_by_layer ? i : last_of_layer_group(s, i), &last, err);
-		if (!rc && last >= 0)
-			rc = open_layer_group(s, i, last, s->options.timing_only, &s->arena,
-					      &s->group[s->n_layer_groups], err);
+		int rc = open_longest(s, i, s->options.layer_by_layer ? i : last_of_layer_group(s, i), &last, err);
 		if (rc)
 			return rc;
-		s->n_layer_groups += last >= 0;
 		i = last > i ? last : i;
 	}
 	return 0;

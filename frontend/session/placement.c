@@ -245,13 +245,43 @@ static int read_line(const struct reader *r, char *line, int *rules, struct npl_
 	return apply(r, &rule, err);
 }
 
+/* Reads the lines of a text, which it changes. */
+static int read_lines(struct reader *r, char *text, struct npl_err *err)
+{
+	const char *name = r->location;
+	size_t max_rules = 2;
+	int rules = 0, number = 0;
+	for (const char *c = text; *c; c++)
+		max_rules += *c == '\n';
+	if (open_placement(r, max_rules, err))
+		return err->code;
+	for (char *line = text, *next; line; line = next) {
+		next = strchr(line, '\n');
+		if (next)
+			*next++ = '\0';
+		r->location = npl_arena_printf(r->arena, "%s:%d", name, ++number);
+		if (!r->location)
+			return npl_no_memory(err);
+		if (read_line(r, line, &rules, err))
+			return err->code;
+	}
+	r->location = name;
+	return rules ? 0 : BAD(r, "%s", "no rules, expected PATTERN=DEVICE on a line");
+}
+
+int npl_placement_read(const struct npl_graph *graph, const char *text, const char *name, struct npl_arena *arena,
+		       struct npl_placement *placement, struct npl_err *err)
+{
+	struct reader r = {graph, arena, placement, name, NPL_EINPUT};
+	char *lines = npl_arena_strdup(arena, text);
+	return lines ? read_lines(&r, lines, err) : npl_no_memory(err);
+}
+
 int npl_placement_load(const struct npl_graph *graph, const char *path, struct npl_arena *arena,
 		       struct npl_placement *placement, struct npl_err *err)
 {
 	struct reader r = {graph, arena, placement, path, NPL_EINPUT};
 	struct npl_file file;
-	size_t max_rules = 2;
-	int rules = 0, number = 0;
 	if (npl_file_map(path, MAX_FILE_BYTES, &file, err))
 		return err->code;
 	const size_t mark = npl_byte_order_mark(file.data, file.bytes);
@@ -262,20 +292,5 @@ int npl_placement_load(const struct npl_graph *graph, const char *path, struct n
 		return npl_no_memory(err);
 	if (holds_nul)
 		return BAD(&r, "%s", "a zero byte, expected text");
-	for (const char *c = text; *c; c++)
-		max_rules += *c == '\n';
-	if (open_placement(&r, max_rules, err))
-		return err->code;
-	for (char *line = text, *next; line; line = next) {
-		next = strchr(line, '\n');
-		if (next)
-			*next++ = '\0';
-		r.location = npl_arena_printf(arena, "%s:%d", path, ++number);
-		if (!r.location)
-			return npl_no_memory(err);
-		if (read_line(&r, line, &rules, err))
-			return err->code;
-	}
-	r.location = path;
-	return rules ? 0 : BAD(&r, "%s", "no rules, expected PATTERN=DEVICE on a line");
+	return read_lines(&r, text, err);
 }

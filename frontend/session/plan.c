@@ -37,7 +37,7 @@ static void describe_layer(const struct npl_session *s, int i, const struct npl_
 				    .activation = step->activation,
 				    .n_in = step->n_in,
 				    .macs = node->macs};
-	memset(t, 0, NPL_MAX_TENSORS * sizeof *t);
+	memset(t, 0, (size_t)step->n_in * sizeof *t);
 	layer->out = &t[NPL_LAYER_INPUTS];
 	*layer->out = (struct npl_tensor){
 		.dtype = npl_session_dtype(s, format, step->out), .shape = step->y_shape, .quant = step->y_quant};

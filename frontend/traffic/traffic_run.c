@@ -215,6 +215,8 @@ int npl_traffic_run(struct npl_memory *memory, struct npl_traffic *traffic, cons
 	run->inject = run->options->inject;
 	if (!run->inject && !npl_traffic_has_cycles(traffic))
 		run->inject = 2 * info->channels;
+	if (!traffic->trace)
+		npl_progress_weigh("request", (int64_t)traffic->pattern.n, NULL);
 	int rc = latencies_open(&run->latencies[READS], err);
 	if (!rc)
 		rc = latencies_open(&run->latencies[WRITES], err);

@@ -20,6 +20,7 @@
 #include "npulab/instruction_sink.h"
 #include "npulab/model.h"
 #include "npulab/program_dump.h"
+#include "npulab/roofs.h"
 #include "npulab/session.h"
 #include "npulab/system_load.h"
 
@@ -66,6 +67,13 @@ struct npl_energy_report {
 /* passes are repeated until the median is known within this share of it, or a limit of time is spent */
 #define NPL_STABLE_MEDIAN 0.01
 
+/* The area of a component of a machine (energy_model.h). NAN: not known. */
+struct npl_component_area {
+	const char *name, *origin; /* "unified buffer", "calibrated:jouppi2017" */
+	double mm2;
+	double low_mm2, high_mm2; /* what follows bottom-up */
+};
+
 struct npl_device_report {
 	const char *name; /* the machine's name */
 	/* `name`, or "NAME@KEY=VALUE..." as the user asked for it, which tells entries of one machine apart. */
@@ -76,8 +84,11 @@ struct npl_device_report {
 	int n_settings;
 	const char *const *note; /* n_notes of npl_device_notes */
 	int n_notes;
-	char machine_sha256[NPL_SHA256_HEX]; /* empty for a device without parameters */
-	char output_sha256[NPL_SHA256_HEX];  /* hash of the float outputs of all samples; empty without values */
+	char machine_sha256[NPL_SHA256_HEX];        /* empty for a device without parameters */
+	const struct npl_component_area *component; /* n_components of them; 0: the areas are not known */
+	int n_components;
+	struct npl_roofs *roofs; /* of a modelled device; of a real one where asked for; otherwise its n is 0 */
+	char output_sha256[NPL_SHA256_HEX]; /* hash of the float outputs of all samples; empty without values */
 	/* sum over the batches; of a measured device, those of the pass with the median time */
 	struct npl_run run;
 	double spread; /* measured: width of the middle half of the passes over their median; NAN: not measured */
@@ -182,6 +193,7 @@ struct npl_compare_options {
 
 	bool no_accuracy;        /* skip the reference (it still runs where it is needed to calibrate) */
 	bool only_real_accuracy; /* skip it so where all devices are modelled */
+	bool measure_roofs;      /* of the real devices: takes seconds for each */
 	bool layer_accuracy;     /* compare every layer too; this copies one batch's values, up to 1 GiB */
 	/* NULL, or graph->n_outputs zeroed tensors that receive the outputs of the last device. */
 	struct npl_tensor *outputs;

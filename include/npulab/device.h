@@ -196,7 +196,8 @@ const char *npl_device_name(const struct npl_device *device);
 const char *npl_device_instance(const struct npl_device *device); /* the instance of the options, else the name */
 const char *npl_device_description(const struct npl_device *device);
 const struct npl_device_info *npl_device_get_info(const struct npl_device *device);
-const char *npl_device_yaml(const struct npl_device *device); /* the parameters in force as YAML; NULL: it has none */
+/* Returns the parameters in force as YAML, which is made at the first call; NULL: it has none, or memory ran out. */
+const char *npl_device_yaml(const struct npl_device *device);
 /* Returns the parameters in force, n of them, borrowed from the device. */
 const struct npl_param_value *npl_device_settings(const struct npl_device *device, int *n);
 /* Returns the parameter of a key such as "array.rows", as text borrowed from the device, or as a number. Returns NULL
@@ -205,8 +206,8 @@ const char *npl_device_setting(const struct npl_device *device, const char *key)
 double npl_device_setting_number(const struct npl_device *device, const char *key);
 /* Says whether the parameter of a key has an effect with the values of the others (npl_driver.conditions). */
 bool npl_device_setting_has_effect(const struct npl_device *device, const char *key);
-/* Returns the hash of npl_device_yaml, of info.memory_yaml and of the energy model's own_table; NULL: the device has no
- * parameters. */
+/* Returns the hash of npl_device_yaml, of info.memory_yaml and of the energy model's own_table, which is made at the
+ * first call; NULL: the device has no parameters, or memory ran out. */
 const char *npl_device_sha256(const struct npl_device *device);
 /* Says whether the device runs the layer, its size included. Otherwise puts the reason into `reason`, which may be NULL
  * where reason_bytes is 0. */

@@ -143,6 +143,7 @@ struct npl_param_value {
 	bool is_number; /* value is a JSON number */
 	const char *unit;
 	enum npl_source source; /* NPL_SOURCE_DEFAULT where machine, which may be NULL, has no sources */
+	bool has_no_effect;     /* as the machine is set; known in the reports of a comparison alone */
 };
 int npl_params_values(const struct npl_param *schema, const struct npl_description *description, const void *config,
 		      struct npl_arena *arena, const struct npl_param_value **values, int *n);

@@ -40,6 +40,10 @@ int npl_placement_parse(const struct npl_graph *graph, const char *rules, struct
 int npl_placement_load(const struct npl_graph *graph, const char *path, struct npl_arena *arena,
 		       struct npl_placement *placement, struct npl_err *err);
 
+/* Parses the text of such a file; name: what messages call it. */
+int npl_placement_read(const struct npl_graph *graph, const char *text, const char *name, struct npl_arena *arena,
+		       struct npl_placement *placement, struct npl_err *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,7 @@
 #include "npulab/compare.h"
 #include "npulab/conformance.h"
 #include "npulab/layer_choice.h"
+#include "npulab/place.h"
 #include "npulab/roofline.h"
 #include "npulab/traffic.h"
 #include "npulab/validate.h"
@@ -72,6 +73,10 @@ int npl_roofline_table(FILE *out, const struct npl_roofline *roofline, const cha
 void npl_roofline_json(FILE *out, const struct npl_roofline *roofline, const char *model);
 /* One line for each layer of each device, and one without an operator for the network. */
 void npl_roofline_csv(FILE *out, const struct npl_roofline *roofline, const char *model);
+
+/* Reports of a search for a placement (place.h): tables, and the schema npulab.place/1. */
+int npl_placing_table(FILE *out, const struct npl_placing *placing, const char *model);
+void npl_placing_json(FILE *out, const struct npl_placing *placing, const char *model);
 
 /* Reports of a run of requests through a memory (traffic.h). */
 struct npl_traffic_report {

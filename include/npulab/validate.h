@@ -30,7 +30,7 @@ struct npl_validation_row { /* strings live in the validation */
 	bool attempted;          /* the validator tries to compute the model's figure */
 	bool at_most;            /* the model's figure may also be smaller */
 	bool fitted;             /* a parameter of the machine was fitted to this figure */
-	const char *reference;   /* "paper", or another simulator and its version; "" when nothing is published */
+	const char *reference;   /* the paper, or another simulator and its version; "" when nothing is published */
 	const char *source;      /* "Table 3, row 1" */
 	const char *note;        /* may be "" */
 	const char *reason;      /* why the model has no figure; "" where it has one */

@@ -31,17 +31,20 @@ static const char *tail_of(const char *text, int columns)
 	return text;
 }
 
+/* Stands for the characters that are left out; it is one column wide. "~" would not do: it marks modelled figures. */
+#define ELLIPSIS "\u2026"
+
 /* Returns the cut name, allocated; NULL: out of memory. */
 static char *cut_middle(const char *text, int width, int head)
 {
 	const size_t bytes = head_bytes(text, head);
 	const char *tail = tail_of(text, width - 1 - head);
-	const size_t tail_bytes = strlen(tail) + 1;
-	char *cut_name = malloc(bytes + 1 + tail_bytes);
+	const size_t mark_bytes = strlen(ELLIPSIS), tail_bytes = strlen(tail) + 1;
+	char *cut_name = malloc(bytes + mark_bytes + tail_bytes);
 	if (cut_name) {
 		memcpy(cut_name, text, bytes);
-		cut_name[bytes] = '~';
-		memcpy(cut_name + bytes + 1, tail, tail_bytes);
+		memcpy(cut_name + bytes, ELLIPSIS, mark_bytes);
+		memcpy(cut_name + bytes + mark_bytes, tail, tail_bytes);
 	}
 	return cut_name;
 }

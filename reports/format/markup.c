@@ -69,6 +69,49 @@ void npl_markdown_put_code(FILE *out, const char *text)
 	fputs("</code>", out);
 }
 
+/* Parentheses follow no bracket here, because brackets are references; a "~" before a number, as figures of models
+ * have it, ends nothing. A ":" before a blank begins neither the name of an emoji nor the rest of an address. */
+static bool put_markdown(FILE *out, const char *text, const char *at)
+{
+	const bool before_number = *at == '~' && at[1] >= '0' && at[1] <= '9' && (at == text || strchr(" (", at[-1]));
+	const bool ends_word = *at == ':' && (at[1] == ' ' || !at[1]);
+	return before_number || ends_word || strchr("();?", *at) ? false : put_reference(out, text, at);
+}
+
+void npl_markdown_put(FILE *out, const char *text)
+{
+	put(out, text, put_markdown, " ");
+}
+
+static bool put_latex(FILE *out, const char *text, const char *at)
+{
+	static const char special[] = "\\{}$&#%_~^<>|\"";
+	static const char *const commands[] = {"\\textbackslash{}",
+					       "\\{",
+					       "\\}",
+					       "\\$",
+					       "\\&",
+					       "\\#",
+					       "\\%",
+					       "\\_",
+					       "\\textasciitilde{}",
+					       "\\textasciicircum{}",
+					       "\\textless{}",
+					       "\\textgreater{}",
+					       "\\textbar{}",
+					       "''"};
+	(void)text;
+	const char *found = strchr(special, *at);
+	if (found)
+		fputs(commands[found - special], out);
+	return found;
+}
+
+void npl_latex_put(FILE *out, const char *text)
+{
+	put(out, text, put_latex, " ");
+}
+
 /* The escapes that GitHub's runner takes back: actions/toolkit, packages/core/src/command.ts. */
 static bool put_message(FILE *out, const char *text, const char *at)
 {

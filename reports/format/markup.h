@@ -13,6 +13,10 @@ void npl_xml_put(FILE *out, const char *text);
 /* Writes the value of an attribute, within its quotes. A newline is written as `&#10;`: readers take the character
  * itself for a blank there. */
 void npl_xml_put_attribute(FILE *out, const char *text);
+/* Writes a text within a line or a cell of Markdown. */
+void npl_markdown_put(FILE *out, const char *text);
+/* Writes a text of LaTeX, in one line. */
+void npl_latex_put(FILE *out, const char *text);
 /* Writes code within a line or a cell of Markdown: `<code>...</code>`, in which no character is Markdown. */
 void npl_markdown_put_code(FILE *out, const char *text);
 /* Writes the message of a workflow command of GitHub, and the value of one of its properties. */

@@ -10,6 +10,9 @@
 #include "core/base/printable.h"
 #include "cut_names.h"
 #include "npulab/error.h"
+#include "paragraph.h"
+#include "table_layout.h"
+#include "text_style.h"
 
 /* Returns a copy that cannot break a line or control a terminal; NULL when memory is short. */
 static char *copy_printable(const char *text)
@@ -51,113 +54,27 @@ static void put_cell(FILE *out, const char *text, int width, int is_left)
 	fprintf(out, "%*s%s%*s", is_left ? 0 : blanks, "", text, is_left ? blanks : 0, "");
 }
 
-static const char *cell_at(const struct npl_table *table, int row, int column)
-{
-	const char *text = table->cell[(size_t)row * (size_t)table->columns + (size_t)column];
-	return text ? text : "";
-}
-
-/* Returns the bytes of the next word, or of the part of it that fits in a line; *columns is their width. */
-static int word_bytes(const char *text, int width, int *columns)
-{
-	int bytes = 0;
-	*columns = 0;
-	while (text[bytes] && text[bytes] != ' ') {
-		const int character_width = npl_character_width(npl_utf8_code(text + bytes));
-		if (bytes && *columns + character_width > width)
-			break;
-		*columns += character_width;
-		bytes += (int)npl_utf8_length(text + bytes);
-	}
-	return bytes;
-}
-
-/* Prints a text in lines of at most `width`, broken at blanks, each except the first indented. */
-static void put_paragraph(FILE *out, const char *text, int indent, int width)
-{
-	int at = 0;
-	while (*text) {
-		int columns, word = word_bytes(text, width, &columns);
-		if (at > 0 && at + 1 + columns > width) {
-			fprintf(out, "\n%*s", indent, "");
-			at = 0;
-		}
-		fprintf(out, "%s%.*s", at ? " " : "", word, text);
-		at += columns + (at > 0);
-		text += word;
-		text += strspn(text, " ");
-	}
-}
-
 void npl_table_text(const char *text, FILE *out)
 {
 	char *copy = copy_printable(text);
-	put_paragraph(out, copy ? copy : "", 0, NPL_TABLE_WIDTH);
+	npl_put_paragraph(out, copy ? copy : "", 0, npl_text_columns());
 	fputc('\n', out);
 	free(copy);
 }
 
-/* Says whether the row is a title: it is neither the header nor a row of a list. */
-static bool is_title(const struct npl_table *table, int row)
-{
-	if (row == 0 || table->columns == 1 || !table->is_left[0])
-		return false;
-	for (int c = 1; c < table->columns; c++)
-		if (*cell_at(table, row, c))
-			return false;
-	return true;
-}
-
-/* Returns the column to narrow where a line is too long; -1: none can be narrowed. The first choice is a last column of
- * texts, which are broken into lines, down to a readable width. Then come columns of kinds, then the widest column of
- * names. */
-static int column_to_narrow(const struct npl_table *table, const int *width)
-{
-	enum { READABLE = 24, LEAST = 8, KNOWN = 10 };
-	int last = table->columns - 1, widest = -1;
-	if (table->is_left[last] && width[last] > READABLE)
-		return last;
-	for (int c = 0; c < last; c++)
-		if (table->kind[c] && width[c] > KNOWN)
-			return c;
-	for (int c = 0; c < last; c++)
-		if (table->is_left[c] && !table->is_never_cut[c] &&
-		    width[c] > (c == 0 && table->least_first ? table->least_first : LEAST) &&
-		    (widest < 0 || width[c] > width[widest]))
-			widest = c;
-	return widest;
-}
-
-/* Makes columns as wide as their cells, or narrower where a line would be too long. */
-static void set_widths(const struct npl_table *table, int *width)
-{
-	int total = 2 * (table->columns - 1), column;
-	for (int c = 0; c < table->columns; c++) {
-		for (int r = 0; r < table->rows; r++) {
-			if (is_title(table, r))
-				continue;
-			int have = npl_text_width(cell_at(table, r, c));
-			width[c] = have > width[c] ? have : width[c];
-		}
-		total += width[c];
-	}
-	for (; total > NPL_TABLE_WIDTH && (column = column_to_narrow(table, width)) >= 0; total--)
-		width[column]--;
-}
-
 /* Cuts names that are wider than their column. A last column of texts is broken into lines instead. */
-static void cut_columns(struct npl_table *table, const int *width)
+static void cut_columns(struct npl_table *table, const struct npl_table_layout *layout)
 {
 	char **column = calloc((size_t)table->rows + 1, sizeof *column);
 	for (int r = 0; r < table->rows; r++)
-		if (is_title(table, r))
-			npl_cut_names(&table->cell[r * table->columns], 1, NPL_TABLE_WIDTH);
+		if (npl_table_is_title(table, r))
+			npl_cut_names(&table->cell[r * table->columns], 1, layout->line);
 	for (int c = 0; column && c < table->columns; c++) {
 		if (c == table->columns - 1 && table->is_left[c])
 			continue;
 		for (int r = 0; r < table->rows; r++)
-			column[r] = is_title(table, r) ? NULL : table->cell[r * table->columns + c];
-		npl_cut_names(column, table->rows, width[c]);
+			column[r] = npl_table_is_title(table, r) ? NULL : table->cell[r * table->columns + c];
+		npl_cut_names(column, table->rows, layout->width[c]);
 		for (int r = 0; r < table->rows; r++)
 			if (column[r])
 				table->cell[r * table->columns + c] = column[r];
@@ -165,27 +82,99 @@ static void cut_columns(struct npl_table *table, const int *width)
 	free(column);
 }
 
+/* Returns the last column of the block that has a text in this row; -1: none has. */
+static int last_filled(const struct npl_table *table, const struct npl_table_layout *layout, int block, int row)
+{
+	int last = -1;
+	for (int c = 0; c < table->columns; c++)
+		if (npl_table_in_block(layout, c, block) && *npl_table_cell(table, row, c))
+			last = c;
+	return last;
+}
+
+static bool is_heading(const struct npl_table *table, int row)
+{
+	return row < (table->headings ? table->headings : 1);
+}
+
+/* Returns how a cell is styled beyond its row. */
+static enum npl_tone cell_tone(const struct npl_table *table, int row, int column)
+{
+	return table->tone_of && column == table->verdicts && !is_heading(table, row)
+		       ? table->tone_of(npl_table_cell(table, row, column))
+		       : NPL_TONE_NONE;
+}
+
+static void put_row(FILE *out, const struct npl_table *table, const struct npl_table_layout *layout, int block, int row)
+{
+	const int last = table->columns - 1, end = last_filled(table, layout, block, row);
+	int at = 0; /* columns of the line before the next cell */
+	bool is_first = true;
+	fputs(npl_tone_on(is_heading(table, row) ? NPL_TONE_HEADING : NPL_TONE_NONE), out);
+	for (int c = 0; c <= end; c++) { /* no blanks at the end of a line */
+		const char *text = npl_table_cell(table, row, c);
+		const int width = npl_table_is_title(table, row) ? layout->line : layout->width[c];
+		if (!npl_table_in_block(layout, c, block))
+			continue;
+		fprintf(out, "%*s", is_first ? 0 : layout->gap, "");
+		at += is_first ? 0 : layout->gap;
+		is_first = false;
+		fputs(npl_tone_on(cell_tone(table, row, c)), out);
+		if (c == end && table->is_left[c] && c < last && npl_text_width(text) <= width)
+			fputs(text, out);
+		else if (c == last && table->is_left[c])
+			npl_put_paragraph(out, text, at, width);
+		else
+			put_cell(out, text, width, table->is_left[c]);
+		fputs(npl_tone_off(cell_tone(table, row, c)), out);
+		at += layout->width[c];
+	}
+	fputs(npl_tone_off(is_heading(table, row) ? NPL_TONE_HEADING : NPL_TONE_NONE), out);
+	fputc('\n', out);
+}
+
+/* Moves what does not fit of the headings to a second row. */
+static void break_headings(struct npl_table *table, const struct npl_table_layout *layout)
+{
+	const char *rest[NPL_TABLE_COLUMNS] = {NULL};
+	size_t first[NPL_TABLE_COLUMNS] = {0};
+	const int rows = table->rows;
+	bool is_broken = false;
+	for (int c = 0; c < table->columns; c++) {
+		const char *heading = npl_table_cell(table, 0, c);
+		first[c] = npl_table_heading_bytes(heading, layout->width[c]);
+		rest[c] = heading + first[c] + strspn(heading + first[c], " ");
+		is_broken |= *rest[c] != '\0';
+	}
+	if (is_broken)
+		npl_table_row(table, rest);
+	if (table->rows == rows)
+		return;
+	char *second[NPL_TABLE_COLUMNS], **cell = table->cell;
+	const size_t columns = (size_t)table->columns, row = columns * sizeof *cell;
+	memcpy(second, cell + columns * (size_t)rows, row);
+	memmove(cell + 2 * columns, cell + columns, row * (size_t)(rows - 1));
+	memcpy(cell + columns, second, row);
+	for (int c = 0; c < table->columns; c++)
+		if (cell[c])
+			cell[c][first[c]] = '\0';
+	table->headings = 2;
+}
+
 void npl_table_print(struct npl_table *table, FILE *out)
 {
-	int width[NPL_TABLE_COLUMNS] = {0}, last = table->columns - 1;
-	set_widths(table, width);
-	cut_columns(table, width);
-	for (int r = 0; r < table->rows; r++) {
-		int at = 0, end = last;
-		while (end > 0 && !*cell_at(table, r, end))
-			end--; /* no blanks at the end of a line */
-		for (int c = 0; c <= end; c++) {
-			const int room = is_title(table, r) ? NPL_TABLE_WIDTH : width[c];
-			fputs(c ? "  " : "", out);
-			if (c == end && table->is_left[c] && end < last && npl_text_width(cell_at(table, r, c)) <= room)
-				fputs(cell_at(table, r, c), out);
-			else if (c == last && table->is_left[c])
-				put_paragraph(out, cell_at(table, r, c), at + 2 * last, width[c]);
-			else
-				put_cell(out, cell_at(table, r, c), room, table->is_left[c]);
-			at += width[c]; /* width of the columns before the last */
-		}
-		fputc('\n', out);
+	struct npl_table_layout layout;
+	npl_table_lay_out(table, &layout);
+	if (layout.breaks_headings)
+		break_headings(table, &layout);
+	cut_columns(table, &layout);
+	for (int block = 0; block < layout.blocks; block++) {
+		if (block)
+			fputc('\n', out);
+		for (int r = 0; r < table->rows; r++)
+			if (block == 0 || npl_table_is_title(table, r) ||
+			    last_filled(table, &layout, block, r) >= layout.keys)
+				put_row(out, table, &layout, block, r);
 	}
 }
 

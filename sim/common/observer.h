@@ -32,6 +32,9 @@ struct sim_value_counts {
 struct sim_observer {
 	void *context;
 	void (*on_event)(void *context, const struct sim_event *event);
+	/* A bit for each kind of event that on_event looks at, of which an engine may leave out all others; 0: it looks
+	 * at all kinds. */
+	uint64_t event_kinds;
 	void (*on_cycles)(void *context, const struct sim_cycles *interval);
 	/* The engine calls this when the instruction's results are in memory and no later instruction has changed them.
 	 * If it returns anything but 0, the run ends with that. */

@@ -11,6 +11,22 @@
 #include "core/base/grow.h"
 #include "core/base/message.h"
 
+int sim_program_reserve(struct sim_program *program, int64_t count, struct npl_err *err)
+{
+	if (count <= program->capacity)
+		return 0;
+	void *instructions = reallocarray(program->instruction, (size_t)count, program->set->instruction_size);
+	if (instructions)
+		program->instruction = instructions;
+	int *lines = instructions ? reallocarray(program->line, (size_t)count, sizeof *lines) : NULL;
+	if (!lines)
+		return npl_fail(err, NPL_ENOMEM, "out of memory for a program of %lld instructions", (long long)count);
+	program->line = lines;
+	memset(lines + program->count, 0, (size_t)(count - program->count) * sizeof *lines);
+	program->capacity = count;
+	return 0;
+}
+
 int sim_program_add(struct sim_program *program, const void *instruction, int line, struct npl_err *err)
 {
 	const size_t size = program->set->instruction_size;

@@ -25,6 +25,8 @@ struct sim_program {
 	uint64_t host_address, weight_address; /* where in memory the files of exec go, in a set with address_bits */
 };
 
+/* Makes room for so many instructions in all, whose lines are 0. Returns 0 or NPL_ENOMEM. */
+int sim_program_reserve(struct sim_program *program, int64_t count, struct npl_err *err);
 /* Appends a copy of the instruction. Returns 0 or NPL_ENOMEM. */
 int sim_program_add(struct sim_program *program, const void *instruction, int line, struct npl_err *err);
 void sim_program_free(struct sim_program *program); /* frees what it holds; it is empty then */

@@ -60,8 +60,8 @@ static bool macro_at(const struct sim_energy_tables *tables, const struct macro 
 static void find_nodes(const struct sim_energy_tables *tables, double node_nm, double node[2])
 {
 	node[0] = 0, node[1] = HUGE_VAL;
-	for (int i = 0; i < tables->n_srams; i++) {
-		const double n = tables->sram[i].node_nm;
+	for (int i = 0; i < tables->n_sram_nodes; i++) {
+		const double n = tables->sram_node_nm[i];
 		node[0] = n <= node_nm ? fmax(node[0], n) : node[0];
 		node[1] = n >= node_nm ? fmin(node[1], n) : node[1];
 	}
@@ -168,15 +168,6 @@ static int64_t largest_macro(const struct sim_energy_tables *tables, int64_t wid
 	return largest;
 }
 
-/* Says whether an earlier run has these cells. */
-static bool cells_came_before(const struct sim_energy_tables *tables, int row)
-{
-	for (int i = 0; i < row; i++)
-		if (!strcmp(tables->sram[i].cells, tables->sram[row].cells))
-			return true;
-	return false;
-}
-
 int sim_sram_figures_of(const struct sim_energy_tables *tables, const struct sim_sram *sram, double node_nm,
 			struct sim_sram_figures *figures, struct npl_err *err)
 {
@@ -185,11 +176,9 @@ int sim_sram_figures_of(const struct sim_energy_tables *tables, const struct sim
 	const double column_bytes = (double)sram->bytes / (double)columns;
 	const int64_t banks = (int64_t)ceil(column_bytes / (double)largest_macro(tables, width));
 	*figures = (struct sim_sram_figures){.columns = columns, .banks = banks};
-	for (int i = 0; i < tables->n_srams; i++) {
-		const struct macro macro = {width, column_bytes / (double)banks, node_nm, tables->sram[i].cells};
+	for (int i = 0; i < tables->n_sram_cells; i++) {
+		const struct macro macro = {width, column_bytes / (double)banks, node_nm, tables->sram_cells[i]};
 		double value[FIGURES];
-		if (cells_came_before(tables, i))
-			continue;
 		if (macro_of(tables, &macro, value, err))
 			return err->code;
 		if (sram->ports == 2)

@@ -170,6 +170,27 @@ static int add_operations(const char *path, struct npl_arena *arena, struct sim_
 	return 0;
 }
 
+/* Lists the kinds of cells and the nodes of the macros. */
+static int list_srams(struct npl_arena *arena, struct sim_energy_tables *tables, struct npl_err *err)
+{
+	tables->sram_cells = npl_arena_array(arena, (size_t)tables->n_srams, sizeof *tables->sram_cells);
+	tables->sram_node_nm = npl_arena_array(arena, (size_t)tables->n_srams, sizeof *tables->sram_node_nm);
+	if (!tables->sram_cells || !tables->sram_node_nm)
+		return npl_no_memory(err);
+	for (const struct sim_sram_macro *run = tables->sram; run < tables->sram + tables->n_srams; run++) {
+		int cells = 0, node = 0;
+		while (cells < tables->n_sram_cells && strcmp(tables->sram_cells[cells], run->cells) != 0)
+			cells++;
+		while (node < tables->n_sram_nodes && tables->sram_node_nm[node] != run->node_nm)
+			node++;
+		if (cells == tables->n_sram_cells)
+			tables->sram_cells[tables->n_sram_cells++] = run->cells;
+		if (node == tables->n_sram_nodes)
+			tables->sram_node_nm[tables->n_sram_nodes++] = run->node_nm;
+	}
+	return 0;
+}
+
 int sim_energy_tables_load(struct npl_arena *arena, const char *operations_path, struct sim_energy_tables *tables,
 			   struct npl_err *err)
 {
@@ -182,6 +203,8 @@ int sim_energy_tables_load(struct npl_arena *arena, const char *operations_path,
 	if (!tables->sram)
 		return err->code;
 	tables->n_srams = csv.n_rows;
+	if (list_srams(arena, tables, err))
+		return err->code;
 	tables->scaling = load(&scalings, NULL, arena, &csv, err);
 	if (!tables->scaling)
 		return err->code;

@@ -58,6 +58,10 @@ struct sim_energy_tables { /* everything lives in the arena */
 	struct sim_sram_macro *sram;
 	struct sim_scaling *scaling;
 	int n_operations, n_srams, n_scalings;
+	/* The kinds of cells and the nodes of the macros, each once, in the order in which they come first. */
+	const char **sram_cells;
+	double *sram_node_nm;
+	int n_sram_cells, n_sram_nodes;
 };
 
 /* Loads the tables that ship, and after the shipped operations those of a user's file (NULL: none). NPL_EINPUT names

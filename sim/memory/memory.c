@@ -32,6 +32,12 @@ static const struct memory_model *find_model(const char *name, bool every_cycle)
 	return strcmp(name, "ideal") ? NULL : &memory_ideal;
 }
 
+const struct npl_param *npl_memory_parameter(const char *model, const char *key)
+{
+	const struct memory_model *found = find_model(model, false);
+	return found ? npl_param_find(found->params, key) : NULL;
+}
+
 int npl_memory_list(struct npl_arena *arena, const char *const **names, int *n, struct npl_err *err)
 {
 	return npl_data_names("memories", NULL, 0, arena, names, n, err);

@@ -54,6 +54,9 @@ struct memory_model {
 		      struct npl_memory_energy energy[NPL_MEMORY_ENERGIES]);
 };
 
+/* Returns what a parameter of a model is ("dram", "timing.CL"); NULL: it has none of this key. */
+const struct npl_param *npl_memory_parameter(const char *model, const char *key);
+
 extern const struct memory_model memory_ideal, memory_fixed, memory_dram, memory_dram_stepped;
 
 #endif

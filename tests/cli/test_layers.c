@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Layers one by one: what their tables and CSV say, and which of them are shown. */
+#include "core/base/printable.h"
 #include "core/files/words.h"
 #include "npulab/device.h"
 #include "tests/kit/cli_json.h"
@@ -228,8 +229,10 @@ Test(layers, labels_are_whole)
 				      "diannao@nbin.rows=128@nbout.rows=128@sb.rows=128",
 				      "--timing-only", "--top", "2");
 	cr_assert_eq(r.status, 0, "%s", r.err);
-	for (const char *line = r.out; *line; line += strcspn(line, "\n"), line += *line == '\n')
-		cr_assert(strcspn(line, "\n") <= 100, "%.*s", (int)strcspn(line, "\n"), line);
+	char *lines = strdup(r.out), *rest = lines;
+	for (const char *line; (line = strsep(&rest, "\n"));)
+		cr_assert_leq(npl_text_width(line), 100, "%s", line);
+	free(lines);
 	int times = 0, left = 0, all = 0;
 	for (const char *at = r.out; (at = strstr(at, "\nLAYER ")); at++)
 		times++;

@@ -4,6 +4,7 @@
  * written anew each second and never wraps, elsewhere one at each doubling of the time; nothing with --quiet, nothing
  * on standard output. The clock is the test's, except runs of the program that wait for a trace which comes late. */
 #include <criterion/criterion.h>
+#include <math.h>
 #include <pthread.h>
 #include <string.h>
 
@@ -14,12 +15,14 @@
 #include "tests/kit/cli_run.h"
 
 /* How many lines come in so many seconds, looked at every tenth of one; the last one in text. */
-static int lines_until(struct cli_waiting *w, int seconds, const char *stage, char *text, size_t bytes)
+static int lines_until(struct cli_waiting *w, int seconds, const char *part, char *text, size_t bytes)
 {
+	struct npl_progress progress = {.share = NAN};
 	int lines = 0;
+	snprintf(progress.part, sizeof progress.part, "%s", part ? part : "");
 	for (int tenths = 0; tenths <= 10 * seconds; tenths++) {
 		char now[400];
-		if (!cli_waiting_line(w, tenths / 10.0, stage, now, sizeof now))
+		if (!cli_waiting_line(w, tenths / 10.0, part ? &progress : NULL, now, sizeof now))
 			continue;
 		snprintf(text, bytes, "%s", now);
 		lines++;
@@ -32,15 +35,17 @@ Test(waiting, lines_to_a_file_come_ever_more_rarely)
 	char text[400] = "";
 	struct cli_waiting w = cli_waiting_open(false, 0);
 	cr_assert_eq(lines_until(&w, 1, "tpu_v1", text, sizeof text), 0);
-	cr_assert_eq(cli_waiting_line(&w, 1.99, "tpu_v1", text, sizeof text), 0);
-	cr_assert_gt(cli_waiting_line(&w, 2, "tpu_v1: layer 3 of 120, conv1", text, sizeof text), 0);
+	const struct npl_progress layer = {.part = "tpu_v1", .details = ": layer 3 of 120, conv1", .share = NAN};
+	const struct npl_progress cpu = {.part = "cpu", .share = NAN};
+	cr_assert_eq(cli_waiting_line(&w, 1.99, &layer, text, sizeof text), 0);
+	cr_assert_gt(cli_waiting_line(&w, 2, &layer, text, sizeof text), 0);
 	cr_assert_str_eq(text, "npulab: tpu_v1: layer 3 of 120, conv1, 00:02\n");
 	w = cli_waiting_open(false, 0);
 	cr_assert_eq(lines_until(&w, 100, NULL, text, sizeof text), 6, "at 2, 4, 8, 16, 32 and 64 seconds");
 	cr_assert_str_eq(text, "npulab: at work, 01:04\n");
-	cr_assert_gt(cli_waiting_line(&w, 3723, "cpu", text, sizeof text), 0);
+	cr_assert_gt(cli_waiting_line(&w, 3723, &cpu, text, sizeof text), 0);
 	cr_assert_str_eq(text, "npulab: cpu, 1:02:03\n");
-	cr_assert_eq(cli_waiting_line(&w, 4000, "cpu", text, sizeof text), 0, "the next is due at 4096 seconds");
+	cr_assert_eq(cli_waiting_line(&w, 4000, &cpu, text, sizeof text), 0, "the next is due at 4096 seconds");
 	cr_assert_not(w.line_shown, "there is nothing to clear");
 }
 
@@ -54,10 +59,11 @@ Test(waiting, a_terminal_has_one_line_that_does_not_wrap)
 	cr_assert(w.line_shown);
 	for (int columns = 12; columns < 90; columns++) {
 		w = cli_waiting_open(true, columns);
-		cr_assert_gt(cli_waiting_line(&w, 5,
-					      "r\u00e9seau: layer 12 of 99, \u7cbe\u7cbe\u7cbe\u7cbe/conv2d/a/b/c/d",
-					      text, sizeof text),
-			     0);
+		const struct npl_progress long_name = {
+			.part = "r\u00e9seau",
+			.details = ": layer 12 of 99, \u7cbe\u7cbe\u7cbe\u7cbe/conv2d/a/b/c/d",
+			.share = NAN};
+		cr_assert_gt(cli_waiting_line(&w, 5, &long_name, text, sizeof text), 0);
 		char *line = text + strlen("\r\033[K");
 		cr_assert_lt(npl_text_width(line), columns, "%d columns: %s", columns, line);
 		cr_assert(strstr(line, ", 00:05"), "%s", line);
@@ -88,6 +94,93 @@ Test(waiting, stages_are_noted_where_somebody_watches)
 	cr_assert_str_eq(text, "hbm2: request 257");
 	npl_progress_observe(false);
 	cr_assert_not(npl_progress_text(text, sizeof text));
+}
+
+/* The time left stands behind the device whose work it is, and else behind what is counted. What has no room gives way
+ * to it. */
+Test(waiting, the_time_left_stands_in_the_line)
+{
+	char text[400] = "";
+	struct npl_progress p = {.part = "tpu_v1",
+				 .details = ": batch 2 of 3, layer 3 of 120, conv1",
+				 .share = 0.25,
+				 .is_of_part = true,
+				 .work = 7,
+				 .seconds = 4,
+				 .advances = 9};
+	struct cli_waiting w = cli_waiting_open(false, 0);
+	cr_assert_gt(cli_waiting_line(&w, 4, &p, text, sizeof text), 0);
+	cr_assert_str_eq(text, "npulab: tpu_v1 (about 10 s left): batch 2 of 3, layer 3 of 120, conv1, 00:04\n");
+	p = (struct npl_progress){
+		.part = "test_relu", .details = ": case 40 of 400", .share = 0.1, .seconds = 20, .advances = 39};
+	w = cli_waiting_open(false, 0);
+	cr_assert_gt(cli_waiting_line(&w, 20, &p, text, sizeof text), 0);
+	cr_assert_str_eq(text, "npulab: test_relu: case 40 of 400, about 3 min left, 00:20\n");
+	w = cli_waiting_open(true, 50);
+	cr_assert_gt(cli_waiting_line(&w, 20, &p, text, sizeof text), 0);
+	cr_assert_str_eq(text, "\r\033[Knpulab: test_relu: case , about 3 min left, 00:20");
+	cr_assert_lt(npl_text_width(text + strlen("\r\033[K")), 50);
+}
+
+/* The share that is noted when a layer begins. */
+static double share_of(int64_t layer)
+{
+	struct npl_progress p;
+	npl_progress_step("layer", layer, 3, "conv");
+	cr_assert(npl_progress_get(&p));
+	cr_assert(p.is_of_part);
+	return p.share;
+}
+
+Test(waiting, the_share_of_work_is_noted_by_weight)
+{
+	struct npl_progress p;
+	npl_progress_observe(true);
+	cr_assert_not(npl_progress_get(&p));
+	/* parts that are counted: the share is that of all parts, whatever they are called */
+	for (int i = 1; i <= 4; i++) {
+		npl_progress_part(i == 1 ? "a" : "b", "case", i, 4);
+		npl_progress_step("reading node", 9, 10, NULL);
+		cr_assert(npl_progress_get(&p) && !p.is_of_part);
+		cr_assert_float_eq(p.share, 0.25 * (i - 1), 1e-12);
+		cr_assert_eq(p.advances, i - 1);
+	}
+	const uint64_t cases = p.work;
+	npl_progress_part("b", NULL, 0, 0);
+	npl_progress_step("reading node", 9, 10, NULL);
+	cr_assert(npl_progress_get(&p) && isnan(p.share) && p.work != cases, "preparations are no share of anything");
+	cr_assert_str_eq(p.details, ": reading node 9 of 10");
+	/* batches of weighed layers */
+	npl_progress_weigh("layer", 3, (const double[]){1, 8, 1});
+	npl_progress_part("tpu_v1", "batch", 1, 2);
+	cr_assert_float_eq(share_of(1), 0, 1e-12);
+	npl_progress_get(&p);
+	const uint64_t batches = p.work;
+	cr_assert_float_eq(share_of(2), 0.05, 1e-12);
+	cr_assert_float_eq(share_of(3), 0.45, 1e-12);
+	npl_progress_part("tpu_v1", "batch", 2, 2);
+	cr_assert_float_eq(share_of(3), 0.95, 1e-12);
+	cr_assert_float_eq(share_of(2), 0.95, 1e-12, "a share never falls");
+	npl_progress_get(&p);
+	cr_assert_eq(p.work, batches);
+	cr_assert_str_eq(p.part, "tpu_v1");
+	cr_assert_str_eq(p.details, ": batch 2 of 2, layer 2 of 3, conv");
+	/* the next run of the same device is other work */
+	npl_progress_part("tpu_v1", "batch", 1, 2);
+	cr_assert_float_eq(share_of(2), 0.05, 1e-12);
+	npl_progress_get(&p);
+	cr_assert_neq(p.work, batches);
+	/* equal steps of a part that is not counted */
+	npl_progress_weigh("request", 1000, NULL);
+	npl_progress_part("hbm2", NULL, 0, 0);
+	npl_progress_step("request", 251, 1000, NULL);
+	cr_assert(npl_progress_get(&p) && p.is_of_part);
+	cr_assert_float_eq(p.share, 0.25, 1e-12);
+	npl_progress_step("request", 257, 0, NULL);
+	cr_assert(npl_progress_get(&p) && fabs(p.share - 0.25) < 1e-12, "another count is no share");
+	npl_progress_observe(false);
+	npl_progress_weigh("layer", 3, NULL);
+	cr_assert_not(npl_progress_get(&p));
 }
 
 /* A trace that comes after three seconds. */

@@ -80,8 +80,8 @@ static void remove_key(char *json, const char *key)
 /* The figures of a comparison as JSON, without those that say what the machine is and how long the simulation took. */
 static char *figures_of(const struct npl_comparison *comparison, const struct npl_report_context *context)
 {
-	static const char *const other[] = {"settings", "machine_sha256",          "detail",
-					    "notes",    "simulation_wall_seconds", "clock_hz"};
+	static const char *const other[] = {
+		"settings", "sources", "machine_sha256", "detail", "notes", "simulation_wall_seconds", "clock_hz"};
 	char *json = NULL;
 	size_t bytes = 0;
 	FILE *stream = open_memstream(&json, &bytes);

@@ -20,8 +20,9 @@ static bool same(double a, double b)
 /* The definitions once more: peak p in MAC/s, memory rate b in bytes/s, time t. */
 static void check_point(const struct npl_roofline_device *d, const struct npl_roofline_point *p, const char *subject)
 {
-	cr_assert(p->roof >= 0 && p->roof < d->n_roofs, "%s", subject);
-	double peak = d->roof[p->roof].macs_per_second, rate = d->memory_bytes_per_second, macs = (double)p->macs;
+	cr_assert(p->roof >= 0 && p->roof < d->roofs.n, "%s", subject);
+	double peak = d->roofs.roof[p->roof].macs_per_second, rate = d->roofs.memory_bytes_per_second,
+	       macs = (double)p->macs;
 	if (!p->macs)
 		cr_assert(isnan(p->macs_per_byte) && isnan(p->ops_per_second) && isnan(p->roof_ops_per_second), "%s",
 			  subject);

@@ -39,6 +39,7 @@ static int dn_open(const void *config, void **state, struct npl_err *err)
 		dn_close(machine);
 		return rc;
 	}
+	machine->timing = npl_memo_machine(dn_params, config, "energy. technology.", machine->memory_yaml);
 	*state = machine;
 	return 0;
 }

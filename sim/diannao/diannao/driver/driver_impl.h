@@ -4,6 +4,7 @@
 #ifndef NPULAB_SIM_DIANNAO_DIANNAO_DRIVER_DRIVER_IMPL_H
 #define NPULAB_SIM_DIANNAO_DIANNAO_DRIVER_DRIVER_IMPL_H
 
+#include "core/memo.h"
 #include "npulab/driver.h"
 #include "npulab/instruction_sink.h"
 #include "npulab/program_dump.h"
@@ -29,6 +30,7 @@ struct dn_machine {
 	struct dn_tile_choice choice[DN_MAX_CHOICES]; /* choice i is in place i modulo DN_MAX_CHOICES */
 	uint64_t n_choices;
 	const struct npl_instruction_sink *sink; /* is told the instructions; NULL: none is */
+	struct npl_memo_key timing;              /* what the time of a layer depends on besides the layer */
 };
 
 extern const struct npl_isa dn_isa;

@@ -10,13 +10,27 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Returns the activate with this index in the program. */
+static struct tpu_activate_time *activate_at(const struct tpu_attribution *attribution, int64_t index)
+{
+	int64_t low = 0, high = attribution->n_activates - 1;
+	while (low < high) {
+		const int64_t middle = (low + high) / 2;
+		if (attribution->activate[middle].index < index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &attribution->activate[low];
+}
+
 static void on_event(void *context, const struct sim_event *event)
 {
 	struct tpu_attribution *attribution = context;
 	if (event->kind == TPU_ACTIVATE_STARTED)
-		attribution->start_cycle[event->index] = event->cycle;
+		activate_at(attribution, event->index)->start = event->cycle;
 	else if (event->kind == TPU_ACTIVATE_ENDED)
-		attribution->end_cycle[event->index] = event->cycle;
+		activate_at(attribution, event->index)->end = event->cycle;
 }
 
 static void on_cycles(void *context, const struct sim_cycles *interval)
@@ -32,24 +46,39 @@ static void on_cycles(void *context, const struct sim_cycles *interval)
 	grown[attribution->n_intervals++] = *interval;
 }
 
-int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_config *config,
-			 const struct tpu_generated *generated, struct npl_err *err)
+/* Returns an array that is not zeroed: tpu_attribution_reset fills what a run adds to. */
+static void *array(size_t count, size_t size)
 {
-	size_t instructions = (size_t)generated->program.count;
+	return reallocarray(NULL, count + 1, size);
+}
+
+int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_config *config,
+			 const struct tpu_generated *generated, bool timing_only, struct npl_err *err)
+{
+	const struct sim_program *program = &generated->program;
+	const size_t instructions = (size_t)program->count;
 	*attribution = (struct tpu_attribution){
-		.config = config, .generated = generated, .observer = {.on_event = on_event, .on_cycles = on_cycles}};
-	attribution->layer_share = calloc((size_t)generated->n_layers, sizeof *attribution->layer_share);
-	attribution->value_counts = calloc(instructions, sizeof *attribution->value_counts);
+		.config = config,
+		.generated = generated,
+		.observer = {.on_event = on_event,
+			     .event_kinds = 1u << TPU_ACTIVATE_STARTED | 1u << TPU_ACTIVATE_ENDED,
+			     .on_cycles = on_cycles}};
+	for (size_t i = 0; i < instructions; i++)
+		attribution->n_activates += tpu_unit_of(tpu_code(program)[i].opcode) == TPU_ACTIVATION;
+	attribution->layer_share = array((size_t)generated->n_layers, sizeof *attribution->layer_share);
+	attribution->value_counts = timing_only ? NULL : array(instructions, sizeof *attribution->value_counts);
 	const bool counts = tpu_counts_activity(config);
-	attribution->activity = counts ? calloc(instructions, sizeof *attribution->activity) : NULL;
-	attribution->start_cycle = calloc(instructions, sizeof *attribution->start_cycle);
-	attribution->end_cycle = calloc(instructions, sizeof *attribution->end_cycle);
-	if (!attribution->layer_share || !attribution->value_counts || !attribution->start_cycle ||
-	    !attribution->end_cycle || (counts && !attribution->activity)) {
+	attribution->activity = counts ? array(instructions, sizeof *attribution->activity) : NULL;
+	attribution->activate = array((size_t)attribution->n_activates, sizeof *attribution->activate);
+	if (!attribution->layer_share || (!timing_only && !attribution->value_counts) || !attribution->activate ||
+	    (counts && !attribution->activity)) {
 		tpu_attribution_close(attribution);
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the events of %zu instructions", instructions);
 	}
 	attribution->observer.value_counts = attribution->value_counts;
+	for (size_t i = 0, n = 0; i < instructions; i++)
+		if (tpu_unit_of(tpu_code(program)[i].opcode) == TPU_ACTIVATION)
+			attribution->activate[n++] = (struct tpu_activate_time){.index = (int64_t)i};
 	return 0;
 }
 
@@ -58,7 +87,8 @@ void tpu_attribution_reset(struct tpu_attribution *attribution)
 	size_t instructions = (size_t)attribution->generated->program.count;
 	memset(attribution->layer_share, 0,
 	       (size_t)attribution->generated->n_layers * sizeof *attribution->layer_share);
-	memset(attribution->value_counts, 0, instructions * sizeof *attribution->value_counts);
+	if (attribution->value_counts)
+		memset(attribution->value_counts, 0, instructions * sizeof *attribution->value_counts);
 	if (attribution->activity)
 		memset(attribution->activity, 0, instructions * sizeof *attribution->activity);
 	attribution->n_intervals = 0;
@@ -71,8 +101,7 @@ void tpu_attribution_close(struct tpu_attribution *attribution)
 	free(attribution->layer_share);
 	free(attribution->value_counts);
 	free(attribution->activity);
-	free(attribution->start_cycle);
-	free(attribution->end_cycle);
+	free(attribution->activate);
 	free(attribution->interval);
 	*attribution = (struct tpu_attribution){0};
 }
@@ -93,53 +122,56 @@ static void count_instructions(struct tpu_attribution *attribution)
 {
 	const struct sim_program *program = &attribution->generated->program;
 	struct tpu_registers registers = tpu_reset_registers(attribution->config->rows, attribution->config->columns);
+	const struct tpu_activate_time *activate = attribution->activate;
 	for (int64_t i = 0; i < program->count; i++) {
 		const struct tpu_instruction *in = &tpu_code(program)[i];
 		struct tpu_share *share = share_of(attribution, i);
 		tpu_count_instruction(attribution->config, &registers, in, &share->counters);
-		if (tpu_unit_of(in->opcode) == TPU_ACTIVATION)
-			share->counters.activate_cycles += attribution->end_cycle[i] - attribution->start_cycle[i] -
+		if (tpu_unit_of(in->opcode) == TPU_ACTIVATION) {
+			share->counters.activate_cycles += activate->end - activate->start -
 							   (uint64_t)attribution->config->activate_latency_cycles;
+			activate++;
+		}
 		if (attribution->activity)
 			tpu_add_activity(&attribution->activity[i], &share->counters);
-		share->overflows += attribution->value_counts[i].overflows;
-		share->saturations += attribution->value_counts[i].saturations;
+		if (attribution->value_counts) {
+			share->overflows += attribution->value_counts[i].overflows;
+			share->saturations += attribution->value_counts[i].saturations;
+		}
 		if (in->opcode == TPU_SET_CONFIG)
 			registers.value[in->operand] = in->length;
 	}
 }
 
-static int64_t next_activate(const struct tpu_attribution *attribution, int64_t previous)
+/* Attributes an interval whose cycles belong to no instruction. A cycle goes to the layer of the activate that ends
+ * next after it, or of the last activate if no other follows. So an interval is cut where activates end. *next: the
+ * first activate, of those in the program's order, that may end after the interval begins. */
+static void attribute_wait(struct tpu_attribution *attribution, const struct sim_cycles *interval, int64_t *next)
 {
-	const struct sim_program *program = &attribution->generated->program;
-	int64_t i = previous + 1;
-	while (i < program->count && tpu_unit_of(tpu_code(program)[i].opcode) != TPU_ACTIVATION)
-		i++;
-	return i < program->count ? i : -1;
+	const int64_t n = attribution->n_activates;
+	const struct tpu_activate_time *activate = attribution->activate;
+	for (uint64_t from = interval->begin; from < interval->end;) {
+		while (*next < n && activate[*next].end <= from)
+			++*next;
+		const uint64_t to = *next < n && activate[*next].end < interval->end ? activate[*next].end
+										     : interval->end;
+		const int64_t instruction = *next < n ? activate[*next].index : n ? activate[n - 1].index : -1;
+		*tpu_class_counter(&share_of(attribution, instruction)->counters, interval->cycle_class) += to - from;
+		from = to;
+	}
 }
 
-/* Attributes the intervals of one class whose cycles belong to no instruction. A cycle goes to the layer of the
- * activate that ends next after it, or of the last activate if no other follows. So an interval is cut where activates
- * end. */
-static void attribute_waits(struct tpu_attribution *attribution, enum tpu_cycle_class cycle_class)
+/* Attributes all intervals; those of one class are in the order of time. */
+static void attribute_intervals(struct tpu_attribution *attribution)
 {
-	int64_t activate = next_activate(attribution, -1), last = activate;
+	int64_t next[TPU_CYCLE_CLASSES] = {0};
 	for (int64_t s = 0; s < attribution->n_intervals; s++) {
 		const struct sim_cycles *interval = &attribution->interval[s];
-		if (interval->cycle_class != cycle_class || interval->instruction >= 0)
-			continue;
-		for (uint64_t from = interval->begin; from < interval->end;) {
-			while (activate >= 0 && attribution->end_cycle[activate] <= from) {
-				last = activate;
-				activate = next_activate(attribution, activate);
-			}
-			uint64_t to = activate >= 0 && attribution->end_cycle[activate] < interval->end
-					      ? attribution->end_cycle[activate]
-					      : interval->end;
-			struct tpu_share *share = share_of(attribution, activate >= 0 ? activate : last);
-			*tpu_class_counter(&share->counters, cycle_class) += to - from;
-			from = to;
-		}
+		if (interval->instruction >= 0)
+			*tpu_class_counter(&share_of(attribution, interval->instruction)->counters,
+					   interval->cycle_class) += interval->end - interval->begin;
+		else
+			attribute_wait(attribution, interval, &next[interval->cycle_class]);
 	}
 }
 
@@ -215,14 +247,7 @@ int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu
 		return npl_fail(err, NPL_ENOMEM, "out of memory for the cycles of %d layers",
 				attribution->generated->n_layers);
 	count_instructions(attribution);
-	for (int64_t s = 0; s < attribution->n_intervals; s++) {
-		const struct sim_cycles *interval = &attribution->interval[s];
-		if (interval->instruction >= 0)
-			*tpu_class_counter(&share_of(attribution, interval->instruction)->counters,
-					   interval->cycle_class) += interval->end - interval->begin;
-	}
-	for (enum tpu_cycle_class cycle_class = 0; cycle_class < TPU_CYCLE_CLASSES; cycle_class++)
-		attribute_waits(attribution, cycle_class);
+	attribute_intervals(attribution);
 	for (int i = 0; i < attribution->generated->n_layers; i++) {
 		struct tpu_share *share = &attribution->layer_share[i];
 		for (enum tpu_cycle_class whole = 0; whole < TPU_WHOLE_CLASSES; whole++)

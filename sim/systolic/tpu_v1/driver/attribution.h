@@ -18,24 +18,30 @@ struct tpu_share {
 	uint64_t cycles, overflows, saturations;
 };
 
+/* An activate: its index in the program, and the cycles at which it started and ended. */
+struct tpu_activate_time {
+	int64_t index;
+	uint64_t start, end;
+};
+
 struct tpu_attribution {
 	const struct tpu_config *config;
 	const struct tpu_generated *generated;
 	struct tpu_share *layer_share;
-	struct sim_observer observer; /* the observer for the engine; the caller sets on_retired */
-	struct sim_value_counts *value_counts;
-	struct tpu_activity *activity; /* of each instruction; NULL: it is not counted */
-	uint64_t *start_cycle,
-		*end_cycle; /* per instruction, only for activates: the cycles at which it started and ended */
+	struct sim_observer observer;          /* the observer for the engine; the caller sets on_retired */
+	struct sim_value_counts *value_counts; /* of each instruction; NULL: there are no values */
+	struct tpu_activity *activity;         /* of each instruction; NULL: it is not counted */
+	struct tpu_activate_time *activate;    /* the program's activates, in their order */
+	int64_t n_activates;
 	struct sim_cycles *interval;
 	int64_t n_intervals, intervals_capacity;
 	bool out_of_memory;
 };
 
-/* Opens an attribution; the generated program must outlive it. After tpu_attribution_reset it serves another run.
- * Returns 0 or NPL_ENOMEM. */
+/* Opens an attribution; the generated program must outlive it. timing_only: runs have no values. After
+ * tpu_attribution_reset it serves another run. Returns 0 or NPL_ENOMEM. */
 int tpu_attribution_open(struct tpu_attribution *attribution, const struct tpu_config *config,
-			 const struct tpu_generated *generated, struct npl_err *err);
+			 const struct tpu_generated *generated, bool timing_only, struct npl_err *err);
 void tpu_attribution_reset(struct tpu_attribution *attribution);
 /* Fills layer_share after a run. NPL_EINTERNAL: the shares do not sum to the outcome. */
 int tpu_attribution_finish(struct tpu_attribution *attribution, const struct tpu_outcome *outcome, struct npl_err *err);

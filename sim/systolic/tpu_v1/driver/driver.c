@@ -51,6 +51,7 @@ static int tpu_open(const void *config, void **state, struct npl_err *err)
 		tpu_close(machine);
 		return err->code;
 	}
+	machine->timing = npl_memo_machine(tpu_params, config, "energy. technology.", machine->memory_yaml);
 	*state = machine;
 	return 0;
 }
@@ -107,23 +108,19 @@ static void tpu_describe(const void *state, struct npl_device_info *info)
 		 machine->weights ? " from " : "", machine->weights ? npl_memory_info(machine->weights)->name : "");
 }
 
-/* Says whether the machine runs the layer. Only the generated program shows whether a layer fits. */
+/* Says whether the machine runs the layer. Only its allocations in the unified buffer and its tiles show
+ * whether a layer fits. */
 static bool tpu_supports(const void *state, const struct npl_layer *layer, char *reason, size_t reason_bytes)
 {
-	struct tpu_machine machine = *(const struct tpu_machine *)state;
+	const struct tpu_config *config = &((const struct tpu_machine *)state)->config;
 	struct npl_one_layer_group request;
-	struct npl_layer_group_info info;
 	struct npl_err err = {0};
-	void *group = NULL;
-	if (!tpu_generate_supports(&machine.config, layer, reason, reason_bytes))
+	if (!tpu_generate_supports(config, layer, reason, reason_bytes))
 		return false;
 	npl_one_layer_group_init(&request, layer);
 	request.group.timing_only = true;
 	request.group.n_outputs = 1; /* the caller refuses a layer whose further results are read */
-	if (tpu_layer_group_open(&machine, &request.group, &group, &info, &err))
-		return npl_refuse(reason, reason_bytes, "%s", err.msg);
-	tpu_layer_group_close(group);
-	return true;
+	return !tpu_generate_fits(config, &request.group, &err) || npl_refuse(reason, reason_bytes, "%s", err.msg);
 }
 
 /* A layer that runs by itself. Its operands are in the unified buffer when it starts, as far as they fit, and its

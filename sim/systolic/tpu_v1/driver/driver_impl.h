@@ -5,6 +5,7 @@
 #ifndef NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_DRIVER_IMPL_H
 #define NPULAB_SIM_SYSTOLIC_TPU_V1_DRIVER_DRIVER_IMPL_H
 
+#include "core/memo.h"
 #include "npulab/driver.h"
 #include "npulab/instruction_sink.h"
 #include "npulab/program_dump.h"
@@ -21,6 +22,7 @@ struct tpu_machine {
 	uint8_t *buffer;                         /* the unified buffer; NULL until a layer with values */
 	int n_cached_groups;                     /* layer groups that keep their fast engine's memory between runs */
 	const struct npl_instruction_sink *sink; /* is told the instructions; NULL: none is */
+	struct npl_memo_key timing;              /* what the time of a program depends on besides the program */
 };
 
 extern const struct npl_isa tpu_isa;

@@ -8,6 +8,7 @@
 #include "attribution.h"
 #include "core/base/refuse.h"
 #include "driver_impl.h"
+#include "remembered.h"
 #include "sim/systolic/tpu_v1/fast/run.h"
 #include "sim/systolic/tpu_v1/rtl/run.h"
 #include "tell.h"
@@ -128,7 +129,8 @@ int tpu_layer_group_open(void *state, const struct npl_layer_group *group, void 
 	handle->config = &machine->config;
 	int rc = tpu_generate(&machine->config, group, &handle->generated, err);
 	if (!rc)
-		rc = tpu_attribution_open(&handle->attribution, &machine->config, &handle->generated, err);
+		rc = tpu_attribution_open(&handle->attribution, &machine->config, &handle->generated,
+					  group->timing_only, err);
 	if (!rc)
 		rc = note_plan(handle, info, err);
 	if (!rc && !group->timing_only) {
@@ -307,21 +309,44 @@ static int report(const struct tpu_machine *machine, const struct tpu_layer_grou
 			     tpu_counts_activity(handle->config) && !handle->group.timing_only, result, err);
 }
 
+/* Runs the program, and finds the shares of the layers. */
+static int simulate(struct tpu_machine *machine, struct tpu_layer_group *handle,
+		    const struct npl_layer_group_observer *observer, struct npl_err *err)
+{
+	struct tpu_memory memory;
+	struct tpu_outcome outcome;
+	int rc = fill_memory(machine, handle, &memory, err);
+	if (!rc)
+		rc = run_program(machine, handle, observer, &memory, &outcome, err);
+	if (!rc)
+		rc = take_wanted(handle, &memory, err);
+	return rc ? rc : tpu_attribution_finish(&handle->attribution, &outcome, err);
+}
+
+/* Says whether a run gives shares and nothing else, so that remembered ones can take its place. */
+static bool may_be_remembered(const struct tpu_machine *machine, const struct tpu_layer_group *handle)
+{
+	return handle->group.timing_only && !machine->rtl && !machine->sink && npl_memo_is_allowed();
+}
+
 int tpu_layer_group_run(void *state, void *opened_group, const struct npl_layer_group_observer *observer,
 			struct npl_result *results, struct npl_err *err)
 {
+	struct tpu_machine *machine = state;
 	struct tpu_layer_group *handle = opened_group;
-	struct tpu_memory memory;
-	struct tpu_outcome outcome;
-	int rc = fill_memory(state, handle, &memory, err);
-	if (!rc)
-		rc = run_program(state, handle, observer, &memory, &outcome, err);
-	if (!rc)
-		rc = take_wanted(handle, &memory, err);
-	if (!rc)
-		rc = tpu_attribution_finish(&handle->attribution, &outcome, err);
+	struct tpu_share *layer_share = handle->attribution.layer_share;
+	const bool remembers = may_be_remembered(machine, handle);
+	struct tpu_remembered run = {0};
+	int rc = 0;
+	if (remembers)
+		run = tpu_remembered_of(machine, &handle->generated, handle->group.n);
+	if (!remembers || !tpu_remembered_find(&run, layer_share)) {
+		rc = simulate(machine, handle, observer, err);
+		if (!rc && remembers)
+			tpu_remembered_keep(&run, layer_share);
+	}
 	for (int i = 0; i < handle->group.n && !rc; i++)
-		rc = report(state, handle, i, &results[i], err);
+		rc = report(machine, handle, i, &results[i], err);
 	return rc;
 }
 

@@ -57,7 +57,17 @@ static int64_t tiles_popped(const struct tpu_fast_timing *timing)
 	return popped;
 }
 
-/* Tells the observer all events. */
+/* Moves the streams that the observer looks at to the front. Returns their number. */
+static size_t keep_wanted(struct stream *streams, size_t n, const struct sim_observer *observer)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!observer->event_kinds || observer->event_kinds >> streams[i].kind & 1)
+			streams[kept++] = streams[i];
+	return kept;
+}
+
+/* Tells the observer all events that it looks at. */
 static void tell_events(const struct tpu_fast_timing *timing, const struct sim_observer *observer)
 {
 	const struct tpu_fast_tile *tile = timing->tile;
@@ -76,7 +86,7 @@ static void tell_events(const struct tpu_fast_timing *timing, const struct sim_o
 		{TPU_TILE_PUSHED, &tile->push_cycle, NULL, sizeof *tile, timing->tiles_pushed, 0},
 		{TPU_TILE_SHIFTED, &tile->shift_cycle, NULL, sizeof *tile, timing->tiles_popped, 0},
 	};
-	const size_t n = sizeof streams / sizeof *streams;
+	const size_t n = keep_wanted(streams, sizeof streams / sizeof *streams, observer);
 	for (;;) {
 		struct stream *first = NULL;
 		struct sim_event event = {0};

@@ -77,9 +77,18 @@ struct tpu_fast_wait {
 	uint64_t begin, input_end, raw_end, output_end, pause, end;
 };
 
-/* The values last assigned to ranges of rows, -1 at first; an assigned value is never less than those before it. They
- * are kept as a tree of maxima. */
+/* The values last assigned to ranges of rows, -1 at first; an assigned value is never less than those before it. The
+ * latest ones are in a list, those before them in a tree of maxima. */
+enum { TPU_FAST_RECENT = 32 };
+struct tpu_fast_range {
+	int64_t first, end, value;
+};
 struct tpu_fast_ranges {
+	struct tpu_fast_range recent[TPU_FAST_RECENT]; /* the latest assignments, in their order */
+	int n_recent;
+	struct tpu_fast_range
+		asked;  /* the last range that was asked for, and its value; empty: another one came since */
+	bool has_tree;  /* an assignment has gone into the tree, whose nodes have values since then */
 	int64_t leaves; /* a power of 2 */
 	/* per node: the greatest value in its rows; node 1 is the root, the children of i are 2i and 2i + 1 */
 	int64_t *maximum;
@@ -88,7 +97,7 @@ struct tpu_fast_ranges {
 int tpu_fast_ranges_open(struct tpu_fast_ranges *ranges, int64_t rows, struct npl_err *err);
 void tpu_fast_ranges_close(struct tpu_fast_ranges *ranges);
 void tpu_fast_ranges_assign(struct tpu_fast_ranges *ranges, int64_t first, int64_t count, int64_t value);
-int64_t tpu_fast_ranges_most(const struct tpu_fast_ranges *ranges, int64_t first, int64_t count);
+int64_t tpu_fast_ranges_most(struct tpu_fast_ranges *ranges, int64_t first, int64_t count);
 
 struct tpu_fast_timing {
 	const struct tpu_config *config;

@@ -35,8 +35,10 @@ static bool take_completions(struct tpu_fast_timing *timing)
 	const uint64_t arrived_before = port->transfers_arrived;
 	for (uint64_t n = AT_ONCE; n == AT_ONCE;) {
 		n = npl_memory_take(port->memory, completion, AT_ONCE);
+		struct tpu_fast_transfer *transfer = NULL; /* mostly that of the completion before */
 		for (uint64_t i = 0; i < n; i++) {
-			struct tpu_fast_transfer *transfer = &port->transfer[completion[i].tag % port->capacity];
+			if (!transfer || completion[i].tag != completion[i - 1].tag)
+				transfer = &port->transfer[completion[i].tag % port->capacity];
 			transfer->accesses--;
 			transfer->completion_cycle = completion[i].cycle;
 		}
@@ -80,14 +82,13 @@ static uint64_t issue_transfer(struct tpu_fast_timing *timing, uint64_t address,
 	struct tpu_fast_port *port = &timing->port;
 	struct npl_memory_request request[AT_ONCE];
 	const uint64_t access = npl_memory_info(port->memory)->access_bytes;
-	uint64_t first = 0;
+	uint64_t first = 0, most = access ? access - address % access : end - address; /* bytes of the next request */
 	for (uint64_t n_issued = 0, max_requests = 1; address < end; max_requests = AT_ONCE) {
 		uint64_t n = 0;
 		for (; n < max_requests && address < end; address += request[n++].bytes) {
-			uint64_t bytes = end - address;
-			if (access && bytes > access - address % access)
-				bytes = access - address % access;
+			const uint64_t bytes = end - address < most ? end - address : most;
 			request[n] = (struct npl_memory_request){address, bytes, port->transfers_issued, false};
+			most = access;
 		}
 		port->transfer[port->transfers_issued % port->capacity].accesses += n;
 		feed(timing, request, n);

@@ -31,6 +31,11 @@ static struct sizes sizes_of(const struct sim_program *program)
 
 static void *array(int64_t count, size_t size)
 {
+	return reallocarray(NULL, (size_t)count + 1, size);
+}
+
+static void *zeroed_array(int64_t count, size_t size)
+{
 	return calloc((size_t)count + 1, size);
 }
 
@@ -46,8 +51,8 @@ static int open_timing(struct tpu_fast_timing *timing, struct npl_err *err)
 	}
 	timing->issue_cycle = array(timing->program->count, sizeof *timing->issue_cycle);
 	timing->wait = array(sizes.waits, sizeof *timing->wait);
-	timing->tile = array(sizes.tile_switches + timing->config->fifo_tiles + 1, sizeof *timing->tile);
-	timing->table = array(sizes.table_switches + timing->config->parameter_tables, sizeof *timing->table);
+	timing->tile = zeroed_array(sizes.tile_switches + timing->config->fifo_tiles + 1, sizeof *timing->tile);
+	timing->table = zeroed_array(sizes.table_switches + timing->config->parameter_tables, sizeof *timing->table);
 	if (!ok || !timing->issue_cycle || !timing->wait || !timing->tile || !timing->table)
 		return npl_fail(err, NPL_ENOMEM, "out of memory for a program of %lld instructions",
 				(long long)timing->program->count);

@@ -44,9 +44,13 @@ void tpu_gen_touch_vectors(struct tpu_gen *gen, bool writes, const struct tpu_ge
 			   int64_t count)
 {
 	const struct tpu_gen_allocation *allocation = address->allocation;
+	int64_t first_row = first, last_row = first + count - 1;
+	if (allocation->row_pixels > 1) {
+		first_row /= allocation->row_pixels;
+		last_row /= allocation->row_pixels;
+	}
 	for (int p = 0; p < allocation->planes; p++) {
 		int64_t row = address->row + p * allocation->plane_rows;
-		tpu_gen_touch(gen, false, writes, row + first / allocation->row_pixels,
-			      row + (first + count - 1) / allocation->row_pixels + 1);
+		tpu_gen_touch(gen, false, writes, row + first_row, row + last_row + 1);
 	}
 }

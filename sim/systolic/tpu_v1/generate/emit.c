@@ -35,14 +35,13 @@ struct tpu_gen_emit {
 	int64_t n_items, items_capacity;
 	struct request *request;
 	int64_t n_requests, requests_capacity;
-	struct tpu_registers registers;
-	uint64_t format_registers; /* a bit for each register of a number format that this group has set */
 	struct tpu_gen_touch touch[MAX_TOUCHES];
 	int n_touches;
 	struct sim_intervals touched_intervals[TPU_UNITS][2]
 					      [2]; /* by unit since the last sync on it, in_host, writes */
-	int64_t tile, table;                       /* weight rows of the tile and the table in use; -1: none */
-	int64_t needed_reads;                      /* `needed_reads` of the next instruction */
+	unsigned touched_units[2][2]; /* by in_host, writes: the units that have such intervals, a bit for each */
+	int64_t tile, table;          /* weight rows of the tile and the table in use; -1: none */
+	int64_t needed_reads;         /* `needed_reads` of the next instruction */
 	int32_t layer;
 	int rc;
 };
@@ -58,7 +57,7 @@ int tpu_gen_emit_open(struct tpu_gen *gen)
 	gen->emit = calloc(1, sizeof *gen->emit);
 	if (!gen->emit)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the program");
-	gen->emit->registers = tpu_reset_registers(gen->rows, gen->columns);
+	gen->registers = tpu_reset_registers(gen->rows, gen->columns);
 	gen->emit->tile = gen->emit->table = gen->emit->needed_reads = gen->emit->layer = -1;
 	return 0;
 }
@@ -80,50 +79,30 @@ void tpu_gen_emit_close(struct tpu_gen *gen)
 void tpu_gen_layer(struct tpu_gen *gen, int layer)
 {
 	gen->emit->layer = layer;
-	gen->emit->format_registers = 0;
+	gen->format_registers = 0;
 }
 
 static void append_item(struct tpu_gen *gen, struct tpu_instruction instruction, int64_t needed_reads)
 {
 	struct tpu_gen_emit *emit = gen->emit;
-	struct item *item = npl_grow(emit->item, emit->n_items, &emit->items_capacity, sizeof *item);
-	if (!item) {
-		out_of_memory(gen);
-		return;
+	struct item *item = emit->item;
+	if (emit->n_items == emit->items_capacity) {
+		item = npl_grow(emit->item, emit->n_items, &emit->items_capacity, sizeof *item);
+		if (!item) {
+			out_of_memory(gen);
+			return;
+		}
+		emit->item = item;
 	}
-	emit->item = item;
 	item[emit->n_items++] = (struct item){
 		.instruction = instruction, .layer = emit->layer, .needed_reads = needed_reads};
 }
 
-static void set_bits(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
+void tpu_gen_change(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
 {
-	if (gen->emit->registers.value[r] == bits)
-		return;
-	gen->emit->registers.value[r] = bits;
+	gen->registers.value[r] = bits;
 	append_item(gen, (struct tpu_instruction){.opcode = TPU_SET_CONFIG, .operand = (uint16_t)r, .length = bits},
 		    -1);
-}
-
-void tpu_gen_set(struct tpu_gen *gen, enum tpu_register r, int64_t value)
-{
-	set_bits(gen, r, (uint32_t)value);
-}
-
-/* Sets a register of a number format once per group, whatever it held. A program's instructions then do not depend on
- * the values of scales and zero points, which an execution with timing_only does not have. */
-static void set_format(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
-{
-	struct tpu_gen_emit *emit = gen->emit;
-	if (!(emit->format_registers >> r & 1))
-		emit->registers.value[r] = ~bits;
-	emit->format_registers |= UINT64_C(1) << r;
-	set_bits(gen, r, bits);
-}
-
-void tpu_gen_set_zero(struct tpu_gen *gen, enum tpu_register r, int64_t zero_point)
-{
-	set_format(gen, r, (uint32_t)zero_point);
 }
 
 void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale)
@@ -140,7 +119,7 @@ void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale)
 		scale = 0;
 	}
 	memcpy(&bits, &scale, sizeof bits);
-	set_format(gen, r, bits);
+	tpu_gen_set_format(gen, r, bits);
 }
 
 void tpu_gen_touch(struct tpu_gen *gen, bool in_host, bool writes, int64_t first, int64_t end)
@@ -185,15 +164,18 @@ static bool overlaps(const struct sim_intervals *touched, const struct tpu_gen_t
 static unsigned conflicts(const struct tpu_gen_emit *emit, enum tpu_unit unit)
 {
 	unsigned units = 0;
-	for (int i = 0; i < emit->n_touches; i++)
-		for (unsigned u = 0; u < TPU_UNITS; u++) {
-			const struct tpu_gen_touch *touch = &emit->touch[i];
-			if (u == unit)
+	for (int i = 0; i < emit->n_touches; i++) {
+		const struct tpu_gen_touch *touch = &emit->touch[i];
+		const unsigned *touched = emit->touched_units[touch->in_host];
+		const unsigned others = (touched[1] | (touch->writes ? touched[0] : 0)) & ~(1u << unit);
+		for (unsigned u = 0; others >> u; u++) {
+			if (!(others >> u & 1))
 				continue;
 			if (overlaps(&emit->touched_intervals[u][touch->in_host][1], touch) ||
 			    (touch->writes && overlaps(&emit->touched_intervals[u][touch->in_host][0], touch)))
 				units |= 1u << u;
 		}
+	}
 	/* The passes that those activates read have ended before them. Waiting for the array too therefore costs
 	 * nothing, and later activates may then write where the array read. */
 	if (units >> TPU_ACTIVATION & 1)
@@ -208,6 +190,8 @@ static void add_sync(struct tpu_gen *gen, unsigned units)
 	for (unsigned u = 0; u < TPU_UNITS; u++)
 		for (int i = 0; i < 4 && units >> u & 1; i++)
 			sim_intervals_clear(&emit->touched_intervals[u][i / 2][i % 2]);
+	for (int i = 0; i < 4; i++)
+		emit->touched_units[i / 2][i % 2] &= ~units;
 }
 
 void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, int64_t ub, int64_t operand,
@@ -222,6 +206,7 @@ void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, in
 		const struct tpu_gen_touch *t = &emit->touch[i];
 		if (!sim_intervals_add(&emit->touched_intervals[unit][t->in_host][t->writes], t->first, t->end))
 			out_of_memory(gen);
+		emit->touched_units[t->in_host][t->writes] |= 1u << unit;
 	}
 	append_item(gen,
 		    (struct tpu_instruction){.opcode = (uint8_t)opcode,
@@ -234,23 +219,24 @@ void tpu_gen_add(struct tpu_gen *gen, enum tpu_opcode opcode, unsigned flags, in
 	emit->needed_reads = -1;
 }
 
+/* Makes room for the whole program. */
+static int open_program(struct tpu_gen *gen)
+{
+	struct tpu_gen_emit *emit = gen->emit;
+	struct tpu_generated *g = gen->generated;
+	const int64_t count = emit->n_items + emit->n_requests;
+	if (!emit->rc)
+		emit->rc = sim_program_reserve(&g->program, count, gen->err);
+	if (!emit->rc && !(g->of_layer = malloc((size_t)count * sizeof *g->of_layer)))
+		out_of_memory(gen);
+	return emit->rc;
+}
+
 static void append_final(struct tpu_gen *gen, struct tpu_instruction instruction, int32_t layer)
 {
 	struct tpu_generated *g = gen->generated;
-	int64_t capacity = g->program.capacity;
-	if (!gen->emit->rc)
-		gen->emit->rc = sim_program_add(&g->program, &instruction, 0, gen->err);
-	if (gen->emit->rc)
-		return;
-	if (!g->of_layer || g->program.capacity != capacity) {
-		int32_t *bigger = reallocarray(g->of_layer, (size_t)g->program.capacity, sizeof *bigger);
-		if (!bigger) {
-			out_of_memory(gen);
-			return;
-		}
-		g->of_layer = bigger;
-	}
-	int64_t index = g->program.count - 1;
+	const int64_t index = g->program.count++;
+	tpu_code(&g->program)[index] = instruction;
 	g->of_layer[index] = layer;
 	if (layer < 0)
 		return;
@@ -284,8 +270,10 @@ int tpu_gen_emit_finish(struct tpu_gen *gen)
 	ahead = ahead < gen->config->queue_instructions ? ahead : gen->config->queue_instructions;
 	tpu_gen_layer(gen, -1);
 	append_item(gen, (struct tpu_instruction){.opcode = TPU_HALT}, -1);
+	if (open_program(gen))
+		return emit->rc;
 	issue_requests(gen, &next, ahead);
-	for (int64_t i = 0; i < emit->n_items && !emit->rc; i++) {
+	for (int64_t i = 0; i < emit->n_items; i++) {
 		struct item *item = &emit->item[i];
 		if (item->needed_reads >= 0)
 			issue_requests(gen, &next, item->needed_reads + ahead);
@@ -294,5 +282,5 @@ int tpu_gen_emit_finish(struct tpu_gen *gen)
 	}
 	for (int g = 0; g < gen->n_groups; g++)
 		gen->group[g].last_instruction = emit->item[gen->group[g].last_instruction].index;
-	return emit->rc;
+	return 0;
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arena_scratch.h"
 #include "impl.h"
 
 /* Makes space for all nodes and values that the layers can become: one node for each input, one for a fused activation,
@@ -17,14 +18,14 @@ static int make_space(struct tpu_gen *gen)
 		nodes += gen->layer[i]->n_in + 2;
 	nodes *= 3;
 	size_t n = (size_t)nodes, values = 3 * n;
-	gen->value = npl_arena_array(&gen->arena, values, sizeof *gen->value);
-	gen->store = npl_arena_array(&gen->arena, values, sizeof *gen->store);
-	gen->node = npl_arena_array(&gen->arena, n, sizeof *gen->node);
-	gen->group = npl_arena_array(&gen->arena, n, sizeof *gen->group);
+	gen->value = npl_arena_raw_array(&gen->arena, values, sizeof *gen->value);
+	gen->store = npl_arena_raw_array(&gen->arena, values, sizeof *gen->store);
+	gen->node = npl_arena_raw_array(&gen->arena, n, sizeof *gen->node);
+	gen->group = npl_arena_raw_array(&gen->arena, n, sizeof *gen->group);
 	gen->value_of_slots = 2 * values + 1;
-	gen->value_of = npl_arena_array(&gen->arena, gen->value_of_slots, sizeof *gen->value_of);
+	gen->value_of = npl_arena_raw_array(&gen->arena, gen->value_of_slots, sizeof *gen->value_of);
 	gen->generated->layer = calloc((size_t)gen->n_layers, sizeof *gen->generated->layer);
-	gen->common_pixels = npl_arena_array(&gen->arena, (size_t)gen->width + 1, sizeof *gen->common_pixels);
+	gen->common_pixels = npl_arena_raw_array(&gen->arena, (size_t)gen->width + 1, sizeof *gen->common_pixels);
 	if (!gen->common_pixels || !gen->value_of || !gen->value || !gen->store || !gen->node || !gen->group ||
 	    !gen->generated->layer)
 		return npl_fail(gen->err, NPL_ENOMEM, "out of memory for %d layers", gen->n_layers);
@@ -163,27 +164,34 @@ static int emit(struct tpu_gen *gen)
 	return rc;
 }
 
-static int generate(struct tpu_gen *gen)
+/* Does all that can find that the machine does not run the layers. What follows fails only for want of memory, or for
+ * scales, which an execution with timing_only does not have. */
+static int fit(struct tpu_gen *gen)
 {
 	int rc = make_space(gen);
 	if (!rc)
 		rc = tpu_gen_nodes(gen);
 	if (!rc)
 		rc = tpu_gen_allocate(gen);
-	if (!rc)
-		rc = tpu_gen_weights(gen);
+	return rc ? rc : tpu_gen_weights(gen);
+}
+
+static int generate(struct tpu_gen *gen)
+{
+	int rc = fit(gen);
 	if (!rc)
 		rc = emit(gen);
 	count_asked_for(gen);
 	return rc ? rc : tpu_gen_locations(gen);
 }
 
-int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *group, struct tpu_generated *generated,
-		 struct npl_err *err)
+static struct tpu_gen open_gen(const struct tpu_config *config, const struct npl_layer_group *group,
+			       struct tpu_generated *generated, struct npl_err *err)
 {
 	enum { MAX_ROWS = 1 << 24 }; /* the number of rows that instructions can name */
 	int64_t buffer = tpu_buffer_size_rows(config);
-	struct tpu_gen gen = {
+	*generated = (struct tpu_generated){.n_layers = group->n, .program.set = &tpu_instruction_set};
+	return (struct tpu_gen){
 		.config = config,
 		.layer = group->layer,
 		.n_layers = group->n,
@@ -196,7 +204,22 @@ int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *
 		.accumulators = config->accumulator_rows,
 		.buffer_rows = buffer < MAX_ROWS ? buffer : MAX_ROWS,
 	};
-	*generated = (struct tpu_generated){.n_layers = group->n, .program.set = &tpu_instruction_set};
+}
+
+int tpu_generate_fits(const struct tpu_config *config, const struct npl_layer_group *group, struct npl_err *err)
+{
+	struct tpu_generated generated;
+	struct tpu_gen gen = open_gen(config, group, &generated, err);
+	const int rc = fit(&gen);
+	npl_arena_free(&gen.arena);
+	tpu_generated_free(&generated);
+	return rc;
+}
+
+int tpu_generate(const struct tpu_config *config, const struct npl_layer_group *group, struct tpu_generated *generated,
+		 struct npl_err *err)
+{
+	struct tpu_gen gen = open_gen(config, group, generated, err);
 	int rc = group->n > 0 ? generate(&gen) : npl_fail(err, NPL_EINTERNAL, "a program of %d layers", group->n);
 	generated->host_bytes = (size_t)gen.host_bytes;
 	generated->host_bytes_for_size = gen.transferred - gen.link_bytes_requested;

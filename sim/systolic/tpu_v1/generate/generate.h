@@ -100,6 +100,10 @@ struct tpu_generated {
 bool tpu_generate_supports(const struct tpu_config *config, const struct npl_layer *layer, char *reason,
 			   size_t reason_bytes);
 
+/* Says with 0 that tpu_generate makes a program of the layer group, which has timing_only, unless memory runs out;
+ * otherwise fails as that does. It takes a small part of the time. */
+int tpu_generate_fits(const struct tpu_config *config, const struct npl_layer_group *group, struct npl_err *err);
+
 /* Generates the program of a layer group. It does not read the group's members `constant` and `node`. With timing_only
  * it makes no weight image, and data of weights and biases may be NULL. With n_outputs 0 the outputs of the
  * group are the results that no layer of it reads. Returns 0, NPL_ENOMEM, NPL_EDEVICE where a layer, which the message

@@ -181,6 +181,8 @@ struct tpu_gen {
 	int64_t weight_rows; /* rows of the weight image */
 	int64_t accumulator; /* the first accumulator row of the next block; blocks go round the accumulators */
 	struct tpu_gen_emit *emit;
+	struct tpu_registers registers; /* as the instructions emitted so far leave them */
+	uint64_t format_registers;      /* a bit for each register of a number format that this group has set */
 };
 
 /* Functions of supports.c. */
@@ -254,9 +256,26 @@ struct tpu_gen_touch {
 int tpu_gen_emit_open(struct tpu_gen *gen);
 void tpu_gen_emit_close(struct tpu_gen *gen);
 void tpu_gen_layer(struct tpu_gen *gen, int layer);
-void tpu_gen_set(struct tpu_gen *gen, enum tpu_register r, int64_t value);
+/* Emits the set_config that gives a register these bits. */
+void tpu_gen_change(struct tpu_gen *gen, enum tpu_register r, uint32_t bits);
+static inline void tpu_gen_set(struct tpu_gen *gen, enum tpu_register r, int64_t value)
+{
+	if (gen->registers.value[r] != (uint32_t)value)
+		tpu_gen_change(gen, r, (uint32_t)value);
+}
+/* Sets a register of a number format once per group, whatever it held. A program's instructions then do not depend on
+ * the values of scales and zero points, which an execution with timing_only does not have. */
+static inline void tpu_gen_set_format(struct tpu_gen *gen, enum tpu_register r, uint32_t bits)
+{
+	if (gen->registers.value[r] != bits || !(gen->format_registers >> r & 1))
+		tpu_gen_change(gen, r, bits);
+	gen->format_registers |= UINT64_C(1) << r;
+}
 /* tpu_gen_set_zero() sets a zero point or another integer of a number format, tpu_gen_set_scale() a ratio of scales. */
-void tpu_gen_set_zero(struct tpu_gen *gen, enum tpu_register r, int64_t zero_point);
+static inline void tpu_gen_set_zero(struct tpu_gen *gen, enum tpu_register r, int64_t zero_point)
+{
+	tpu_gen_set_format(gen, r, (uint32_t)zero_point);
+}
 void tpu_gen_set_scale(struct tpu_gen *gen, enum tpu_register r, float scale);
 /* Notes rows or bytes that the next instruction reads or writes. */
 void tpu_gen_touch(struct tpu_gen *gen, bool in_host, bool writes, int64_t first, int64_t end);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/arena_scratch.h"
 #include "core/base/arith.h"
 #include "impl.h"
 
@@ -14,7 +15,7 @@ int tpu_gen_new_allocation(struct tpu_gen *gen, const struct npl_image *image, e
 {
 	if (gen->n_allocations == gen->allocations_capacity) {
 		int capacity = 2 * gen->allocations_capacity + 64;
-		struct tpu_gen_allocation *grown = npl_arena_array(&gen->arena, (size_t)capacity, sizeof *grown);
+		struct tpu_gen_allocation *grown = npl_arena_raw_array(&gen->arena, (size_t)capacity, sizeof *grown);
 		if (!grown)
 			return npl_fail(gen->err, NPL_ENOMEM, "out of memory for the layers");
 		for (int r = 0; r < gen->n_allocations; r++)

@@ -99,7 +99,11 @@ static void convolve(struct tpu_gen *gen, const struct tpu_gen_group *group, con
 	tpu_gen_set(gen, TPU_REG_FIRST_TAP, tile->tap);
 	tpu_gen_set(gen, TPU_REG_TAPS, tile->taps);
 	tpu_gen_set(gen, TPU_REG_FIRST_OUTPUT, first);
-	int64_t vectors = allocation->height * allocation->width, low = first / per_image, high = last / per_image + 1;
+	int64_t vectors = allocation->height * allocation->width, low = 0, high = 1;
+	if (last >= per_image) {
+		low = first / per_image;
+		high = last / per_image + 1;
+	}
 	tpu_gen_touch_vectors(gen, false, address, low * vectors, (high - low) * vectors);
 	tpu_gen_add(gen, TPU_CONVOLVE, flags, address->row, pass->acc, pass->count);
 }

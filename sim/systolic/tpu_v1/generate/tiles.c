@@ -168,6 +168,8 @@ int tpu_gen_tiles(struct tpu_gen *gen, struct tpu_gen_group *group)
 int64_t tpu_gen_tile_weights(const struct tpu_gen *gen, const struct tpu_gen_group *group,
 			     const struct tpu_gen_n_block *block, const struct tpu_gen_k_tile *tile)
 {
+	if (gen->node[group->matrix].groups == 1)
+		return block->channels * tile->channels * tile->taps;
 	struct shape s = shape_of(gen, group);
 	int64_t cells = 0, end = block->first + block->channels;
 	for (int64_t g = block->first / s.out_group; g * s.out_group < end; g++) {

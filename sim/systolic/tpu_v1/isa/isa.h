@@ -40,6 +40,30 @@ enum tpu_opcode {
 /* The five units, in the order of sync's bits. */
 enum tpu_unit { TPU_HOST_IN, TPU_HOST_OUT, TPU_WEIGHTS, TPU_MATRIX, TPU_ACTIVATION, TPU_UNITS };
 
+/* Returns the unit that executes the opcode; TPU_UNITS for opcodes that the issue stage executes itself. */
+static inline enum tpu_unit tpu_unit_of(int opcode)
+{
+	switch ((enum tpu_opcode)opcode) {
+	case TPU_NOP:
+	case TPU_HALT:
+	case TPU_SYNC:
+	case TPU_SET_CONFIG:
+		return TPU_UNITS;
+	case TPU_READ_HOST_MEMORY:
+		return TPU_HOST_IN;
+	case TPU_WRITE_HOST_MEMORY:
+		return TPU_HOST_OUT;
+	case TPU_READ_WEIGHTS:
+		return TPU_WEIGHTS;
+	case TPU_MATRIX_MULTIPLY:
+	case TPU_CONVOLVE:
+		return TPU_MATRIX;
+	case TPU_ACTIVATE:
+		return TPU_ACTIVATION;
+	}
+	return TPU_UNITS;
+}
+
 /* Flags, by instruction. */
 enum {
 	TPU_WEIGHTS_PARAMETERS = 1 << 0,
@@ -134,7 +158,4 @@ static inline struct tpu_instruction *tpu_code(const struct sim_program *program
 extern const struct sim_flag tpu_units[TPU_UNITS + 1]; /* the flags of sync, with the units' names */
 extern const char *const tpu_register_names[TPU_REGISTERS], *const tpu_type_names[TPU_TYPES];
 extern const struct sim_field tpu_register_values[TPU_REGISTERS]; /* how a register's 32 bits are read */
-/* Returns the unit that executes the opcode; TPU_UNITS for opcodes that the issue stage executes itself. */
-enum tpu_unit tpu_unit_of(int opcode);
-
 #endif

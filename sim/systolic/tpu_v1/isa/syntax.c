@@ -113,29 +113,6 @@ const struct sim_instruction_set tpu_instruction_set = {
 	.refine = refine,
 };
 
-enum tpu_unit tpu_unit_of(int opcode)
-{
-	switch ((enum tpu_opcode)opcode) {
-	case TPU_NOP:
-	case TPU_HALT:
-	case TPU_SYNC:
-	case TPU_SET_CONFIG:
-		return TPU_UNITS;
-	case TPU_READ_HOST_MEMORY:
-		return TPU_HOST_IN;
-	case TPU_WRITE_HOST_MEMORY:
-		return TPU_HOST_OUT;
-	case TPU_READ_WEIGHTS:
-		return TPU_WEIGHTS;
-	case TPU_MATRIX_MULTIPLY:
-	case TPU_CONVOLVE:
-		return TPU_MATRIX;
-	case TPU_ACTIVATE:
-		return TPU_ACTIVATION;
-	}
-	return TPU_UNITS;
-}
-
 struct tpu_registers tpu_reset_registers(int64_t rows, int64_t columns)
 {
 	const int64_t width = rows > columns ? rows : columns;

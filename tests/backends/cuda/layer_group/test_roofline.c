@@ -78,10 +78,10 @@ Test(cuda_roofline, names_and_bytes_are_those_of_the_precision)
 		cu_fake.macs_per_second = 1e9; /* slow: few sizes are tried */
 		find(cases[i].set, &f);
 		const struct npl_roofline_device *d = &f.roofline.device[0];
-		cr_assert_eq(d->n_roofs, 1);
+		cr_assert_eq(d->roofs.n, 1);
 		cr_assert_str_eq(npl_roofline_precision(d, 0), cases[i].name);
-		cr_assert(strstr(d->roof[0].explanation, cases[i].name), "%s", d->roof[0].explanation);
-		cr_assert_float_eq(d->roof[0].macs_per_second, 1e9, 1e7);
+		cr_assert(strstr(d->roofs.roof[0].explanation, cases[i].name), "%s", d->roofs.roof[0].explanation);
+		cr_assert_float_eq(d->roofs.roof[0].macs_per_second, 1e9, 1e7);
 		check_bytes(&f, cases[i].bytes);
 		FILE *out = open_memstream(&text, &length);
 		npl_roofline_json(out, &f.roofline, "digits");
@@ -108,7 +108,7 @@ Test(cuda_roofline, the_peak_of_a_fast_gpu_is_that_of_large_products)
 	cu_fake.no_values = true;
 	cu_fake.macs_per_second = 450e12;
 	find("cuda.precision=f16", &f);
-	const struct npl_roof *roof = &f.roofline.device[0].roof[0];
+	const struct npl_roof *roof = &f.roofline.device[0].roofs.roof[0];
 	cr_assert(strstr(roof->explanation, "products of 8192 x 8192 by 8192 x 8192 float16 matrices"), "%s",
 		  roof->explanation);
 	cr_assert_gt(roof->macs_per_second, 440e12);

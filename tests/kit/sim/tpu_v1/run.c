@@ -194,7 +194,11 @@ bool program_run(struct program_run *run, tpu_engine *engine, const struct progr
 				    .host = run->host,
 				    .host_bytes = c->host_bytes,
 				    .timing_only = timing_only};
-	struct sim_observer observer = {run, on_event, on_cycles, on_retired, run->value_counts};
+	struct sim_observer observer = {.context = run,
+					.on_event = on_event,
+					.on_cycles = on_cycles,
+					.on_retired = on_retired,
+					.value_counts = run->value_counts};
 	const struct tpu_engine_input engine_input = {.config = &c->config,
 						      .program = &c->program,
 						      .memory = memory,

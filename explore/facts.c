@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The facts of a sweep (facts.h), each a text or a piece of JSON. */
+#include "facts.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/refuse.h"
+#include "explore/methods/method.h"
+#include "npulab/device.h"
+#include "npulab/model.h"
+#include "npulab/version.h"
+#include "reports/format/json.h"
+
+/* Writes a piece of JSON. */
+typedef int put_fact(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err);
+
+static int put_build(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	(void)plan, (void)err;
+	npl_json_open(json, NULL, '{');
+	npl_json_string(json, "version", npl_version());
+	npl_json_string(json, "commit", npl_commit());
+	npl_json_close(json, '}');
+	return 0;
+}
+
+/* Writes the hash of a model's file. */
+static int put_model(struct npl_json *json, const struct sweep_plan *plan, const char *name, struct npl_err *err)
+{
+	const struct npl_load_options options = {.n_dims = plan->n_dims, .dims = plan->dim};
+	struct npl_arena arena = {0};
+	struct npl_model_files files;
+	struct npl_graph *graph = NULL;
+	int rc = npl_model_find(name, &arena, &files, err);
+	if (!rc)
+		rc = npl_graph_load(files.path, &options, &graph, err);
+	if (!rc)
+		npl_json_string(json, name, graph->file_sha256);
+	npl_graph_free(graph);
+	npl_arena_free(&arena);
+	return rc;
+}
+
+static int put_models(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	const struct sweep_axis *axis = &plan->space.axis[SWEEP_MODEL_AXIS];
+	int rc = 0;
+	npl_json_open(json, NULL, '{');
+	for (int i = 0; i < axis->n_levels && !rc; i++)
+		rc = put_model(json, plan, axis->value[i], err);
+	npl_json_close(json, '}');
+	return rc;
+}
+
+/* Writes a machine's parameters as its file has them, and the hash that also covers the memory and the table of
+ * energies that it names. */
+static int put_machine(struct npl_json *json, const char *key, const char *name, struct npl_err *err)
+{
+	struct npl_device *device = NULL;
+	if (npl_device_open(name, NULL, &device, err))
+		return err->code;
+	npl_json_open(json, key, '{');
+	npl_json_string(json, "name", name);
+	npl_json_string(json, "sha256", npl_device_sha256(device));
+	npl_json_string(json, "yaml", npl_device_yaml(device));
+	npl_json_close(json, '}');
+	npl_device_close(device);
+	return 0;
+}
+
+static int put_machines(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	const struct sweep_axis *axis = &plan->space.axis[SWEEP_DEVICE_AXIS];
+	int rc = 0;
+	npl_json_open(json, NULL, '{');
+	for (int i = 0; i < axis->n_levels && !rc; i++)
+		rc = put_machine(json, axis->value[i], axis->value[i], err);
+	npl_json_close(json, '}');
+	return rc;
+}
+
+static int put_host(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	return put_machine(json, NULL, plan->host ? plan->host : NPL_HOST_NAME, err);
+}
+
+static int put_axes(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	const struct sweep_space *space = &plan->space;
+	(void)err;
+	npl_json_open(json, NULL, '[');
+	for (int a = 0; a < space->n_axes; a++) {
+		const struct sweep_axis *axis = &space->axis[a];
+		npl_json_open(json, NULL, '{');
+		npl_json_texts(json, "keys", axis->key, axis->n_keys);
+		npl_json_string(json, "device",
+				axis->device < 0 ? NULL : space->axis[space->device_axis].value[axis->device]);
+		npl_json_open(json, "values", '[');
+		for (int i = 0; i < axis->n_levels; i++)
+			npl_json_texts(json, NULL, axis->value + (size_t)i * (size_t)axis->n_keys, axis->n_keys);
+		npl_json_close(json, ']');
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+	return 0;
+}
+
+static int put_settings(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	(void)err;
+	npl_json_open(json, NULL, '[');
+	for (int i = 0; i < plan->n_settings; i++) {
+		npl_json_open(json, NULL, '{');
+		npl_json_string(json, "key", plan->setting[i].key);
+		npl_json_string(json, "value", plan->setting[i].value);
+		npl_json_i64(json, "device", plan->setting[i].device);
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+	return 0;
+}
+
+static void put_formulas(struct npl_json *json, const struct sweep_formulas *list)
+{
+	npl_json_open(json, NULL, '[');
+	for (int i = 0; i < list->n; i++) {
+		const struct sweep_formula *formula = &list->formula[i];
+		npl_json_open(json, NULL, '{');
+		if (formula->key)
+			npl_json_string(json, "key", formula->key);
+		if (formula->key)
+			npl_json_i64(json, "device", formula->device);
+		npl_json_string(json, "expression", formula->expression.text);
+		npl_json_bool(json, "maximise", formula->is_maximised);
+		npl_json_close(json, '}');
+	}
+	npl_json_close(json, ']');
+}
+
+static int put_derived(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	(void)err;
+	put_formulas(json, &plan->derived);
+	return 0;
+}
+
+static int put_constraints(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	(void)err;
+	put_formulas(json, &plan->constraints);
+	return 0;
+}
+
+static int put_objectives(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	(void)err;
+	put_formulas(json, &plan->objectives);
+	return 0;
+}
+
+static int put_method(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	int64_t points;
+	if (sweep_method_points(plan, &points, err))
+		return err->code;
+	npl_json_open(json, NULL, '{');
+	npl_json_string(json, "name", sweep_method_name[plan->method]);
+	npl_json_i64(json, "points", points);
+	npl_json_i64(json, "population", plan->population);
+	npl_json_u64(json, "seed", plan->seed);
+	npl_json_close(json, '}');
+	return 0;
+}
+
+/* Writes the entries of the plan, without their places. */
+static int put_plan(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	(void)err;
+	npl_json_open(json, NULL, '[');
+	for (int i = 0; i < plan->n_entries; i++)
+		npl_json_texts(json, NULL, (const char *const[]){plan->entry[i]->key, plan->entry[i]->value}, 2);
+	npl_json_close(json, ']');
+	return 0;
+}
+
+static int put_samples(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	(void)err;
+	npl_json_open(json, NULL, '{');
+	npl_json_bool(json, "values", plan->values);
+	npl_json_texts(json, "input", plan->inputs.text, plan->inputs.n);
+	npl_json_string(json, "labels", plan->labels);
+	for (int i = 0; i < plan->n_dims; i++)
+		npl_json_i64(json, plan->dim[i].name, plan->dim[i].value);
+	npl_json_close(json, '}');
+	return 0;
+}
+
+static const struct {
+	const char *key;
+	put_fact *put;
+} pieces[] = {{"npulab", put_build},
+	      {"models", put_models},
+	      {"machines", put_machines},
+	      {"host", put_host},
+	      {"axes", put_axes},
+	      {"settings", put_settings},
+	      {"derived", put_derived},
+	      {"constraints", put_constraints},
+	      {"objectives", put_objectives},
+	      {"method", put_method},
+	      {"samples", put_samples},
+	      {"plan", put_plan}};
+#define N_PIECES ((int)(sizeof pieces / sizeof *pieces))
+
+/* Makes a piece of JSON in the plan's arena. */
+static int make_piece(struct sweep_plan *plan, put_fact *put, const char **text, struct npl_err *err)
+{
+	char *data = NULL;
+	size_t bytes = 0;
+	FILE *out = open_memstream(&data, &bytes);
+	struct npl_json json = {.out = out};
+	if (!out)
+		return npl_no_memory(err);
+	int rc = put(&json, plan, err);
+	if (fclose(out) && !rc)
+		rc = npl_no_memory(err);
+	if (!rc && !(*text = npl_arena_strdup(&plan->arena, data)))
+		rc = npl_no_memory(err);
+	free(data);
+	return rc;
+}
+
+int sweep_facts(struct sweep_plan *plan, const char *shard, struct sweep_fact fact[SWEEP_FACTS], int *n,
+		struct npl_err *err)
+{
+	*n = 0;
+	fact[(*n)++] = (struct sweep_fact){"format", "npulab.sweep/1"};
+	for (int i = 0; i < N_PIECES; i++) {
+		fact[*n].key = pieces[i].key;
+		if (make_piece(plan, pieces[i].put, &fact[*n].value, err))
+			return err->code;
+		++*n;
+	}
+	fact[(*n)++] = (struct sweep_fact){"name", plan->name ? plan->name : ""};
+	fact[(*n)++] = (struct sweep_fact){"description", plan->description ? plan->description : ""};
+	fact[(*n)++] = (struct sweep_fact){"engine", plan->engine ? plan->engine : ""};
+	fact[(*n)++] = (struct sweep_fact){"layers", plan->layers ? "true" : "false"};
+	fact[(*n)++] = (struct sweep_fact){"shard", shard};
+	return 0;
+}
+
+/* Reads the entries of a plan, each [KEY, VALUE]. */
+static int read_entries(const json_t *list, struct npl_arena *arena, struct sweep_entry **entries, struct npl_err *err)
+{
+	const size_t n = json_array_size(list);
+	*entries = npl_arena_array(arena, n + 1, sizeof **entries);
+	for (size_t i = 0; *entries && i < n; i++) {
+		const json_t *pair = json_array_get(list, i);
+		const char *key = json_string_value(json_array_get(pair, 0));
+		const char *value = json_string_value(json_array_get(pair, 1));
+		if (!key || !value)
+			return npl_fail(err, NPL_EINPUT, "the plan in the results is damaged");
+		(*entries)[i] = (struct sweep_entry){npl_arena_strdup(arena, key), npl_arena_strdup(arena, value),
+						     "the plan of the results", true};
+		if (!(*entries)[i].key || !(*entries)[i].value)
+			return npl_no_memory(err);
+	}
+	return *entries ? 0 : npl_no_memory(err);
+}
+
+int sweep_plan_of(struct sweep_store *store, struct sweep_plan *plan, struct npl_err *err)
+{
+	const char *text = sweep_store_fact(store, "plan", &plan->arena);
+	json_t *list = text ? json_loads(text, 0, NULL) : NULL;
+	struct sweep_entry *entries = NULL;
+	int rc = json_array_size(list) ? read_entries(list, &plan->arena, &entries, err)
+				       : npl_fail(err, NPL_EINPUT, "the results have no plan");
+	if (!rc)
+		rc = sweep_plan_read(entries, (int)json_array_size(list), plan, err);
+	if (!rc)
+		rc = sweep_plan_check(plan, err);
+	json_decref(list);
+	return rc;
+}
