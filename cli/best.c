@@ -3,15 +3,15 @@
  * npulab best: the points of a sweep that are best in one figure. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "common.h"
 #include "core/base/refuse.h"
 #include "explore/measure_text.h"
+#include "explore/shown_keys.h"
 #include "reports/format/table.h"
 #include "sweep_results.h"
 
-#define MOST_SHOWN 4 /* further figures that a table shows */
+#define MOST_SHOWN 5 /* figures that a table shows, with the one that decides */
 
 /* A point with its place in the order. */
 struct ranked {
@@ -24,6 +24,8 @@ struct ranking {
 	const struct cli_measures *measures; /* the first decides, the others are shown */
 	struct ranked *ranked;
 	int64_t n, shown;
+	int64_t *index; /* of the shown points among the results */
+	int64_t feasible;
 };
 
 static int compare_ranked(const void *a, const void *b)
@@ -37,38 +39,21 @@ static int rank(struct ranking *ranking, int64_t top, struct npl_err *err)
 	const struct sweep_results *results = ranking->results;
 	const struct sweep_measure *measure = &ranking->measures->measure[0];
 	ranking->ranked = calloc((size_t)results->n + 1, sizeof *ranking->ranked);
-	if (!ranking->ranked)
+	ranking->index = calloc((size_t)results->n + 1, sizeof *ranking->index);
+	if (!ranking->ranked || !ranking->index)
 		return npl_no_memory(err);
 	for (int64_t r = 0; r < results->n; r++) {
 		const double value = results->result[r].feasible ? sweep_result_value(measure, &results->result[r])
 								 : NAN;
+		ranking->feasible += results->result[r].feasible;
 		if (!isnan(value))
 			ranking->ranked[ranking->n++] = (struct ranked){r, measure->is_maximised ? -value : value};
 	}
 	qsort(ranking->ranked, (size_t)ranking->n, sizeof *ranking->ranked, compare_ranked);
 	ranking->shown = ranking->n < top ? ranking->n : top;
+	for (int64_t i = 0; i < ranking->shown; i++)
+		ranking->index[i] = ranking->ranked[i].result;
 	return 0;
-}
-
-/* Chooses the parameters that get a column: those that differ among the points shown, else all. */
-static int choose_keys(const struct ranking *ranking, const char **key, int room)
-{
-	const struct sweep_results *results = ranking->results;
-	int n = 0;
-	for (int k = 0; k < results->n_keys && n < room; k++) {
-		bool differs = ranking->shown == 1;
-		const char *first = NULL;
-		for (int64_t i = 0; i < ranking->shown && !differs; i++) {
-			const char *value = sweep_result_parameter(&results->result[ranking->ranked[i].result],
-								   results->key[k]);
-			if (!i)
-				first = value;
-			differs = !value != !first || (value && strcmp(value, first) != 0);
-		}
-		if (differs)
-			key[n++] = results->key[k];
-	}
-	return n;
 }
 
 static int print_table(const struct ranking *ranking)
@@ -76,16 +61,21 @@ static int print_table(const struct ranking *ranking)
 	const struct cli_measures *measures = ranking->measures;
 	const struct sweep_results *results = ranking->results;
 	const int shown = measures->n < MOST_SHOWN ? measures->n : MOST_SHOWN;
-	const char *key[NPL_TABLE_COLUMNS], *cell[NPL_TABLE_COLUMNS];
-	const int n_keys = choose_keys(ranking, key, NPL_TABLE_COLUMNS - 1 - shown);
+	const char *cell[NPL_TABLE_COLUMNS];
+	struct sweep_shown_keys keys;
 	struct npl_table table;
 	int n = 0;
-	printf("%lld of %lld points meet the constraints\n", (long long)ranking->n, (long long)results->n);
+	sweep_choose_keys(results, ranking->index, ranking->shown, NPL_TABLE_COLUMNS - 1 - shown, &keys);
+	printf("%lld of %lld points meet the constraints", (long long)ranking->feasible, (long long)results->n);
+	if (ranking->n < ranking->feasible)
+		printf("; %s is not known of %lld of them", measures->measure[0].expression.text,
+		       (long long)(ranking->feasible - ranking->n));
+	printf("\n");
 	if (!ranking->n)
 		return 0;
 	cell[n++] = "POINT";
-	for (int k = 0; k < n_keys; k++)
-		cell[n++] = key[k];
+	for (int k = 0; k < keys.n; k++)
+		cell[n++] = keys.key[k];
 	for (int m = 0; m < shown; m++)
 		cell[n++] = measures->measure[m].expression.text;
 	npl_table_open(&table, &"rrrrrrrrrrrr"[NPL_TABLE_COLUMNS - n], cell);
@@ -95,8 +85,8 @@ static int print_table(const struct ranking *ranking)
 		snprintf(id, sizeof id, "%lld", (long long)result->id);
 		n = 0;
 		cell[n++] = id;
-		for (int k = 0; k < n_keys; k++)
-			cell[n++] = sweep_result_parameter(result, key[k]);
+		for (int k = 0; k < keys.n; k++)
+			cell[n++] = sweep_result_parameter(result, keys.key[k]);
 		for (int m = 0; m < shown; m++)
 			cell[n++] = sweep_measure_text(&measures->measure[m],
 						       sweep_result_value(&measures->measure[m], result), value[m],
@@ -104,7 +94,10 @@ static int print_table(const struct ranking *ranking)
 		npl_table_row(&table, cell);
 	}
 	npl_table_print(&table, stdout);
-	return npl_table_close(&table);
+	const int rc = npl_table_close(&table);
+	if (shown < measures->n)
+		printf("%d figures have no column here: --show names fewer\n", measures->n - shown);
+	return rc ? rc : sweep_print_alike(stdout, results, ranking->index, ranking->shown, &keys);
 }
 
 static int best_main(int argc, char **argv, struct npl_err *err)
@@ -147,6 +140,7 @@ static int best_main(int argc, char **argv, struct npl_err *err)
 	if (!rc)
 		rc = cli_table_printed(print_table(&ranking), 0, err);
 	free(ranking.ranked);
+	free(ranking.index);
 	sweep_results_free(&results);
 	return rc;
 }

@@ -9,7 +9,6 @@
 #include "core/base/message.h"
 #include "core/base/refuse.h"
 #include "core/files/words.h"
-#include "explore/facts.h"
 #include "explore/measure_text.h"
 #include "explore/neighbours.h"
 #include "explore/recorded.h"
@@ -21,7 +20,6 @@
 
 /* The point, and all that it takes to run it. */
 struct point {
-	struct sweep_plan *plan;
 	struct sweep_recorded recorded;
 	struct sweep_results results;
 	const struct sweep_result *result;
@@ -36,7 +34,7 @@ static int find_point(struct point *p, int64_t id, struct npl_err *err)
 			p->result = &p->results.result[r];
 	if (!p->result)
 		return npl_fail(err, NPL_EUSAGE, "explain: the results have no point %lld", (long long)id);
-	return sweep_levels_of(p->plan, p->result->parameter, p->result->n_parameters, p->level, err);
+	return sweep_levels_of(p->recorded.plan, p->result->parameter, p->result->n_parameters, p->level, err);
 }
 
 /* Gives a comparison the settings of a point. */
@@ -79,7 +77,7 @@ static int print_layers(const struct npl_comparison *comparison, struct npl_err 
 /* Runs the point again as a comparison of its one machine. */
 static int explain_layers(struct point *p, struct npl_err *err)
 {
-	const struct sweep_plan *plan = p->plan;
+	const struct sweep_plan *plan = p->recorded.plan;
 	struct npl_arena arena = {0};
 	struct npl_network network = {0};
 	struct npl_comparison comparison = {0};
@@ -105,6 +103,9 @@ static int explain_layers(struct point *p, struct npl_err *err)
 		load.batch = *settings->batch ? atoll(settings->batch) : 0;
 		rc = npl_network_load(settings->model, &load, &network, err);
 	}
+	/* A point without values is one batch. */
+	if (!rc && !plan->values && network.samples.count > network.graph->batch)
+		network.samples.count = network.graph->batch;
 	if (!rc)
 		rc = npl_compare(network.graph, &network.samples, network.calibrated ? &network.calibration : NULL,
 				 &options, &comparison, err);
@@ -141,8 +142,8 @@ static struct ranked rank(const struct point *p, const struct sweep_neighbour *n
 	struct sweep_parameter parameter[SWEEP_AXES * SWEEP_AXIS_KEYS];
 	memcpy(level, p->level, sizeof level);
 	level[neighbour->axis] = neighbour->level;
-	sweep_space_reduce(&p->plan->space, level);
-	const int n = sweep_parameters_of(p->plan, level, parameter);
+	sweep_space_reduce(&p->recorded.plan->space, level);
+	const int n = sweep_parameters_of(p->recorded.plan, level, parameter);
 	for (int m = 0; m < p->measures.n; m++) {
 		const struct sweep_measure *measure = &p->measures.measure[m];
 		const double own = sweep_result_value(measure, p->result);
@@ -169,7 +170,7 @@ static void write_change(double own, double other, char *text, size_t bytes)
 static void add_change(const struct point *p, const struct ranked *ranked, struct npl_table *table)
 {
 	const struct sweep_neighbour *neighbour = ranked->neighbour;
-	const struct sweep_axis *axis = &p->plan->space.axis[neighbour->axis];
+	const struct sweep_axis *axis = &p->recorded.plan->space.axis[neighbour->axis];
 	const char *from = sweep_axis_value(axis, p->level[neighbour->axis], 0);
 	const char *to = sweep_axis_value(axis, neighbour->level, 0);
 	char key[200] = "", value[200], change[SHOWN_MEASURES][40];
@@ -197,8 +198,8 @@ static int explain_changes(const struct point *p, struct npl_err *err)
 	struct sweep_neighbour *neighbour = npl_arena_array(&arena, SWEEP_MAX_NEIGHBOURS, sizeof *neighbour);
 	struct ranked *ranked = npl_arena_array(&arena, SWEEP_MAX_NEIGHBOURS, sizeof *ranked);
 	const int shown = p->measures.n < SHOWN_MEASURES ? p->measures.n : SHOWN_MEASURES;
-	int rc = neighbour && ranked ? sweep_evaluator_open(p->plan, &evaluator, err) : npl_no_memory(err);
-	const int n = rc ? 0 : sweep_neighbours(p->plan, evaluator, p->level, neighbour);
+	int rc = neighbour && ranked ? sweep_evaluator_open(p->recorded.plan, &evaluator, err) : npl_no_memory(err);
+	const int n = rc ? 0 : sweep_neighbours(p->recorded.plan, evaluator, p->level, neighbour);
 	for (int i = 0; i < n; i++)
 		ranked[i] = rank(p, &neighbour[i]);
 	if (n) {
@@ -226,7 +227,7 @@ static int explain_changes(const struct point *p, struct npl_err *err)
 /* Takes the measures by which changes are judged: those asked for, else the objectives of the plan, else time. */
 static int take_measures(struct point *p, const char *objective, struct npl_err *err)
 {
-	const struct sweep_formulas *objectives = &p->plan->objectives;
+	const struct sweep_formulas *objectives = &p->recorded.plan->objectives;
 	int rc = cli_measures_add(objective, CLI_AS_BETTER, "--objective", &p->results, &p->measures, err);
 	for (int i = 0; i < objectives->n && !objective && !rc; i++)
 		rc = cli_measures_add(objectives->formula[i].expression.text,
@@ -244,9 +245,7 @@ static int explain(const char *path, int64_t id, const char *objective, struct n
 	struct point *p = calloc(1, sizeof *p);
 	if (!p)
 		return npl_no_memory(err);
-	int rc = (p->plan = calloc(1, sizeof *p->plan)) ? sweep_store_read(path, &store, err) : npl_no_memory(err);
-	if (!rc)
-		rc = sweep_plan_of(store, p->plan, err);
+	int rc = sweep_store_read(path, &store, err);
 	if (!rc)
 		rc = sweep_recorded_read(store, &p->recorded, err);
 	if (!rc)
@@ -262,9 +261,6 @@ static int explain(const char *path, int64_t id, const char *objective, struct n
 	sweep_store_close(store);
 	sweep_results_free(&p->results);
 	sweep_recorded_free(&p->recorded);
-	if (p->plan)
-		sweep_plan_free(p->plan);
-	free(p->plan);
 	free(p);
 	return rc;
 }

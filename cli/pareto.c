@@ -8,7 +8,7 @@
 
 struct arguments {
 	const char *results, *objectives, *minimise, *maximise, *json, *html;
-	bool all, quiet;
+	bool all, estimate, quiet;
 };
 
 static int write_documents(const struct arguments *a, const struct sweep_front_document *document, struct npl_err *err)
@@ -20,8 +20,8 @@ static int write_documents(const struct arguments *a, const struct sweep_front_d
 	return rc;
 }
 
-static int report(const struct arguments *a, struct sweep_store *store, const struct sweep_results *results,
-		  const struct sweep_front *front, struct npl_err *err)
+static int report(const struct arguments *a, const struct cli_list *constraints, struct sweep_store *store,
+		  struct sweep_results *results, const struct sweep_front *front, struct npl_err *err)
 {
 	struct sweep_recorded recorded = {0};
 	struct sweep_front_document document = {.results = results, .front = front, .recorded = &recorded};
@@ -35,9 +35,10 @@ static int report(const struct arguments *a, struct sweep_store *store, const st
 	}
 	sweep_front_document_free(&document);
 	sweep_recorded_free(&recorded);
-	if (!a->quiet && !cli_is_stdout(a->json) && !cli_is_stdout(a->html))
-		rc = cli_table_printed(sweep_front_table(stdout, results, front, a->all), rc, err);
-	return rc;
+	if (a->quiet || cli_is_stdout(a->json) || cli_is_stdout(a->html))
+		return rc;
+	rc = cli_table_printed(sweep_front_table(stdout, results, front, a->all), rc, err);
+	return rc || !a->estimate ? rc : cli_print_estimates(store, constraints, results, front, err);
 }
 
 static int pareto_main(int argc, char **argv, struct npl_err *err)
@@ -51,6 +52,7 @@ static int pareto_main(int argc, char **argv, struct npl_err *err)
 		{"maximise", CLI_TEXT, &a.maximise, 0, 0, "A,B,...", "figures or expressions of which more is better"},
 		CLI_CONSTRAINT_OPTION(&constraints),
 		{"all", CLI_FLAG, &a.all, 0, 0, NULL, "all points of the front; otherwise a long one is thinned out"},
+		CLI_ESTIMATE_OPTION(&a.estimate),
 		CLI_JSON_OPTION(&a.json),
 		CLI_HTML_OPTION(&a.html),
 		CLI_QUIET_OPTION(&a.quiet, ""),
@@ -82,7 +84,7 @@ static int pareto_main(int argc, char **argv, struct npl_err *err)
 	if (!rc)
 		rc = cli_front_of(&results, &objectives, &front, err);
 	if (!rc)
-		rc = report(&a, store, &results, &front, err);
+		rc = report(&a, &constraints, store, &results, &front, err);
 	sweep_front_free(&front);
 	sweep_results_free(&results);
 	sweep_store_close(store);

@@ -56,32 +56,43 @@ static void write_json(FILE *out, const void *data)
 
 static int print_table(const struct document *d)
 {
-	struct npl_table table;
-	npl_table_open(&table, "llrrrrr",
-		       (const char *const[]){"RESULT", "PARAMETER", "SHARE", "LEAST AT", "MEAN", "MOST AT", "MEAN"});
-	for (int m = 0; m < d->measures->n; m++) {
+	bool is_exact = true;
+	int rc = 0;
+	for (int m = 0; m < d->measures->n && !rc; m++) {
 		const struct sweep_measure *measure = &d->measures->measure[m];
+		struct npl_table table;
+		npl_table_open(&table, "lrrrrr",
+			       (const char *const[]){"PARAMETER", "SHARE", "LEAST AT", "MEAN", "MOST AT", "MEAN"});
+		printf("%s%s%s\n", m ? "\n" : "", measure->expression.text,
+		       d->effects[m].n ? "" : ": no parameter has several values among the points");
 		for (int i = 0; i < d->effects[m].n; i++) {
 			const struct sweep_effect *effect = &d->effects[m].effect[i];
 			char share[24], least[40], most[40];
+			is_exact = is_exact && (effect->is_exact || isnan(effect->share));
 			if (isnan(effect->share))
 				snprintf(share, sizeof share, "-");
 			else
 				snprintf(share, sizeof share, "%.1f %%", 100 * effect->share);
 			npl_table_row(&table, (const char *const[]){
-						      i ? "" : measure->expression.text, effect->key, share,
-						      effect->least_value,
+						      effect->key, share, effect->least_value,
 						      sweep_measure_text(measure, effect->least, least, sizeof least),
 						      effect->most_value,
 						      sweep_measure_text(measure, effect->most, most, sizeof most)});
 		}
+		if (d->effects[m].n)
+			npl_table_print(&table, stdout);
+		rc = npl_table_close(&table);
 	}
-	npl_table_print(&table, stdout);
-	npl_table_text(
-		"SHARE: of the result's variance over all points that follows from this parameter alone. LEAST AT, "
-		"MOST AT: the values of the parameter for which the mean of the result is least and greatest.",
-		stdout);
-	return npl_table_close(&table);
+	npl_table_text("SHARE: of the variance of the result that follows from this parameter alone; parameters that "
+		       "move together share it. LEAST AT, MOST AT: the values of the parameter for which the mean of "
+		       "the result is least and greatest. Results above 0 count by their logarithm, so that their "
+		       "means are geometric.",
+		       stdout);
+	if (!is_exact)
+		npl_table_text("The points are no whole grid, so that values meet different others: the shares are "
+			       "estimates, and means differ by more than the parameter alone.",
+			       stdout);
+	return rc;
 }
 
 static int sensitivity_main(int argc, char **argv, struct npl_err *err)

@@ -35,6 +35,9 @@ static void catch_interrupts(void)
 	sigemptyset(&action.sa_mask);
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
+	struct sigaction hangup;
+	if (!sigaction(SIGHUP, NULL, &hangup) && hangup.sa_handler != SIG_IGN) /* nohup has it ignored */
+		sigaction(SIGHUP, &action, NULL);
 }
 
 /* Ends the program by the signal that interrupted it, so that who started it sees that. */
@@ -51,7 +54,7 @@ struct arguments {
 	struct cli_sweep_options plan;
 	const char *output, *shard;
 	int64_t threads;
-	bool dry_run, quiet;
+	bool dry_run, estimate, quiet;
 };
 
 /* Writes a number of seconds as a reader takes it in. */
@@ -119,8 +122,20 @@ static int dry_run(const struct sweep_plan *plan, const struct sweep_options *op
 	return 0;
 }
 
+/* Prints which constraint keeps the first point out that ran or was excluded. */
+static void print_why_none(const struct sweep_results *results)
+{
+	int64_t r = 0, same = 0;
+	while (r < results->n && !results->result[r].reason)
+		r++;
+	for (int64_t k = r; k < results->n; k++)
+		same += results->result[k].reason && !strcmp(results->result[k].reason, results->result[r].reason);
+	if (r < results->n)
+		printf("%lld points do not meet the constraint %s\n", (long long)same, results->result[r].reason);
+}
+
 /* Prints how many points there are, and why the first that failed did. */
-static void print_counts(const struct sweep_results *results, const struct sweep_summary *summary)
+static void print_counts(const struct sweep_results *results, const struct sweep_summary *summary, bool is_kept)
 {
 	int64_t of_status[SWEEP_STATUSES] = {0}, feasible = 0;
 	const char *reason = NULL;
@@ -136,16 +151,20 @@ static void print_counts(const struct sweep_results *results, const struct sweep
 	       (long long)results->n, (long long)summary->points, (long long)of_status[SWEEP_DONE], (long long)feasible,
 	       (long long)of_status[SWEEP_EXCLUDED], (long long)of_status[SWEEP_FAILED]);
 	if (summary->was_interrupted)
-		printf("it was interrupted: the same command goes on, if it has -o\n");
+		printf("%s\n", is_kept ? "it was interrupted: the same command goes on"
+				       : "it was interrupted, and its points are not kept: -o keeps them");
 	if (summary->ran)
 		printf("%lld run now in %s, %s a point\n", (long long)summary->ran,
 		       time_text(summary->seconds, seconds, sizeof seconds),
 		       npl_si_text(summary->seconds / (double)summary->ran, "s", rate, sizeof rate));
 	if (reason)
 		printf("the first that failed: %s\n", reason);
+	if (!feasible && of_status[SWEEP_FAILED] < results->n)
+		print_why_none(results);
 }
 
-static int report(struct sweep_store *store, const struct sweep_summary *summary, struct npl_err *err)
+static int report(struct sweep_store *store, const struct sweep_summary *summary, const struct arguments *a,
+		  struct npl_err *err)
 {
 	static const struct cli_list no_constraints;
 	struct sweep_results results = {0};
@@ -153,16 +172,29 @@ static int report(struct sweep_store *store, const struct sweep_summary *summary
 	struct sweep_front front = {0};
 	int rc = cli_results_read(store, &no_constraints, &results, err);
 	if (!rc)
-		print_counts(&results, summary);
+		print_counts(&results, summary, a->output != NULL);
 	if (!rc)
 		rc = cli_objectives_of(store, &results, &objectives, err);
 	if (!rc)
 		rc = cli_front_of(&results, &objectives, &front, err);
 	if (!rc)
 		rc = cli_table_printed(sweep_front_table(stdout, &results, &front, false), 0, err);
+	if (!rc && a->estimate)
+		rc = cli_print_estimates(store, &no_constraints, &results, &front, err);
 	sweep_front_free(&front);
 	sweep_results_free(&results);
 	return rc;
+}
+
+/* Fails where every point has failed: what is wrong is the plan then. */
+static int check_some_ran(struct sweep_store *store, struct npl_err *err)
+{
+	struct sweep_counts counts;
+	if (sweep_store_count(store, &counts, err))
+		return err->code;
+	return counts.of_status[SWEEP_FAILED] && !counts.of_status[SWEEP_DONE] && !counts.of_status[SWEEP_EXCLUDED]
+		       ? npl_fail(err, NPL_EINPUT, "sweep: none of the points could run")
+		       : 0;
 }
 
 static int run(struct sweep_plan *plan, const struct arguments *arguments, struct sweep_options *options,
@@ -183,7 +215,9 @@ static int run(struct sweep_plan *plan, const struct arguments *arguments, struc
 	}
 	cli_waiting_end();
 	if (!rc && !arguments->quiet)
-		rc = report(store, &summary, err);
+		rc = report(store, &summary, arguments, err);
+	if (!rc && summary.points)
+		rc = check_some_ran(store, err);
 	sweep_store_close(store);
 	sweep_evaluator_close(evaluator);
 	end_interrupted();
@@ -230,8 +264,12 @@ static int run_plan(const char *word, const struct arguments *a, struct npl_err 
 		return npl_no_memory(err);
 	npl_threads_allow(1); /* a process with threads cannot be forked; the processors are busy with points */
 	int rc = cli_sweep_shard(a->shard, &options.shard, err);
+	if (!rc && cli_is_stdout(a->output))
+		rc = npl_fail(err, NPL_EUSAGE, "-o -: the results are a database, expected a file");
 	if (!rc)
 		rc = cli_sweep_plan(word, &a->plan, plan, err);
+	if (!rc && plan->method == SWEEP_ASKED && options.shard.of > 1)
+		rc = npl_fail(err, NPL_EUSAGE, "--shard: another program chooses the points");
 	if (sweep_cluster && sweep_cluster->rank)
 		rc = rc || a->dry_run ? rc : serve(plan, err);
 	else if (!rc && a->dry_run)
@@ -249,8 +287,10 @@ static int run_words(const char *const *word, int n, const struct arguments *a, 
 	const bool is_helper = sweep_cluster && sweep_cluster->rank;
 	if (is_helper && n && (!strcmp(word[0], "status") || !strcmp(word[0], "merge")))
 		return 0;
-	if (n == 2 && !strcmp(word[0], "status"))
-		return cli_sweep_status(word[1], err);
+	if (n && !strcmp(word[0], "status"))
+		return n == 2 ? cli_sweep_status(word[1], err)
+			      : npl_fail(err, NPL_EUSAGE,
+					 "sweep status: expected the results of one sweep, a FILE.sqlite");
 	if (n && !strcmp(word[0], "merge"))
 		return cli_sweep_merge(a->output, word + 1, n - 1, err);
 	if (n != 1)
@@ -277,7 +317,7 @@ static int sweep_main(int argc, char **argv, struct npl_err *err)
 		{"minimise", CLI_TEXT, &a.plan.minimise, 0, 0, "A,B,...", "objectives, as time,energy"},
 		{"maximise", CLI_TEXT, &a.plan.maximise, 0, 0, "A,B,...", "objectives, as samples_per_second"},
 		{"method", CLI_TEXT, &a.plan.method, 0, 0, "NAME",
-		 "grid (default), random, sobol, latin-hypercube or evolution (docs/exploring.md)"},
+		 "grid (default), random, sobol, latin-hypercube, evolution or narrowing (docs/exploring.md)"},
 		{"points", CLI_TEXT, &a.plan.points, 0, 0, "N",
 		 "how many points the method chooses; -: another program asks for points in lines of JSON"},
 		{"seed", CLI_TEXT, &a.plan.seed, 0, 0, "N", "of the method and of random samples (default 1)"},
@@ -289,6 +329,7 @@ static int sweep_main(int argc, char **argv, struct npl_err *err)
 		{"engine", CLI_TEXT, &a.plan.engine, 0, 0, "fast|rtl", "of the simulated machines (default fast)"},
 		{"host", CLI_TEXT, &a.plan.host, 0, 0, "FILE|NAME", "the modelled host (default host)"},
 		{"shard", CLI_TEXT, &a.shard, 0, 0, "I/N", "only part I of N, into a database of its own"},
+		CLI_ESTIMATE_OPTION(&a.estimate),
 		{"dry-run", CLI_FLAG, &a.dry_run, 0, 0, NULL, "count the points and estimate the time"},
 		{"threads", CLI_INT, &a.threads, 1, 1024, "N",
 		 "points at work at the same time; default: as many as there are processors"},

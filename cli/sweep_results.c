@@ -7,7 +7,10 @@
 #include <math.h>
 #include <string.h>
 
+#include "common.h"
 #include "core/base/refuse.h"
+#include "explore/estimates.h"
+#include "explore/recorded.h"
 
 /* Makes points that break a constraint points that are not feasible, for that reason. */
 static int apply(const char *constraint, struct sweep_results *results, struct npl_err *err)
@@ -44,6 +47,31 @@ int cli_results_open(const char *path, const struct cli_list *constraints, struc
 	if (!rc)
 		rc = cli_results_read(store, constraints, results, err);
 	sweep_store_close(store);
+	return rc;
+}
+
+int cli_print_estimates(struct sweep_store *store, const struct cli_list *constraints, struct sweep_results *results,
+			const struct sweep_front *front, struct npl_err *err)
+{
+	struct sweep_measure *constraint = npl_arena_array(&results->arena, (size_t)constraints->n + 1,
+							   sizeof *constraint);
+	struct sweep_recorded recorded = {0};
+	struct sweep_estimates estimates = {0};
+	int rc = constraint ? sweep_recorded_read(store, &recorded, err) : npl_no_memory(err);
+	for (int i = 0; i < constraints->n && !rc; i++)
+		rc = sweep_measure_parse(results, constraints->item[i], &results->arena, &constraint[i], err);
+	if (!rc)
+		rc = sweep_estimate(&(const struct sweep_to_estimate){.plan = recorded.plan,
+								      .results = results,
+								      .front = front,
+								      .n_constraints = constraints->n,
+								      .constraint = constraint},
+				    &estimates, err);
+	cli_waiting_end();
+	if (!rc)
+		rc = cli_table_printed(sweep_estimates_table(stdout, front, &estimates, err), 0, err);
+	sweep_estimates_free(&estimates);
+	sweep_recorded_free(&recorded);
 	return rc;
 }
 

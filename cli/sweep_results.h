@@ -33,6 +33,16 @@ int cli_objectives_of(struct sweep_store *store, struct sweep_results *results, 
 int cli_front_of(const struct sweep_results *results, const struct cli_measures *objectives, struct sweep_front *front,
 		 struct npl_err *err);
 
+/* Prints estimates of the points of the grid that did not run (explore/estimates.h). The constraints are those with
+ * which the results were read. */
+int cli_print_estimates(struct sweep_store *store, const struct cli_list *constraints, struct sweep_results *results,
+			const struct sweep_front *front, struct npl_err *err);
+
+#define CLI_ESTIMATE_OPTION(target)                                                                                    \
+	{                                                                                                              \
+		"estimate", CLI_FLAG, (target), 0, 0, NULL,                                                            \
+			"estimate the points of the grid that did not run, too, and say how far off estimates are"     \
+	}
 #define CLI_CONSTRAINT_OPTION(target)                                                                                  \
 	{                                                                                                              \
 		"constraint", CLI_LIST_OF_TEXT, (target), 0, 0, "EXPRESSION",                                          \

@@ -40,9 +40,8 @@ struct state {
 	struct sweep_pool *pool;
 	struct answers answers;
 	struct sweep_store *store;
-	int64_t stored; /* the id in the store of the next point */
-	int64_t lines;  /* lines read until now */
-	char *text;     /* what was read and has no line break yet */
+	int64_t lines; /* lines read until now */
+	char *text;    /* what was read and has no line break yet */
 	size_t bytes, capacity;
 	bool ended;          /* no more lines come */
 	struct asked *asked; /* n_asked of at most max_asked */
@@ -108,9 +107,7 @@ static int take_outcome(void *context, int64_t number, const struct sweep_outcom
 		i++;
 	struct asked asked = s->asked[i];
 	s->asked[i] = s->asked[--s->n_asked];
-	int rc = s->store ? sweep_store_put(s->store, s->stored++, asked.request.parameter, asked.request.n, outcome,
-					    err)
-			  : 0;
+	int rc = s->store ? sweep_store_put(s->store, -1, asked.request.parameter, asked.request.n, outcome, err) : 0;
 	if (!rc)
 		rc = answer(s, asked.id, outcome, err);
 	npl_arena_free(&asked.arena);
@@ -227,20 +224,17 @@ static int run(struct state *s, int input, const struct sweep_options *options, 
 		if (ask_lines(s, err) || write_answers(&s->answers, false, err) || commit(s, false, err))
 			return err->code;
 	}
-	return commit(s, true, err) ? err->code : write_answers(&s->answers, true, err);
+	/* Who interrupts a sweep does not wait for a program that may never read. */
+	const bool interrupted = options->interrupted && *options->interrupted;
+	return commit(s, true, err) ? err->code : write_answers(&s->answers, !interrupted, err);
 }
 
 int sweep_answer(const struct sweep_plan *plan, struct sweep_evaluator *evaluator, int input, int output,
 		 struct sweep_store *store, const struct sweep_options *options, struct npl_err *err)
 {
 	struct state s = {.answers.output = output, .store = store, .committed = npl_clock_seconds()};
-	struct sweep_counts counts = {0};
 	sweep_open_pool *open = sweep_cluster ? sweep_cluster->open : sweep_workers_open;
-	int rc = store ? sweep_store_count(store, &counts, err) : 0;
-	for (int i = 0; i < SWEEP_STATUSES; i++)
-		s.stored += counts.of_status[i];
-	if (!rc)
-		rc = open(evaluator, plan->is_measured ? 1 : options->workers, options->threads, &s.pool, err);
+	int rc = open(evaluator, plan->is_measured ? 1 : options->workers, options->threads, &s.pool, err);
 	if (!rc) {
 		s.max_asked = s.pool->most;
 		s.asked = calloc((size_t)s.max_asked + 1, sizeof *s.asked);

@@ -3,14 +3,16 @@
  * The facts of a sweep (facts.h), each a text or a piece of JSON. */
 #include "facts.h"
 
-#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/base/refuse.h"
+#include "core/files/file.h"
 #include "explore/methods/method.h"
 #include "npulab/device.h"
 #include "npulab/model.h"
+#include "npulab/sha256.h"
 #include "npulab/version.h"
 #include "reports/format/json.h"
 
@@ -175,28 +177,37 @@ static int put_method(struct npl_json *json, const struct sweep_plan *plan, stru
 	return 0;
 }
 
-/* Writes the entries of the plan, without their places. */
-static int put_plan(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+/* Writes the hash of a file of samples, "FILE" or "NAME=FILE". */
+static int put_hash(struct npl_json *json, const char *spec, struct npl_err *err)
 {
-	(void)err;
-	npl_json_open(json, NULL, '[');
-	for (int i = 0; i < plan->n_entries; i++)
-		npl_json_texts(json, NULL, (const char *const[]){plan->entry[i]->key, plan->entry[i]->value}, 2);
-	npl_json_close(json, ']');
+	const char *equals = access(spec, F_OK) ? strchr(spec, '=') : NULL;
+	struct npl_file file;
+	char hex[NPL_SHA256_HEX];
+	if (npl_file_map(equals ? equals + 1 : spec, SIZE_MAX, &file, err))
+		return err->code;
+	npl_sha256_hex(file.data, file.bytes, hex);
+	npl_json_string(json, NULL, hex);
+	npl_file_unmap(&file);
 	return 0;
 }
 
 static int put_samples(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
 {
-	(void)err;
+	int rc = 0;
 	npl_json_open(json, NULL, '{');
 	npl_json_bool(json, "values", plan->values);
 	npl_json_texts(json, "input", plan->inputs.text, plan->inputs.n);
 	npl_json_string(json, "labels", plan->labels);
+	npl_json_open(json, "sha256", '[');
+	for (int i = 0; i < plan->inputs.n && !rc; i++)
+		rc = put_hash(json, plan->inputs.text[i], err);
+	if (plan->labels && !rc)
+		rc = put_hash(json, plan->labels, err);
+	npl_json_close(json, ']');
 	for (int i = 0; i < plan->n_dims; i++)
 		npl_json_i64(json, plan->dim[i].name, plan->dim[i].value);
 	npl_json_close(json, '}');
-	return 0;
+	return rc;
 }
 
 static const struct {
@@ -212,8 +223,7 @@ static const struct {
 	      {"constraints", put_constraints},
 	      {"objectives", put_objectives},
 	      {"method", put_method},
-	      {"samples", put_samples},
-	      {"plan", put_plan}};
+	      {"samples", put_samples}};
 #define N_PIECES ((int)(sizeof pieces / sizeof *pieces))
 
 /* Makes a piece of JSON in the plan's arena. */
@@ -251,38 +261,4 @@ int sweep_facts(struct sweep_plan *plan, const char *shard, struct sweep_fact fa
 	fact[(*n)++] = (struct sweep_fact){"layers", plan->layers ? "true" : "false"};
 	fact[(*n)++] = (struct sweep_fact){"shard", shard};
 	return 0;
-}
-
-/* Reads the entries of a plan, each [KEY, VALUE]. */
-static int read_entries(const json_t *list, struct npl_arena *arena, struct sweep_entry **entries, struct npl_err *err)
-{
-	const size_t n = json_array_size(list);
-	*entries = npl_arena_array(arena, n + 1, sizeof **entries);
-	for (size_t i = 0; *entries && i < n; i++) {
-		const json_t *pair = json_array_get(list, i);
-		const char *key = json_string_value(json_array_get(pair, 0));
-		const char *value = json_string_value(json_array_get(pair, 1));
-		if (!key || !value)
-			return npl_fail(err, NPL_EINPUT, "the plan in the results is damaged");
-		(*entries)[i] = (struct sweep_entry){npl_arena_strdup(arena, key), npl_arena_strdup(arena, value),
-						     "the plan of the results", true};
-		if (!(*entries)[i].key || !(*entries)[i].value)
-			return npl_no_memory(err);
-	}
-	return *entries ? 0 : npl_no_memory(err);
-}
-
-int sweep_plan_of(struct sweep_store *store, struct sweep_plan *plan, struct npl_err *err)
-{
-	const char *text = sweep_store_fact(store, "plan", &plan->arena);
-	json_t *list = text ? json_loads(text, 0, NULL) : NULL;
-	struct sweep_entry *entries = NULL;
-	int rc = json_array_size(list) ? read_entries(list, &plan->arena, &entries, err)
-				       : npl_fail(err, NPL_EINPUT, "the results have no plan");
-	if (!rc)
-		rc = sweep_plan_read(entries, (int)json_array_size(list), plan, err);
-	if (!rc)
-		rc = sweep_plan_check(plan, err);
-	json_decref(list);
-	return rc;
 }

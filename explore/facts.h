@@ -15,7 +15,4 @@
 int sweep_facts(struct sweep_plan *plan, const char *shard, struct sweep_fact fact[SWEEP_FACTS], int *n,
 		struct npl_err *err);
 
-/* Reads the plan of a database again, and checks it. Returns NPL_EINPUT where the database has none. */
-int sweep_plan_of(struct sweep_store *store, struct sweep_plan *plan, struct npl_err *err);
-
 #endif

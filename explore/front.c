@@ -120,7 +120,7 @@ int sweep_front_find(const struct sweep_results *results, struct sweep_front *fr
 		for (end = first; end < front->n && !strcmp(candidate[end].model, candidate[first].model); end++)
 			continue;
 		const int64_t knee = find_knee(candidate + first, end - first, front->objective, front->n_objectives);
-		front->is_knee[first + knee] = true;
+		front->is_knee[first + knee] = end - first > 2;
 	}
 	free(candidate);
 	return 0;

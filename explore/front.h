@@ -17,7 +17,7 @@ struct sweep_front { /* zero-initialise before use */
 	int64_t *index;
 	/* Says of each of them whether it is the knee of its front: the point that is nearest to the best of every
 	 * objective. Each objective runs from 0, its best on the front, to 1, its worst there, on a logarithmic scale
-	 * where all its values are above 0. Owned. */
+	 * where all its values are above 0. A front of one or two points has none. Owned. */
 	bool *is_knee;
 	int64_t considered; /* points that are feasible and have all objectives */
 	int64_t unknown;    /* points that are feasible, and of which an objective is not known */

@@ -4,6 +4,7 @@
  * (front_columns.c). */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/refuse.h"
 #include "explore/evaluate/wire.h"
@@ -70,16 +71,28 @@ static const char *device_name(const struct sweep_recorded *recorded, int level)
 	return level >= 0 && level < axis->n_levels ? axis->value[level] : NULL;
 }
 
+static void put_setting(struct npl_json *json, const char *key, const char *value, const char *device)
+{
+	npl_json_open(json, NULL, '{');
+	npl_json_string(json, "key", key);
+	npl_json_string(json, "value", value);
+	npl_json_string(json, "device", device);
+	npl_json_close(json, '}');
+}
+
+/* Writes what all points have: settings, and the values of axes that have only one. */
 static void put_settings(struct npl_json *json, const struct sweep_recorded *recorded)
 {
 	const struct sweep_plan *plan = recorded->plan;
 	npl_json_open(json, "settings", '[');
-	for (int i = 0; i < plan->n_settings; i++) {
-		npl_json_open(json, NULL, '{');
-		npl_json_string(json, "key", plan->setting[i].key);
-		npl_json_string(json, "value", plan->setting[i].value);
-		npl_json_string(json, "device", device_name(recorded, plan->setting[i].device));
-		npl_json_close(json, '}');
+	for (int i = 0; i < plan->n_settings; i++)
+		put_setting(json, plan->setting[i].key, plan->setting[i].value,
+			    device_name(recorded, plan->setting[i].device));
+	for (int a = SWEEP_FIRST_VARIED; a < plan->space.n_axes; a++) {
+		const struct sweep_axis *axis = &plan->space.axis[a];
+		for (int k = 0; k < axis->n_keys && axis->n_levels == 1; k++)
+			if (strcmp(axis->key[k], SWEEP_LABEL) != 0)
+				put_setting(json, axis->key[k], axis->value[k], device_name(recorded, axis->device));
 	}
 	npl_json_close(json, ']');
 	npl_json_open(json, "derived", '[');

@@ -9,49 +9,16 @@
 #include "front_report.h"
 #include "measure_text.h"
 #include "reports/format/table.h"
+#include "shown_keys.h"
 
 #define MOST_ROWS    40 /* without being asked for more */
 #define MOST_SPECIAL 20 /* and so many that are special: of ties for the best there may be any number */
-
-/* The columns: id, parameters that differ, objectives, the last one for remarks. */
-struct columns {
-	int n_keys;
-	const char *key[NPL_TABLE_COLUMNS];
-	int left_out; /* parameters for which there was no column */
-};
 
 /* The points of the front that are of one network, which follow each other, and their best value of each objective. */
 struct rivals {
 	int64_t first, end;
 	double best[SWEEP_OBJECTIVES];
 };
-
-/* Says whether the points of the front have several values of a parameter. */
-static bool differs(const struct sweep_results *results, const struct sweep_front *front, const char *key)
-{
-	const char *first = front->n ? sweep_result_parameter(&results->result[front->index[0]], key) : NULL;
-	for (int64_t k = 1; k < front->n; k++) {
-		const char *value = sweep_result_parameter(&results->result[front->index[k]], key);
-		if (!value != !first || (value && strcmp(value, first) != 0))
-			return true;
-	}
-	return false;
-}
-
-static void choose_columns(const struct sweep_results *results, const struct sweep_front *front,
-			   struct columns *columns)
-{
-	const int room = NPL_TABLE_COLUMNS - 2 - front->n_objectives;
-	*columns = (struct columns){0};
-	for (int i = 0; i < results->n_keys; i++) {
-		if (!differs(results, front, results->key[i]))
-			continue;
-		if (columns->n_keys < room)
-			columns->key[columns->n_keys++] = results->key[i];
-		else
-			columns->left_out++;
-	}
-}
 
 /* Finds the points of the front that are of one network with point k, and their best value of each objective. */
 static void find_rivals(const struct sweep_results *results, const struct sweep_front *front, int64_t k,
@@ -81,7 +48,7 @@ static void write_remark(const struct sweep_results *results, const struct sweep
 {
 	*text = '\0';
 	find_rivals(results, front, k, rivals);
-	if (front->is_knee[k] && rivals->end - rivals->first > 2)
+	if (front->is_knee[k])
 		npl_append(text, bytes, ", ", "knee");
 	for (int i = 0; i < front->n_objectives; i++) {
 		const struct sweep_measure *m = &front->objective[i];
@@ -90,8 +57,8 @@ static void write_remark(const struct sweep_results *results, const struct sweep
 	}
 }
 
-static void add_row(const struct sweep_results *results, const struct sweep_front *front, const struct columns *columns,
-		    int64_t k, const char *remark, struct npl_table *table)
+static void add_row(const struct sweep_results *results, const struct sweep_front *front,
+		    const struct sweep_shown_keys *columns, int64_t k, const char *remark, struct npl_table *table)
 {
 	const struct sweep_result *result = &results->result[front->index[k]];
 	const char *cell[NPL_TABLE_COLUMNS];
@@ -99,7 +66,7 @@ static void add_row(const struct sweep_results *results, const struct sweep_fron
 	int n = 0;
 	snprintf(id, sizeof id, "%lld", (long long)result->id);
 	cell[n++] = id;
-	for (int i = 0; i < columns->n_keys; i++)
+	for (int i = 0; i < columns->n; i++)
 		cell[n++] = sweep_result_parameter(result, columns->key[i]);
 	for (int i = 0; i < front->n_objectives; i++)
 		cell[n++] = sweep_measure_text(&front->objective[i], sweep_result_value(&front->objective[i], result),
@@ -111,7 +78,7 @@ static void add_row(const struct sweep_results *results, const struct sweep_fron
 /* Adds the points of the front. Where there is no room for all, those that are left lie evenly along it, and the knee
  * and the best in an objective stay. Returns how many there are. */
 static int64_t add_rows(const struct sweep_results *results, const struct sweep_front *front,
-			const struct columns *columns, bool all, struct npl_table *table)
+			const struct sweep_shown_keys *columns, bool all, struct npl_table *table)
 {
 	struct rivals rivals = {0};
 	int64_t even = 0, special = 0, rows = 0;
@@ -134,14 +101,14 @@ static int64_t add_rows(const struct sweep_results *results, const struct sweep_
 
 int sweep_front_table(FILE *out, const struct sweep_results *results, const struct sweep_front *front, bool all)
 {
-	struct columns columns;
+	struct sweep_shown_keys columns;
 	struct npl_table table;
 	const char *heading[NPL_TABLE_COLUMNS];
 	char layout[NPL_TABLE_COLUMNS + 1] = "r", above[200];
 	int n = 0;
-	choose_columns(results, front, &columns);
+	sweep_choose_keys(results, front->index, front->n, NPL_TABLE_COLUMNS - 2 - front->n_objectives, &columns);
 	heading[n++] = "POINT";
-	for (int i = 0; i < columns.n_keys; i++, n++) {
+	for (int i = 0; i < columns.n; i++, n++) {
 		heading[n] = columns.key[i];
 		layout[n] = 'r';
 	}
@@ -167,7 +134,5 @@ int sweep_front_table(FILE *out, const struct sweep_results *results, const stru
 	const int rc = npl_table_close(&table);
 	if (rows < front->n)
 		fprintf(out, "%lld of the front are not shown (--all)\n", (long long)(front->n - rows));
-	if (columns.left_out)
-		fprintf(out, "%d parameters have no column here (--json has them)\n", columns.left_out);
-	return rc;
+	return rc ? rc : sweep_print_alike(out, results, front->index, front->n, &columns);
 }

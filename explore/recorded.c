@@ -4,6 +4,7 @@
 #include "recorded.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,33 +21,60 @@ static const char *keep(struct sweep_plan *plan, const char *text)
 	return text && *text ? npl_arena_strdup(&plan->arena, text) : NULL;
 }
 
-/* Reads the levels of an axis of models, devices or batches. */
+static int fail_damaged(struct npl_err *err)
+{
+	return npl_fail(err, NPL_EINPUT, "the axes in its database are damaged");
+}
+
+/* Copies the texts of a list; NULL when one is none or memory is short. */
+static const char **keep_texts(const json_t *list, struct sweep_plan *plan, const char **text)
+{
+	for (size_t i = 0; i < json_array_size(list) && text; i++) {
+		const char *one = json_string_value(json_array_get(list, i));
+		text = one && (text[i] = npl_arena_strdup(&plan->arena, one)) ? text : NULL;
+	}
+	return text;
+}
+
 static int read_axis(const json_t *from, struct sweep_plan *plan, struct sweep_axis *axis, struct npl_err *err)
 {
-	const json_t *values = json_object_get(from, "values");
-	const size_t n = json_array_size(values);
-	const char **value = npl_arena_array(&plan->arena, n + 1, sizeof *value);
+	const json_t *keys = json_object_get(from, "keys"), *values = json_object_get(from, "values");
+	const size_t n_keys = json_array_size(keys), n = json_array_size(values);
+	const struct sweep_axis *devices = &plan->space.axis[SWEEP_DEVICE_AXIS];
+	const char *name = text_of(from, "device");
+	*axis = (struct sweep_axis){.n_keys = (int)n_keys, .device = -1, .n_levels = (int)n, .where = "the results"};
+	if (!n || n > INT_MAX || !n_keys || n_keys > SWEEP_AXIS_KEYS || !keep_texts(keys, plan, axis->key))
+		return fail_damaged(err);
+	const char **value = npl_arena_array(&plan->arena, n * n_keys, sizeof *value);
 	if (!value)
 		return npl_no_memory(err);
 	for (size_t i = 0; i < n; i++) {
-		const char *text = json_string_value(json_array_get(json_array_get(values, i), 0));
-		if (!(value[i] = npl_arena_strdup(&plan->arena, text ? text : "")))
-			return npl_no_memory(err);
+		const json_t *level = json_array_get(values, i);
+		if (json_array_size(level) != n_keys || !keep_texts(level, plan, value + i * n_keys))
+			return fail_damaged(err);
 	}
-	*axis = (struct sweep_axis){.n_keys = 1, .device = -1, .n_levels = (int)n, .value = value};
-	return n ? 0 : npl_fail(err, NPL_EINPUT, "its database has no models, devices and batches");
+	axis->value = value;
+	for (int d = 0; d < devices->n_levels && name && axis != devices; d++)
+		axis->device = strcmp(devices->value[d], name) ? axis->device : d;
+	return name && axis->device < 0 ? fail_damaged(err) : 0;
 }
 
 static int read_axes(const json_t *axes, struct sweep_plan *plan, struct npl_err *err)
 {
-	plan->space.axis = npl_arena_array(&plan->arena, SWEEP_FIRST_VARIED, sizeof *plan->space.axis);
+	const size_t n = json_array_size(axes);
+	if (n < SWEEP_FIRST_VARIED || n > SWEEP_AXES)
+		return fail_damaged(err);
+	plan->space.axis = npl_arena_array(&plan->arena, n, sizeof *plan->space.axis);
 	if (!plan->space.axis)
 		return npl_no_memory(err);
-	plan->space.n_axes = SWEEP_FIRST_VARIED;
+	plan->space.n_axes = (int)n;
 	plan->space.device_axis = SWEEP_DEVICE_AXIS;
-	for (int a = 0; a < SWEEP_FIRST_VARIED; a++)
+	for (int a = 0; a < plan->space.n_axes; a++)
 		if (read_axis(json_array_get(axes, (size_t)a), plan, &plan->space.axis[a], err))
 			return err->code;
+	for (int a = 0; a < SWEEP_FIRST_VARIED; a++)
+		if (plan->space.axis[a].n_keys != 1)
+			return fail_damaged(err);
 	return 0;
 }
 
@@ -60,6 +88,8 @@ static int device_of(const json_t *object)
 static int add_setting(struct sweep_plan *plan, const char *key, const char *value, int device, struct npl_err *err)
 {
 	struct sweep_setting *setting = &plan->setting[plan->n_settings++];
+	if (!key || !value)
+		return npl_fail(err, NPL_EINPUT, "the settings in its database are damaged");
 	*setting = (struct sweep_setting){keep(plan, key), keep(plan, value), "set", device};
 	return setting->key && setting->value ? 0 : npl_no_memory(err);
 }
@@ -70,32 +100,6 @@ static int read_settings(const json_t *list, struct sweep_plan *plan, struct npl
 		const json_t *one = json_array_get(list, i);
 		if (add_setting(plan, text_of(one, "key"), text_of(one, "value"), device_of(one), err))
 			return err->code;
-	}
-	return 0;
-}
-
-/* Adds the values of axes that have only one, which no point names, to the settings. */
-static int read_only_levels(const json_t *axes, struct sweep_plan *plan, struct npl_err *err)
-{
-	const struct sweep_axis *devices = &plan->space.axis[SWEEP_DEVICE_AXIS];
-	for (size_t a = SWEEP_FIRST_VARIED; a < json_array_size(axes); a++) {
-		const json_t *axis = json_array_get(axes, a), *values = json_object_get(axis, "values"),
-			     *keys = json_object_get(axis, "keys");
-		const char *name = text_of(axis, "device");
-		int device = -1;
-		for (int d = 0; d < devices->n_levels && name; d++)
-			device = strcmp(devices->value[d], name) ? device : d;
-		for (size_t k = 0; k < json_array_size(keys) && json_array_size(values) == 1; k++) {
-			const char *key = json_string_value(json_array_get(keys, k));
-			const char *value = json_string_value(json_array_get(json_array_get(values, 0), k));
-			if (!key || !value || !strcmp(key, SWEEP_LABEL))
-				continue;
-			if (plan->n_settings == SWEEP_PLAN_LIST)
-				return npl_fail(err, NPL_EINPUT, "more than %d settings that all points have",
-						SWEEP_PLAN_LIST);
-			if (add_setting(plan, key, value, device, err))
-				return err->code;
-		}
 	}
 	return 0;
 }
@@ -143,7 +147,6 @@ static int read_plan(const json_t *facts, struct sweep_recorded *recorded, struc
 	struct sweep_plan *plan = recorded->plan;
 	if (read_axes(json_object_get(facts, "axes"), plan, err) ||
 	    read_settings(json_object_get(facts, "settings"), plan, err) ||
-	    read_only_levels(json_object_get(facts, "axes"), plan, err) ||
 	    read_formulas(json_object_get(facts, "derived"), plan, &plan->derived, err) ||
 	    read_formulas(json_object_get(facts, "constraints"), plan, &plan->constraints, err) ||
 	    read_formulas(json_object_get(facts, "objectives"), plan, &plan->objectives, err))

@@ -11,8 +11,7 @@
 #include "results.h"
 
 struct sweep_recorded { /* zero-initialise before use; texts live in plan.arena */
-	/* Of a plan it has the axes of models, devices and batches, settings, derived parameters, constraints,
-	 * objectives, number of points, seed, engine, host and samples. */
+	/* All of the plan but its name and how it chooses points. */
 	struct sweep_plan *plan;
 	const char *method;                    /* its name; NULL: not known */
 	const char *version, *commit;          /* of the program that began the sweep; NULL: not known */

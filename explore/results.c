@@ -24,42 +24,55 @@ static const char *keep_key(struct sweep_results *results, const char *key)
 	return kept;
 }
 
-/* Copies the parameters of a row. */
-static int keep_parameters(struct sweep_results *results, const char *text, struct sweep_result *result,
-			   struct npl_err *err)
+/* Copies parameters. */
+static const struct sweep_parameter *keep_parameters(struct sweep_results *results,
+						     const struct sweep_parameter *parameter, int n, bool has_run,
+						     struct npl_err *err)
 {
-	struct npl_arena arena = {0};
-	const struct sweep_parameter *parameter;
-	int rc = sweep_read_parameters(text, &arena, &parameter, &result->n_parameters, err);
-	struct sweep_parameter *kept = rc ? NULL
-					  : npl_arena_array(&results->arena, (size_t)result->n_parameters + 1,
-							    sizeof *kept);
-	if (!rc && !kept)
-		rc = npl_no_memory(err);
-	for (int i = 0; i < result->n_parameters && !rc; i++) {
-		kept[i].key = keep_key(results, parameter[i].key);
+	struct sweep_parameter *kept = npl_arena_array(&results->arena, (size_t)n + 1, sizeof *kept);
+	if (!kept)
+		npl_no_memory(err);
+	for (int i = 0; i < n && kept; i++) {
+		/* Another program may ask for points with keys that there are not: these fail. */
+		kept[i].key = has_run ? keep_key(results, parameter[i].key)
+				      : npl_arena_strdup(&results->arena, parameter[i].key);
 		kept[i].value = npl_arena_strdup(&results->arena, parameter[i].value);
-		if (!kept[i].key || !kept[i].value)
-			rc = npl_fail(err, NPL_EINPUT, "more than %d different parameters", SWEEP_KEYS);
+		if (!kept[i].key || !kept[i].value) {
+			npl_fail(err, NPL_EINPUT, "more than %d different parameters", SWEEP_KEYS);
+			return NULL;
+		}
 	}
-	result->parameter = kept;
-	npl_arena_free(&arena);
-	return rc;
+	return kept;
 }
 
-static int keep_row(void *context, const struct sweep_row *row, struct npl_err *err)
+int sweep_results_add(struct sweep_results *results, const struct sweep_result *result, struct npl_err *err)
 {
-	struct sweep_results *results = context;
 	struct sweep_result *grown = npl_grow(results->result, results->n, &results->capacity, sizeof *results->result);
 	if (!grown)
 		return npl_no_memory(err);
 	results->result = grown;
-	struct sweep_result *result = &grown[results->n++];
-	*result = (struct sweep_result){
-		.id = row->id, .status = row->status, .feasible = row->feasible, .metrics = row->metrics};
-	if (row->reason && !(result->reason = npl_arena_strdup(&results->arena, row->reason)))
+	struct sweep_result *kept = &grown[results->n++];
+	*kept = *result;
+	if (result->reason && !(kept->reason = npl_arena_strdup(&results->arena, result->reason)))
 		return npl_no_memory(err);
-	return keep_parameters(results, row->parameters, result, err);
+	kept->parameter = keep_parameters(results, result->parameter, result->n_parameters,
+					  result->status != SWEEP_FAILED, err);
+	return kept->parameter ? 0 : err->code;
+}
+
+static int keep_row(void *context, const struct sweep_row *row, struct npl_err *err)
+{
+	struct npl_arena arena = {0};
+	struct sweep_result result = {.id = row->id,
+				      .status = row->status,
+				      .feasible = row->feasible,
+				      .reason = row->reason,
+				      .metrics = row->metrics};
+	int rc = sweep_read_parameters(row->parameters, &arena, &result.parameter, &result.n_parameters, err);
+	if (!rc)
+		rc = sweep_results_add(context, &result, err);
+	npl_arena_free(&arena);
+	return rc;
 }
 
 int sweep_results_read(struct sweep_store *store, struct sweep_results *results, struct npl_err *err)

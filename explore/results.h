@@ -31,6 +31,8 @@ struct sweep_results { /* zero-initialise before use; all texts live in the aren
 
 /* Reads all points. */
 int sweep_results_read(struct sweep_store *store, struct sweep_results *results, struct npl_err *err);
+/* Adds a copy of a point. */
+int sweep_results_add(struct sweep_results *results, const struct sweep_result *result, struct npl_err *err);
 void sweep_results_free(struct sweep_results *results);
 
 /* Says whether a figure is known of any point that meets the constraints. */

@@ -11,6 +11,7 @@
 
 /* A point with the value of one parameter. */
 struct sample {
+	const struct sweep_result *point;
 	const char *value;
 	double result;
 };
@@ -42,7 +43,7 @@ static void collect(const struct sweep_results *results, const struct sweep_meas
 		const double y = value ? sweep_result_value(measure, result) : NAN;
 		if (!isfinite(y))
 			continue;
-		s->sample[s->n++] = (struct sample){value, y};
+		s->sample[s->n++] = (struct sample){result, value, y};
 		s->logarithmic = s->logarithmic && y > 0;
 	}
 	s->mean = s->variance = 0;
@@ -56,7 +57,53 @@ static void collect(const struct sweep_results *results, const struct sweep_meas
 	qsort(s->sample, (size_t)s->n, sizeof *s->sample, compare_samples);
 }
 
-static struct sweep_effect effect_of(const struct samples *s, const char *key)
+static uint64_t hash_text(uint64_t hash, const char *text)
+{
+	for (; *text; text++)
+		hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3); /* FNV-1a */
+	return hash * UINT64_C(0x100000001b3);
+}
+
+/* Says whether another key has one value alone for each value of the parameter, as those that move with it. */
+static bool moves_with(const struct samples *s, const char *other)
+{
+	for (int64_t i = 1; i < s->n; i++) {
+		const char *a = sweep_result_parameter(s->sample[i - 1].point, other);
+		const char *b = sweep_result_parameter(s->sample[i].point, other);
+		if (!strcmp(s->sample[i - 1].value, s->sample[i].value) && strcmp(a ? a : "", b ? b : "") != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Says whether each value of the parameter meets the same values of all others, as on a whole grid. Then the means of
+ * its values differ by nothing but the parameter. Compares sums of hashes of the points' other parameters. */
+static bool is_balanced(const struct sweep_results *results, const struct samples *s)
+{
+	bool counts[SWEEP_KEYS];
+	uint64_t first = 0, sum = 0;
+	for (int k = 0; k < results->n_keys; k++)
+		counts[k] = !moves_with(s, results->key[k]);
+	for (int64_t i = 0, begin = 0; i < s->n; i++) {
+		uint64_t hash = UINT64_C(0xcbf29ce484222325);
+		for (int k = 0; k < results->n_keys; k++) {
+			const char *value = counts[k] ? sweep_result_parameter(s->sample[i].point, results->key[k])
+						      : NULL;
+			hash = hash_text(hash, value ? value : "");
+		}
+		sum += hash;
+		if (i + 1 < s->n && !strcmp(s->sample[i].value, s->sample[i + 1].value))
+			continue;
+		if (begin && sum != first)
+			return false;
+		first = begin ? first : sum;
+		begin = i + 1;
+		sum = 0;
+	}
+	return true;
+}
+
+static struct sweep_effect effect_of(const struct sweep_results *results, const struct samples *s, const char *key)
 {
 	struct sweep_effect effect = {.key = key, .share = NAN, .least = INFINITY, .most = -INFINITY};
 	double between = 0;
@@ -78,7 +125,8 @@ static struct sweep_effect effect_of(const struct samples *s, const char *key)
 	}
 	/* Rounding alone is no variance. */
 	if (s->n > 1 && s->variance > 1e-20 * (1 + s->mean * s->mean) * (double)s->n) {
-		const double by_chance = (double)(effect.n_values - 1) / (double)(s->n - 1);
+		const double by_chance = is_balanced(results, s) ? 0
+								 : (double)(effect.n_values - 1) / (double)(s->n - 1);
 		const double share = between / s->variance;
 		effect.share = by_chance < 1 ? fmax(0, (share - by_chance) / (1 - by_chance)) : NAN;
 	}
@@ -105,7 +153,7 @@ int sweep_effects(const struct sweep_results *results, const struct sweep_measur
 		return npl_no_memory(err);
 	for (int k = 0; k < results->n_keys; k++) {
 		collect(results, measure, results->key[k], &s);
-		effect[n] = effect_of(&s, results->key[k]);
+		effect[n] = effect_of(results, &s, results->key[k]);
 		n += effect[n].n_values > 1;
 	}
 	qsort(effect, (size_t)n, sizeof *effect, compare_effects);

@@ -4,9 +4,10 @@
  * parameter alone (its first-order Sobol index, Sobol 1993, estimated by the means of each value's points), and by
  * which factor the result changes between the values of the parameter.
  *
- * Where a result is above 0 at all points, it counts by its logarithm, because costs of machines multiply. A sweep in
- * which a parameter's values do not meet the same others (a sequence of few points, a search) gives estimates: the
- * variance that chance alone would give, (values - 1) / (points - 1), is taken away. */
+ * Where a result is above 0 at all points, it counts by its logarithm, because costs of machines multiply. Where
+ * each value of a parameter meets the same values of the others, as on a whole grid, the share is exact. Otherwise (a
+ * sequence of few points, a search, points that a constraint took away) it is an estimate: the variance that chance
+ * alone would give, (values - 1) / (points - 1), is taken away. */
 #ifndef NPULAB_EXPLORE_SENSITIVITY_H
 #define NPULAB_EXPLORE_SENSITIVITY_H
 
@@ -16,6 +17,7 @@ struct sweep_effect {
 	const char *key; /* of the parameter */
 	int n_values;    /* that points have */
 	double share;    /* of the variance; 0 to 1; NAN: the result does not vary, or is not known */
+	bool is_exact;   /* the share is; otherwise it is an estimate */
 	const char
 		*least_value; /* the value of the parameter with the least mean of the result, and with the greatest */
 	const char *most_value;

@@ -216,9 +216,7 @@ static int take_row(void *context, const struct sweep_row *row, struct npl_err *
 	int level[SWEEP_AXES];
 	struct sweep_parameter parameter[SWEEP_AXES * SWEEP_AXIS_KEYS];
 	if (row->id >= sweep_search_known(s->search))
-		return npl_fail(err, NPL_EINPUT,
-				"point %lld is there, which has not been chosen yet: the results are damaged",
-				(long long)row->id);
+		return npl_fail(err, NPL_EINPUT, "it is there, and has not been chosen yet: the results are damaged");
 	sweep_search_point(s->search, row->id, level);
 	const int n = sweep_parameters_of(s->plan, level, parameter);
 	return tell(s, row->id, parameter, n, row->status, row->violation, &row->metrics, err);
@@ -297,12 +295,20 @@ static int run_points(struct state *s, struct npl_err *err)
 	return commit(s, true, err);
 }
 
+static int refuse_row(void *context, const struct sweep_row *row, struct npl_err *err)
+{
+	(void)context, (void)row;
+	return npl_fail(err, NPL_EINPUT, "the plan has no such point: the results are damaged");
+}
+
 /* Opens the search, and tells it of the points that are there. */
 static int open_search(struct state *s, struct npl_err *err)
 {
 	struct sweep_counts counts;
 	const struct sweep_formulas *objectives = &s->plan->objectives;
-	if (sweep_search_open(s->plan, &s->search, err) || sweep_store_count(s->store, &counts, err))
+	if (sweep_search_open(s->plan, &s->search, err) || sweep_store_count(s->store, &counts, err) ||
+	    sweep_store_each(s->store, INT64_MIN, 0, refuse_row, NULL, err) ||
+	    sweep_store_each(s->store, sweep_search_points(s->search), INT64_MAX, refuse_row, NULL, err))
 		return err->code;
 	for (int i = 0; i < objectives->n && i < SWEEP_OBJECTIVES; i++) {
 		s->objective[i] = sweep_measure_of(&objectives->formula[i].expression);

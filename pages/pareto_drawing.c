@@ -155,9 +155,10 @@ static void put_title(FILE *out, const struct plane *plane, const json_t *point)
 		const json_t *one = json_array_get(objectives, i);
 		fputs("\n", out);
 		npl_xml_put(out, page_text(one, "expression"));
-		fprintf(out, ": %s",
-			page_sweep_quantity(json_number_value(json_array_get(json_object_get(point, "objectives"), i)),
-					    page_text(one, "unit"), text, sizeof text));
+		fputs(": ", out);
+		npl_xml_put(out, page_sweep_quantity(
+					 json_number_value(json_array_get(json_object_get(point, "objectives"), i)),
+					 page_text(one, "unit"), text, sizeof text));
 	}
 	json_object_foreach ((json_t *)parameters, key, value) {
 		fputs("\n", out);

@@ -32,6 +32,8 @@ static bool find_operand(const struct sweep_known *known, const char *name, stru
 		operand->text = known->settings->model;
 	else if (!strcmp(name, SWEEP_DEVICE))
 		operand->text = known->settings->device;
+	else if (!strcmp(name, SWEEP_LABEL))
+		operand->text = known->settings->label;
 	else if (!strcmp(name, SWEEP_BATCH))
 		operand->number = *known->settings->batch ? atof(known->settings->batch) : NAN;
 	else if (!strncmp(name, NPL_HOST_NAME ".", strlen(NPL_HOST_NAME ".")))

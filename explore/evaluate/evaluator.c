@@ -179,9 +179,6 @@ static int run_timing(struct sweep_evaluator *e, struct npl_network *network, st
 		.n_devices = 1, .device = &e->device.device, .host = e->host.device, .plan = {.timing_only = true}};
 	struct npl_session *session = NULL;
 	struct npl_run run = {0};
-	if (!npl_device_kind_is_modelled(info->kind))
-		return npl_fail(err, NPL_EUSAGE, "%s is a real device, whose time is measured: expected values: true",
-				npl_device_name(e->device.device));
 	int rc = npl_session_open(graph, &options, &session, err);
 	if (!rc) {
 		npl_session_hash(session, false);

@@ -141,6 +141,8 @@ int sweep_settings_of(const struct sweep_plan *plan, const struct sweep_request 
 		const char **word = word_of(settings, request->parameter[i].key);
 		if (word)
 			*word = request->parameter[i].value;
+		if (!strcmp(request->parameter[i].key, SWEEP_LABEL))
+			settings->label = request->parameter[i].value;
 	}
 	for (int d = 0; d < devices->n_levels && settings->device_level < 0; d++)
 		if (!strcmp(settings->device, devices->value[d]))

@@ -19,6 +19,7 @@ struct sweep_machine_settings {
 
 struct sweep_point_settings {               /* texts live in the arena */
 	const char *model, *batch, *device; /* batch "": the model's own */
+	const char *label;                  /* of values that move together; NULL: they have none */
 	int device_level;                   /* the device's level of the plan's axis; -1: it is none of them */
 	struct sweep_machine_settings of_device, of_host;
 };

@@ -3,6 +3,7 @@
  * Lines of JSON about points (wire.h). */
 #include "wire.h"
 
+#include <errno.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 
 #define MAX_PARAMETERS 1000
 
-/* Says whether a text is written as JSON writes numbers: then it is one. */
+/* Says whether a text is written as JSON writes numbers, and is none that readers refuse: a whole number beyond 64 bits,
+ * or one that a double cannot hold. Then it is one. */
 static bool is_json_number(const char *text)
 {
 	const char *c = text + (*text == '-');
@@ -36,7 +38,10 @@ static bool is_json_number(const char *text)
 			return false;
 		c += digits;
 	}
-	return !*c;
+	errno = 0;
+	if (strspn(text, "-0123456789") == strlen(text))
+		strtoll(text, NULL, 10);
+	return !*c && !errno && isfinite(strtod(text, NULL));
 }
 
 void sweep_put_parameter(struct npl_json *json, const char *key, const char *value)

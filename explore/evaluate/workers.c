@@ -28,7 +28,8 @@ struct worker {
 	int n_given;        /* points that it has */
 	char *given[QUEUE]; /* the lines of these, owned, in their order */
 	int64_t id[QUEUE];
-	char *text; /* what it has written since its last line break */
+	int64_t tried_again; /* 1 more than the id of the last point that was */
+	char *text;          /* what it has written since its last line break */
 	size_t bytes, capacity;
 };
 
@@ -197,13 +198,27 @@ static void drop_first(struct worker *worker)
 	memmove(worker->id, worker->id + 1, (size_t)worker->n_given * sizeof *worker->id);
 }
 
-/* Makes the point that a worker was at a failed one, since it ended the worker, and gives the others of that worker to
- * a new one. */
+/* Starts a worker anew, and gives it its points again. */
+static int go_on(struct sweep_workers *w, struct worker *worker, struct npl_err *err)
+{
+	int rc = start(w, worker, err);
+	for (int k = 0; k < worker->n_given && !rc; k++)
+		rc = send_line(worker, worker->given[k], err);
+	return rc;
+}
+
+/* Replaces a worker that has ended. The point that it was at is run once more, and is a failed one if that ends the new
+ * worker too. */
 static int replace(struct sweep_workers *w, struct worker *worker, sweep_take_outcome *take, void *context,
 		   struct npl_err *err)
 {
 	char reason[200];
 	const int status = end(worker, false);
+	/* What ended the process may have been another program's doing: the point has a second try. */
+	if (worker->n_given && worker->tried_again != worker->id[0] + 1) {
+		worker->tried_again = worker->id[0] + 1;
+		return go_on(w, worker, err);
+	}
 	if (WIFSIGNALED(status))
 		snprintf(reason, sizeof reason, "the process that ran it was ended by the signal %d (%s)",
 			 WTERMSIG(status), strsignal(WTERMSIG(status)));
@@ -217,10 +232,7 @@ static int replace(struct sweep_workers *w, struct worker *worker, sweep_take_ou
 		if (take(context, id, &outcome, err))
 			return err->code;
 	}
-	int rc = start(w, worker, err);
-	for (int k = 0; k < worker->n_given && !rc; k++)
-		rc = send_line(worker, worker->given[k], err);
-	return rc;
+	return go_on(w, worker, err);
 }
 
 /* Hands over the whole lines that a worker has written. */

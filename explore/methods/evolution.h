@@ -12,18 +12,7 @@
 #ifndef NPULAB_EXPLORE_METHODS_EVOLUTION_H
 #define NPULAB_EXPLORE_METHODS_EVOLUTION_H
 
-#include "search.h"
-
-struct evolution; /* opaque */
-
-/* The points that were run: levels of point i are level[i * n_axes] and on. */
-struct sweep_history {
-	const struct sweep_space *space;
-	int64_t n;
-	const int *level;
-	const struct sweep_told *told;
-	int n_objectives;
-};
+#include "ranks.h"
 
 /* Chooses `count` points that are not in the history, and puts their levels behind those of the history; level has room
  * for them. generation: the number of those chosen before. Fewer are chosen where the grid has no more: returns how

@@ -36,7 +36,8 @@ int sweep_method_points(const struct sweep_plan *plan, int64_t *points, struct n
 		return npl_fail(err, NPL_EUSAGE, "method sobol: %d axes, expected at most %d, or another method",
 				moving_axes(&plan->space), SWEEP_SOBOL_AXES);
 	const bool is_whole = plan->method == SWEEP_GRID ||
-			      ((plan->method == SWEEP_RANDOM || plan->method == SWEEP_EVOLUTION) &&
+			      ((plan->method == SWEEP_RANDOM || plan->method == SWEEP_EVOLUTION ||
+				plan->method == SWEEP_NARROWING) &&
 			       (double)plan->points > grid);
 	if (plan->method == SWEEP_ASKED) {
 		*points = 0; /* whoever asks knows */

@@ -10,7 +10,7 @@
  *     latin-hypercube  each axis cut into as many strata as there are points, and each stratum met once (McKay, Beckman
  *                      and Conover, Technometrics 21(2), 1979)
  *
- * Those of the method evolution follow from results too (search.h).
+ * Those of the methods evolution and narrowing follow from results too (search.h).
  *
  * The last two are sequences of a continuous space, so that on a coarse grid two of their points may be the same. */
 #ifndef NPULAB_EXPLORE_METHODS_METHOD_H

@@ -10,6 +10,7 @@
 #include "core/base/refuse.h"
 #include "evolution.h"
 #include "method.h"
+#include "narrowing.h"
 
 /* Greater than all figures; ratios of it to them are finite. */
 #define BEHIND_ALL 1e200
@@ -18,7 +19,7 @@ struct sweep_search {
 	const struct sweep_plan *plan;
 	int64_t n_points, n_known;
 	/* Of a method that listens: */
-	int64_t generation, generation_points; /* how many were chosen; points of each */
+	int64_t generation; /* how many were chosen */
 	int64_t n_told;
 	int *level;              /* of the known points, n_axes each */
 	struct sweep_told *told; /* of the known points */
@@ -27,16 +28,19 @@ struct sweep_search {
 
 static bool listens(const struct sweep_plan *plan)
 {
-	return plan->method == SWEEP_EVOLUTION;
+	return plan->method == SWEEP_EVOLUTION || plan->method == SWEEP_NARROWING;
 }
 
-/* A generation is about as large as there are generations, in whole chunks of points that a process takes at once. */
-static int64_t points_of_generation(const struct sweep_plan *plan, int64_t n_points)
+/* Returns the points of a generation. Those of an evolution are about as many as there are generations, and at most
+ * 128, in whole chunks, which processes take at once. */
+static int64_t points_of_generation(const struct sweep_plan *plan, int64_t n_points, int64_t generation)
 {
+	if (plan->method == SWEEP_NARROWING)
+		return sweep_narrowing_points(n_points, generation);
 	if (plan->population)
 		return plan->population;
-	const int64_t eights = (int64_t)(sqrt((double)n_points) / 8 + 0.5);
-	return 8 * (eights < 1 ? 1 : eights > 16 ? 16 : eights);
+	const int64_t chunks = (int64_t)(sqrt((double)n_points) / SWEEP_CHUNK + 0.5);
+	return SWEEP_CHUNK * (chunks < 1 ? 1 : chunks > 16 ? 16 : chunks);
 }
 
 /* Chooses the next generation, when all points before it have been told. */
@@ -51,8 +55,10 @@ static int choose(struct sweep_search *s, struct npl_err *err)
 					      .told = s->told,
 					      .n_objectives = plan->objectives.n};
 	const int64_t left = s->n_points - s->n_known;
-	const int64_t wanted = left < s->generation_points ? left : s->generation_points;
-	const int64_t n = sweep_evolve(&history, s->level, wanted, s->generation++, plan->seed, err);
+	const int64_t whole = points_of_generation(plan, s->n_points, s->generation);
+	const int64_t wanted = left < whole ? left : whole;
+	const int64_t n = (plan->method == SWEEP_NARROWING ? sweep_narrow : sweep_evolve)(
+		&history, s->level, wanted, s->generation++, plan->seed, err);
 	if (n < 0)
 		return err->code;
 	s->n_known += n;
@@ -73,7 +79,6 @@ static int open_listening(struct sweep_search *s, struct npl_err *err)
 				SWEEP_OBJECTIVES);
 	if (grid < (double)s->n_points)
 		s->n_points = (int64_t)grid;
-	s->generation_points = points_of_generation(plan, s->n_points);
 	s->level = calloc((size_t)s->n_points * (size_t)plan->space.n_axes, sizeof *s->level);
 	s->told = calloc((size_t)s->n_points, sizeof *s->told);
 	s->was_told = calloc((size_t)s->n_points, sizeof *s->was_told);

@@ -17,8 +17,8 @@
 #include "metrics.h"
 #include "values.h"
 
-const char *const sweep_method_name[SWEEP_METHODS] = {"grid",      "random", "sobol", "latin-hypercube",
-						      "evolution", "asked"};
+const char *const sweep_method_name[SWEEP_METHODS] = {"grid",      "random",    "sobol", "latin-hypercube",
+						      "evolution", "narrowing", "asked"};
 
 /* Says whether a place is a line of a file. Options begin with dashes; a file's name that does so has a folder before
  * it. */
@@ -332,10 +332,11 @@ static int read_entry(const struct sweep_entry *entry, struct sweep_plan *plan, 
 	if (!strcmp(key, "points"))
 		return read_number(entry, 1, &plan->points, err);
 	if (!strcmp(key, "population")) {
-		rc = read_number(entry, 8, &plan->population, err);
-		return rc || plan->population % 8 == 0
+		rc = read_number(entry, SWEEP_CHUNK, &plan->population, err);
+		return rc || plan->population % SWEEP_CHUNK == 0
 			       ? rc
-			       : sweep_fail_at(entry->where, err, "'%s': expected a multiple of 8", entry->value);
+			       : sweep_fail_at(entry->where, err, "'%s': expected a multiple of %d", entry->value,
+					       SWEEP_CHUNK);
 	}
 	if (!strcmp(key, "seed")) {
 		rc = read_number(entry, 0, &seed, err);
@@ -426,16 +427,11 @@ int sweep_plan_read(const struct sweep_entry *entry, int n, struct sweep_plan *p
 	plan->space.n_axes = SWEEP_FIRST_VARIED;
 	plan->space.device_axis = SWEEP_DEVICE_AXIS;
 	plan->seed = 1;
-	plan->entry = npl_arena_array(&plan->arena, (size_t)n + 1, sizeof *plan->entry);
-	if (!plan->space.axis || !plan->entry)
+	if (!plan->space.axis)
 		return npl_no_memory(err);
-	for (int i = 0; i < n; i++) {
-		if (is_replaced(entry, i, n))
-			continue;
-		plan->entry[plan->n_entries++] = &entry[i];
-		if (read_entry(&entry[i], plan, err))
+	for (int i = 0; i < n; i++)
+		if (!is_replaced(entry, i, n) && read_entry(&entry[i], plan, err))
 			return err->code;
-	}
 	return complete(plan, err);
 }
 

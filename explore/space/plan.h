@@ -15,7 +15,7 @@
  *     constraint: [area_mm2 < 400, power_w < 75]
  *     minimise: [seconds, energy_j]
  *     maximise: top1_accuracy
- *     method: evolution                    # grid, random, sobol, latin-hypercube, evolution
+ *     method: evolution                    # grid, random, sobol, latin-hypercube, evolution, narrowing
  *     points: 1000
  *     seed: 1
  *
@@ -33,6 +33,8 @@
 #define SWEEP_PLAN_LIST 64
 
 #define SWEEP_OBJECTIVES 8 /* the most objectives */
+
+#define SWEEP_CHUNK 8 /* points that a process takes at once */
 
 /* A key with its value, as the user gave it. */
 struct sweep_entry {
@@ -68,6 +70,7 @@ enum sweep_method {
 	SWEEP_SOBOL,
 	SWEEP_LATIN_HYPERCUBE,
 	SWEEP_EVOLUTION,
+	SWEEP_NARROWING,
 	SWEEP_ASKED, /* another program chooses: points: - */
 	SWEEP_METHODS
 };
@@ -80,9 +83,7 @@ struct sweep_texts {
 
 struct sweep_plan { /* zero-initialise before use */
 	struct npl_arena arena;
-	const char *path; /* of its file; NULL: it has none */
-	int n_entries;    /* those that were not replaced, from which the plan can be read again */
-	const struct sweep_entry **entry;
+	const char *path;               /* of its file; NULL: it has none */
 	const char *name, *description; /* NULL: not given */
 	/* Every plan has the axes model, device and batch, which may have one level each, in this order, and then those
 	 * of `vary`. A batch of "" is the model's own. */

@@ -6,6 +6,8 @@
 
 #include "core/base/nearest.h"
 #include "core/base/refuse.h"
+#include "core/files/words.h"
+#include "core/quantity.h"
 #include "metrics.h"
 #include "npulab/compare.h"
 #include "npulab/device.h"
@@ -89,6 +91,79 @@ static const char *where_varied(const struct sweep_space *space, int n, const ch
 	return NULL;
 }
 
+/* Returns the parameter of a key that has been resolved. */
+static const struct npl_param_value *parameter_of(const struct machines *machines, const char *key, int device)
+{
+	const size_t prefix = strlen(HOST_PREFIX);
+	return !strncmp(key, HOST_PREFIX, prefix) ? find(machines->device[machines->n], key + prefix)
+						  : find(machines->device[device < 0 ? 0 : device], key);
+}
+
+/* Converts a value such as "8 MiB" into the parameter's own unit, so that whoever reads the points finds numbers.
+ * Refuses a text where the parameter is a number. */
+static int convert(const struct npl_param_value *parameter, const char *where, struct npl_arena *arena,
+		   const char **value, struct npl_err *err)
+{
+	char buf[64];
+	double ignored;
+	if (!parameter->is_number)
+		return 0;
+	const char *text = npl_quantity_in(*value, parameter->unit, buf, sizeof buf);
+	if (!npl_parse_number(text, &ignored))
+		return sweep_fail_at(where, err, "%s '%s': expected a number%s%s", parameter->key, *value,
+				     *parameter->unit ? " in " : "", parameter->unit);
+	if (text != *value && !(*value = npl_arena_strdup(arena, text)))
+		return npl_no_memory(err);
+	return 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+	return x < y ? -1 : x > y;
+}
+
+/* Refuses two texts of one number, such as 7e8 and 700e6: they would be the same machine. */
+static int check_numbers(const struct sweep_axis *axis, struct npl_err *err)
+{
+	const size_t n = (size_t)axis->n_levels;
+	int rc = 0;
+	if (axis->n_keys > 1 || !sweep_axis_is_ordered(axis))
+		return 0;
+	double *number = malloc(n * sizeof *number);
+	if (!number)
+		return npl_no_memory(err);
+	for (size_t i = 0; i < n; i++)
+		npl_parse_number(axis->value[i], &number[i]);
+	qsort(number, n, sizeof *number, compare_numbers);
+	for (size_t i = 1; i < n && !rc; i++)
+		if (!(number[i - 1] < number[i]))
+			rc = sweep_fail_at(axis->where, err, "%s: two of the values are %.9g", axis->key[0], number[i]);
+	free(number);
+	return rc;
+}
+
+/* Converts the values of an axis, whose keys have been resolved. */
+static int convert_axis(const struct machines *machines, struct sweep_axis *axis, struct npl_arena *arena,
+			struct npl_err *err)
+{
+	const size_t n = (size_t)axis->n_levels * (size_t)axis->n_keys;
+	const char **value = npl_arena_array(arena, n, sizeof *value);
+	if (!value)
+		return npl_no_memory(err);
+	memcpy(value, axis->value, n * sizeof *value);
+	axis->value = value;
+	for (int k = 0; k < axis->n_keys; k++) {
+		const bool is_label = !strcmp(axis->key[k], SWEEP_LABEL);
+		const struct npl_param_value *parameter = is_label ? NULL
+								   : parameter_of(machines, axis->key[k], axis->device);
+		for (size_t i = (size_t)k; i < n && parameter; i += (size_t)axis->n_keys)
+			if (convert(parameter, axis->where, arena, &value[i], err))
+				return err->code;
+	}
+	return check_numbers(axis, err);
+}
+
 static int check_axis(const struct machines *machines, const struct sweep_space *space, int a, struct npl_err *err)
 {
 	struct sweep_axis *axis = &space->axis[a];
@@ -152,7 +227,7 @@ static int refuse_name(const struct sweep_plan *plan, const struct machines *mac
 	for (int i = 0; i < n_parameters && names != AXES_AND_RESULTS; i++)
 		known[n++] = value[i].key;
 	for (int a = 0; a < plan->space.n_axes && names == AXES_AND_RESULTS; a++)
-		for (int k = 0; k < plan->space.axis[a].n_keys; k++)
+		for (int k = 0; k < plan->space.axis[a].n_keys && plan->space.axis[a].n_levels > 1; k++)
 			known[n++] = plan->space.axis[a].key[k];
 	sweep_fail_at(formula->where, err, "'%s': there is no %s '%s'%s", formula->expression.text,
 		      names == PARAMETERS               ? "parameter"
@@ -163,12 +238,16 @@ static int refuse_name(const struct sweep_plan *plan, const struct machines *mac
 	return err->code;
 }
 
-static bool is_axis(const struct sweep_plan *plan, const char *name)
+/* Says whether a name is known of each point: points have the parameters of axes with several values. */
+static bool is_known_of_points(const struct sweep_plan *plan, const char *name, enum names names)
 {
-	for (int a = 0; a < plan->space.n_axes; a++)
-		for (int k = 0; k < plan->space.axis[a].n_keys; k++)
-			if (!strcmp(plan->space.axis[a].key[k], name))
+	for (int a = 0; a < plan->space.n_axes; a++) {
+		const struct sweep_axis *axis = &plan->space.axis[a];
+		const bool has_value = names == AXES_AND_RESULTS ? axis->n_levels > 1 : *axis->value[0] != '\0';
+		for (int k = 0; k < axis->n_keys && has_value; k++)
+			if (!strcmp(axis->key[k], name))
 				return true;
+	}
 	return false;
 }
 
@@ -179,7 +258,7 @@ static int check_names(const struct sweep_plan *plan, const struct machines *mac
 		const struct sweep_expression *e = &list->formula[i].expression;
 		for (int k = 0; k < e->n_names; k++) {
 			const char *name = e->name[k];
-			bool is_known = is_axis(plan, name);
+			bool is_known = is_known_of_points(plan, name, names);
 			if (names != PARAMETERS)
 				is_known = is_known || sweep_metric_of(name) >= 0;
 			if (names != AXES_AND_RESULTS)
@@ -196,13 +275,23 @@ static int check(struct sweep_plan *plan, const struct machines *machines, struc
 	for (int d = 0; d < machines->n; d++) {
 		const enum npl_device_kind kind = npl_device_get_info(machines->device[d])->kind;
 		plan->is_measured = plan->is_measured || kind == NPL_KIND_CPU || kind == NPL_KIND_GPU;
+		if (!plan->values && !npl_device_kind_is_modelled(kind))
+			return sweep_fail_at(
+				plan->space.axis[SWEEP_DEVICE_AXIS].where, err,
+				"%s has no model of its time: expected a run with values (values: true, or "
+				"--values)",
+				npl_device_name(machines->device[d]));
 	}
 	for (int a = SWEEP_FIRST_VARIED; a < plan->space.n_axes; a++)
-		if (check_axis(machines, &plan->space, a, err))
+		if (check_axis(machines, &plan->space, a, err) ||
+		    convert_axis(machines, &plan->space.axis[a], &plan->arena, err))
 			return err->code;
-	for (int i = 0; i < plan->n_settings; i++)
-		if (resolve(machines, plan->setting[i].where, &plan->setting[i].key, &plan->setting[i].device, err))
+	for (int i = 0; i < plan->n_settings; i++) {
+		struct sweep_setting *set = &plan->setting[i];
+		if (resolve(machines, set->where, &set->key, &set->device, err) ||
+		    convert(parameter_of(machines, set->key, set->device), set->where, &plan->arena, &set->value, err))
 			return err->code;
+	}
 	for (int i = 0; i < plan->derived.n; i++) {
 		struct sweep_formula *derived = &plan->derived.formula[i];
 		if (resolve(machines, derived->where, &derived->key, &derived->device, err))
@@ -225,7 +314,8 @@ int sweep_plan_check(struct sweep_plan *plan, struct npl_err *err)
 				    .device = calloc((size_t)axis->n_levels + 1, sizeof *machines.device)};
 	int rc = machines.device ? 0 : npl_no_memory(err);
 	for (int d = 0; d < machines.n && !rc; d++) {
-		rc = npl_device_open(axis->value[d], NULL, &machines.device[d], err);
+		const struct npl_device_options options = {.engine = plan->engine};
+		rc = npl_device_open(axis->value[d], &options, &machines.device[d], err);
 		if (rc)
 			rc = sweep_fail_there(axis->where, err);
 	}

@@ -57,7 +57,8 @@ int store_free_ended(struct sweep_store *store, struct npl_err *err)
 	if (!rc && step != SQLITE_DONE)
 		rc = store_fail(store, err);
 	sqlite3_finalize(owners);
-	return rc;
+	/* Nobody renews a claim whose owner is not known. */
+	return rc ? rc : store_execute(store, "DELETE FROM claims WHERE owner NOT IN (SELECT owner FROM owners)", err);
 }
 
 int sweep_store_activity(struct sweep_store *store, struct sweep_activity *activity, struct npl_err *err)
@@ -151,7 +152,9 @@ int sweep_store_claim(struct sweep_store *store, const struct sweep_claim *claim
 	*held = 0;
 	if (store_execute(store, "BEGIN IMMEDIATE", err))
 		return err->code;
-	int rc = store_free_ended(store, err);
+	int rc = sweep_store_renew(store, err);
+	if (!rc)
+		rc = store_free_ended(store, err);
 	if (!rc)
 		rc = claim_chunks(store, claim, n_points, chunk, n, next, held, err);
 	return store_end(store, rc, err);

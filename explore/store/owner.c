@@ -3,6 +3,7 @@
  * Names of processes (owner.h), from what Linux says of them below /proc. */
 #include "owner.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,7 +62,7 @@ bool sweep_owner_has_ended(const char *name, double seconds)
 	write_space(space, sizeof space);
 	const size_t length = strlen(space);
 	if (strncmp(name, space, length) != 0 || name[length] != '/')
-		return seconds > SWEEP_OWNER_SECONDS;
+		return fabs(seconds) > SWEEP_OWNER_SECONDS; /* before or, by a wrong clock, after now */
 	const long process = strtol(name + length + 1, &end, 10);
 	return *end != '/' || start_of(process) != strtoull(end + 1, NULL, 10);
 }

@@ -49,11 +49,15 @@ static int take(sqlite3_stmt *s, const struct sweep_store *store, sweep_take_row
 	if (row.status == SWEEP_STATUSES || !row.parameters)
 		return npl_fail(err, NPL_EINPUT, "%s: point %lld has no status or parameters that npulab knows",
 				store->path, (long long)row.id);
-	for (int m = 0; m < SWEEP_METRICS; m++)
-		row.metrics.value[m] = sqlite3_column_type(s, FIRST_METRIC + m) == SQLITE_NULL
-					       ? NAN
-					       : sqlite3_column_double(s, FIRST_METRIC + m);
-	return take_row(context, &row, err);
+	row.feasible = row.feasible && row.status == SWEEP_DONE;
+	for (int m = 0; m < SWEEP_METRICS; m++) {
+		const int type = sqlite3_column_type(s, FIRST_METRIC + m);
+		if (type == SQLITE_TEXT || type == SQLITE_BLOB)
+			return npl_fail(err, NPL_EINPUT, "%s: point %lld: %s is no number", store->path,
+					(long long)row.id, sweep_metric_info[m].name);
+		row.metrics.value[m] = type == SQLITE_NULL ? NAN : sqlite3_column_double(s, FIRST_METRIC + m);
+	}
+	return take_row(context, &row, err) ? npl_prefix(err, "%s: point %lld", store->path, (long long)row.id) : 0;
 }
 
 int sweep_store_each(struct sweep_store *store, int64_t first, int64_t end, sweep_take_row *take_row, void *context,

@@ -4,6 +4,7 @@
 #include "store.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #include "core/base/grow.h"
 #include "core/base/message.h"
 #include "core/base/refuse.h"
+#include "core/files/file.h"
 #include "explore/evaluate/wire.h"
 #include "store_impl.h"
 
@@ -90,14 +92,17 @@ static int describe(const struct sweep_store *store, const struct sweep_fact *fa
 
 bool store_fact_decides(const char *key)
 {
-	return strcmp(key, "name") != 0 && strcmp(key, "description") != 0 && strcmp(key, "plan") != 0;
+	return strcmp(key, "name") != 0 && strcmp(key, "description") != 0;
 }
 
 /* Finds the first fact that the store has otherwise; *differs NULL: there is none. */
 static int compare_facts(struct sweep_store *store, const struct sweep_fact *fact, int n_facts, const char **differs,
 			 struct npl_err *err)
 {
+	int64_t n;
 	*differs = NULL;
+	if (first_number(store, "SELECT count(*) FROM sweep", &n, err)) /* it cannot be read */
+		return err->code;
 	for (int i = 0; i < n_facts && !*differs; i++) {
 		struct npl_arena arena = {0};
 		const char *value = sweep_store_fact(store, fact[i].key, &arena);
@@ -157,14 +162,32 @@ static int open_file(const char *path, int flags, struct sweep_store **store, st
 	if (!s || !(s->path = strdup(path)))
 		return npl_no_memory(err);
 	s->writes = flags & SQLITE_OPEN_READWRITE;
-	if (!stat(path, &status) && S_ISDIR(status.st_mode))
-		return npl_fail(err, s->writes ? NPL_EOUTPUT : NPL_EINPUT, "%s: this is a folder, expected a file",
-				path);
+	/* SQLite would wait at a FIFO, and keep what has no name in a file of its own. */
+	if (!*path || (!stat(path, &status) && !S_ISREG(status.st_mode)))
+		return npl_fail(err, s->writes ? NPL_EOUTPUT : NPL_EINPUT, "%s: this is %s, expected a file", path,
+				*path ? S_ISDIR(status.st_mode) ? "a folder" : "no regular file" : "no name");
 	if (sqlite3_open_v2(path, &s->db, flags, NULL))
 		return s->db ? store_fail(s, err) : npl_no_memory(err);
 	sqlite3_busy_timeout(s->db, STORE_LOCK_SECONDS * 1000);
 	sqlite3_extended_result_codes(s->db, 0);
 	return 0;
+}
+
+static int open_memory(struct sweep_store **store, struct npl_err *err)
+{
+	struct sweep_store *s = *store = calloc(1, sizeof *s);
+	if (!s || !(s->path = strdup("the sweep")))
+		return npl_no_memory(err);
+	s->writes = true;
+	return sqlite3_open(":memory:", &s->db) ? s->db ? store_fail(s, err) : npl_no_memory(err) : 0;
+}
+
+/* Removes the file that a failed beginning leaves, of which nothing was committed. */
+static void remove_empty(const char *path)
+{
+	struct stat status;
+	if (!stat(path, &status) && S_ISREG(status.st_mode) && !status.st_size)
+		unlink(path);
 }
 
 /* Begins a log of writes beside the file: readers and other processes go on while one writes, and what was committed
@@ -186,7 +209,9 @@ int sweep_store_open(const char *path, const struct sweep_fact *fact, int n_fact
 		     struct sweep_store **store, struct npl_err *err)
 {
 	*differs = NULL;
-	int rc = open_file(path ? path : ":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store, err);
+	const bool is_new = path && access(path, F_OK);
+	int rc = path ? open_file(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, store, err)
+		      : open_memory(store, err);
 	if (!rc && path)
 		sweep_owner_of_this((*store)->owner);
 	if (!rc)
@@ -196,7 +221,20 @@ int sweep_store_open(const char *path, const struct sweep_fact *fact, int n_fact
 	if (rc) {
 		sweep_store_close(*store);
 		*store = NULL;
+		if (is_new)
+			remove_empty(path);
 	}
+	return rc;
+}
+
+/* Refuses a file that cannot be read, or that this run is going to write. */
+static int note_read(const char *path, struct npl_err *err)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return npl_fail(err, NPL_EINPUT, "%s: %s, expected the results of a sweep", path, strerror(errno));
+	const int rc = npl_file_reads(fd, path, err);
+	close(fd);
 	return rc;
 }
 
@@ -204,9 +242,9 @@ int sweep_store_read(const char *path, struct sweep_store **store, struct npl_er
 {
 	int64_t application = 0, layout = 0;
 	*store = NULL;
-	if (access(path, R_OK))
-		return npl_fail(err, NPL_EINPUT, "%s: %s, expected the results of a sweep", path, strerror(errno));
-	int rc = open_file(path, SQLITE_OPEN_READONLY, store, err);
+	int rc = note_read(path, err);
+	if (!rc)
+		rc = open_file(path, SQLITE_OPEN_READONLY, store, err);
 	if (!rc)
 		rc = first_number(*store, "PRAGMA application_id", &application, err);
 	if (!rc)
@@ -304,10 +342,13 @@ int sweep_store_put(struct sweep_store *store, int64_t id, const struct sweep_pa
 	if (!out)
 		return npl_no_memory(err);
 	sweep_write_parameters(out, parameter, n);
-	store->n_pending++;
-	if (fclose(out))
+	if (fclose(out) || keep_layers(pending, outcome, err)) {
+		free(pending->parameters);
+		npl_arena_free(&pending->arena);
 		return npl_no_memory(err);
-	return keep_layers(pending, outcome, err);
+	}
+	store->n_pending++;
+	return 0;
 }
 
 int sweep_store_uncommitted(const struct sweep_store *store)
@@ -326,9 +367,10 @@ static void bind_double(sqlite3_stmt *statement, int column, double value)
 static int insert_layers(struct sweep_store *store, const struct store_pending *pending, struct npl_err *err)
 {
 	sqlite3_stmt *s = store->insert_layer;
+	const int64_t id = sqlite3_last_insert_rowid(store->db);
 	for (int i = 0; i < pending->outcome.n_layers; i++) {
 		const struct sweep_layer *layer = &pending->outcome.layer[i];
-		sqlite3_bind_int64(s, 1, pending->id);
+		sqlite3_bind_int64(s, 1, id);
 		sqlite3_bind_int(s, 2, i);
 		sqlite3_bind_text(s, 3, layer->name, -1, SQLITE_STATIC);
 		sqlite3_bind_text(s, 4, layer->op, -1, SQLITE_STATIC);
@@ -348,7 +390,10 @@ static int insert_point(struct sweep_store *store, const struct store_pending *p
 	const struct sweep_outcome *outcome = &pending->outcome;
 	sqlite3_stmt *s = store->insert_point;
 	enum { ID = 1, STATUS, REASON, FEASIBLE, VIOLATION, PARAMETERS, FIRST_METRIC };
-	sqlite3_bind_int64(s, ID, pending->id);
+	if (pending->id < 0)
+		sqlite3_bind_null(s, ID);
+	else
+		sqlite3_bind_int64(s, ID, pending->id);
 	sqlite3_bind_text(s, STATUS, sweep_status_name[outcome->status], -1, SQLITE_STATIC);
 	if (*outcome->reason)
 		sqlite3_bind_text(s, REASON, outcome->reason, -1, SQLITE_STATIC);
@@ -372,7 +417,10 @@ static int insert_point(struct sweep_store *store, const struct store_pending *p
 
 static int prepare_inserts(struct sweep_store *store, struct npl_err *err)
 {
-	char sql[300] = "INSERT OR IGNORE INTO points VALUES(?, ?, ?, ?, ?, ?";
+	/* A point without a number gets the next one that is free. */
+	char sql[400] =
+		"INSERT OR IGNORE INTO points VALUES(coalesce(?, (SELECT coalesce(max(id) + 1, 0) FROM points)), "
+		"?, ?, ?, ?, ?";
 	for (int m = 0; m < SWEEP_METRICS; m++)
 		npl_append(sql, sizeof sql, ", ", "?");
 	npl_append(sql, sizeof sql, "", ")");

@@ -22,9 +22,8 @@
 #include <stdint.h>
 
 #include "explore/evaluate/point.h"
+#include "explore/space/plan.h"
 #include "npulab/arena.h"
-
-#define SWEEP_CHUNK 8
 
 /* Returns the bits of the points of a chunk, of so many in all: the last chunk may be short. */
 unsigned sweep_chunk_bits(int64_t chunk, int64_t n_points);
@@ -32,7 +31,7 @@ unsigned sweep_chunk_bits(int64_t chunk, int64_t n_points);
 struct sweep_store; /* opaque */
 
 /* A fact about the sweep: a row of the table `sweep`. Facts decide whether two sweeps are the same, but for those with
- * the keys `name`, `description` and `plan`: the same points can be asked for in other words. */
+ * the keys `name` and `description`, which are for readers. */
 struct sweep_fact {
 	const char *key, *value;
 };
@@ -51,7 +50,7 @@ void sweep_store_close(struct sweep_store *store);
 /* Returns the value of a fact in the arena; NULL where there is none. */
 const char *sweep_store_fact(struct sweep_store *store, const char *key, struct npl_arena *arena);
 
-/* Puts a point. One that is there already stays. */
+/* Puts a point. One that is there already stays. id -1: it gets the next number that is free when it is committed. */
 int sweep_store_put(struct sweep_store *store, int64_t id, const struct sweep_parameter *parameter, int n,
 		    const struct sweep_outcome *outcome, struct npl_err *err);
 int sweep_store_commit(struct sweep_store *store, struct npl_err *err);

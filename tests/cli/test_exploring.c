@@ -140,7 +140,8 @@ Test(exploring, sensitivity_prints_shares)
 	cr_assert_str_eq(cli_text(cli_at(first, "most_at")), "64");
 	json_decref(root);
 	check_lines(&here, ARGS("sensitivity", "@/r.sqlite", "--show", "seconds", "--constraint", "array.rows == 16"),
-		    LINES("RESULT PARAMETER SHARE", "seconds preset 98."));
+		    LINES("seconds", "PARAMETER SHARE LEAST AT MEAN MOST AT MEAN",
+			  "preset 99.0 % fixed 100 s hbm2 110 s", "estimates"));
 	static const struct cli_refusal cases[] = {
 		{2, "sensitivity: which results?", {"sensitivity"}},
 		{2, "--show: 'secnds'", {"sensitivity", "@/r.sqlite", "--show", "secnds"}}};

@@ -138,7 +138,7 @@ Test(sweep_merge, refuses_with_the_status_of_whose_fault_it_is)
 		{5, "/none/new.sqlite", {"sweep", "merge", "-o", "@/none/new.sqlite", "@/1.sqlite"}},
 		{3, "/none.sqlite: No such file", {"sweep", "status", "@/none.sqlite"}},
 		{3, "/text.txt: expected the results of a sweep", {"sweep", "status", "@/text.txt"}},
-		{2, "there is no plan 'status'", {"sweep", "status"}}};
+		{2, "sweep status: expected the results of one sweep", {"sweep", "status"}}};
 	CLI_CHECK(folder, cases);
 	cr_assert_eq(store_sql(cli_path(folder, "all.sqlite"), "SELECT count(*) FROM points"), 16,
 		     "nothing came to it");

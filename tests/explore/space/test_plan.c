@@ -88,7 +88,7 @@ Test(sweep_plan, has_what_its_other_keys_say)
 	cr_assert_str_eq(plan->description, "of all keys");
 	cr_assert_eq(plan->n_settings, 3);
 	cr_assert_str_eq(plan->setting[0].key, "unified_buffer.bytes");
-	cr_assert_str_eq(plan->setting[0].value, "8 MiB");
+	cr_assert_str_eq(plan->setting[0].value, "8388608");
 	cr_assert_eq(plan->setting[0].device, 0);
 	cr_assert_str_eq(plan->setting[1].key, "host.clock_hz");
 	cr_assert_eq(plan->setting[1].device, -1);

@@ -28,6 +28,7 @@ static struct sweep_outcome draw_outcome(uint64_t *rng)
 	static const char *const reasons[] = {"", "it's \"so\"; DROP TABLE points", "r\xc3\xa9seau", "a\tb\nc"};
 	struct sweep_outcome outcome = {.status = (enum sweep_status)test_range(rng, 0, SWEEP_STATUSES - 1),
 					.feasible = test_range(rng, 0, 1)};
+	outcome.feasible = outcome.feasible && outcome.status == SWEEP_DONE;
 	strcpy(outcome.reason, reasons[test_range(rng, 0, 3)]);
 	for (int m = 0; m < SWEEP_METRICS; m++) {
 		const bool known = test_range(rng, 0, 3) != 0;

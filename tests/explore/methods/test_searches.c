@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the evolutionary search finds, beside random points of the same number: of two objectives more of the
+ * What the methods find that choose by results, beside random points of the same number: of two objectives more of the
  * hypervolume; of few feasible points more, whether a constraint is looked at after the run or before it; of several
  * networks the front of each. Seeds are fixed, and limits generous. */
 #include <stdlib.h>
@@ -9,6 +9,8 @@
 #include "tests/kit/search_run.h"
 
 #define SEEDS 5
+static const char *const methods[] = {"evolution", "narrowing"};
+#define METHODS 2
 enum { X0 = SWEEP_FIRST_VARIED, X1, X2, X3 };
 
 /* A plan of four axes with 20 levels each. */
@@ -108,15 +110,18 @@ static double best_volume(const struct sweep_plan *plan)
 }
 
 /* What is missing of the hypervolume is at most a third of what random points miss. */
-Test(sweep_evolution, finds_more_of_a_front_than_chance)
+Test(sweep_searches, finds_more_of_a_front_than_chance)
 {
 	struct sweep_plan *plan = problem("digits", "random", 1, 1);
 	const double best = best_volume(plan);
 	plan_free(plan);
-	const double by_chance = best - mean_volume("random", 400, bent),
-		     missed = best - mean_volume("evolution", 400, bent);
-	cr_assert(missed >= -1e-9 && by_chance > 0, "%g and %g", missed, by_chance);
-	cr_assert_lt(missed, by_chance / 3, "%.3g of %.3g is missing, and by chance %.3g", missed, best, by_chance);
+	const double by_chance = best - mean_volume("random", 400, bent);
+	for (int m = 0; m < METHODS; m++) {
+		const double missed = best - mean_volume(methods[m], 400, bent);
+		cr_assert(missed >= -1e-9 && by_chance > 0, "%g and %g", missed, by_chance);
+		cr_assert_lt(missed, by_chance / 3, "%s: %.3g of %.3g is missing, and by chance %.3g", methods[m],
+			     missed, best, by_chance);
+	}
 }
 
 /* ---- Constraints. */
@@ -149,17 +154,17 @@ static struct sweep_told excluded(const struct sweep_plan *plan, const int *leve
 	return told;
 }
 
-static void check_feasible(search_figures *figures)
+static void check_method(const char *method, search_figures *figures)
 {
 	int met = 0;
 	for (int seed = 1; seed <= SEEDS; seed++) {
-		struct sweep_plan *plan = problem("digits", "evolution", 400, seed);
+		struct sweep_plan *plan = problem("digits", method, 400, seed);
 		struct searched s = search_run(plan, figures, 3);
 		int feasible = 0;
 		for (int64_t id = 0; id < s.n; id++)
 			feasible += outside(searched_level(&s, id)) <= 0;
 		met += feasible > 0;
-		cr_assert(feasible > 0, "seed %d: none of 400 points is feasible", seed);
+		cr_assert(feasible > 0, "%s, seed %d: none of 400 points is feasible", method, seed);
 		searched_free(&s);
 		plan_free(plan);
 	}
@@ -167,12 +172,18 @@ static void check_feasible(search_figures *figures)
 	cr_assert_eq(met, SEEDS);
 }
 
-Test(sweep_evolution, finds_what_meets_constraints_on_results)
+static void check_feasible(search_figures *figures)
+{
+	for (int m = 0; m < METHODS; m++)
+		check_method(methods[m], figures);
+}
+
+Test(sweep_searches, finds_what_meets_constraints_on_results)
 {
 	check_feasible(boxed);
 }
 
-Test(sweep_evolution, finds_what_meets_constraints_on_parameters)
+Test(sweep_searches, finds_what_meets_constraints_on_parameters)
 {
 	check_feasible(excluded);
 }
@@ -190,20 +201,25 @@ static struct sweep_told by_model(const struct sweep_plan *plan, const int *leve
 	return told;
 }
 
-Test(sweep_evolution, lets_networks_not_compete)
+static void check_networks(const char *method, int seed)
 {
-	for (int seed = 1; seed <= SEEDS; seed++) {
-		struct sweep_plan *plan = problem("[digits, lenet5]", "evolution", 600, seed);
-		const double best = best_volume(plan);
-		struct searched s = search_run(plan, by_model, 3);
-		int of_second = 0;
-		for (int64_t id = 0; id < s.n; id++)
-			of_second += searched_level(&s, id)[SWEEP_MODEL_AXIS];
-		cr_assert(of_second > 200 && of_second < 400, "seed %d: %d of 600 points are of the second network",
-			  seed, of_second);
-		cr_assert_gt(hypervolume(&s, 0, 3), 0.9 * best);
-		cr_assert_gt(hypervolume(&s, 1, 300), 0.9 * 10000 * best);
-		searched_free(&s);
-		plan_free(plan);
-	}
+	struct sweep_plan *plan = problem("[digits, lenet5]", method, 600, seed);
+	const double best = best_volume(plan);
+	struct searched s = search_run(plan, by_model, 3);
+	int of_second = 0;
+	for (int64_t id = 0; id < s.n; id++)
+		of_second += searched_level(&s, id)[SWEEP_MODEL_AXIS];
+	cr_assert(of_second > 200 && of_second < 400, "%s, seed %d: %d of 600 points are of the second network", method,
+		  seed, of_second);
+	cr_assert_gt(hypervolume(&s, 0, 3), 0.9 * best);
+	cr_assert_gt(hypervolume(&s, 1, 300), 0.9 * 10000 * best);
+	searched_free(&s);
+	plan_free(plan);
+}
+
+Test(sweep_searches, lets_networks_not_compete)
+{
+	for (int m = 0; m < METHODS; m++)
+		for (int seed = 1; seed <= SEEDS; seed++)
+			check_networks(methods[m], seed);
 }
