@@ -111,7 +111,12 @@ static int explain_layers(struct point *p, struct npl_err *err)
 				 &options, &comparison, err);
 	cli_waiting_end();
 	if (!rc) {
-		printf("point %lld: %s\n\n", (long long)p->result->id, command);
+		printf("point %lld: %s\n", (long long)p->result->id, command);
+		if (p->result->status != SWEEP_DONE || !p->result->feasible)
+			printf("it is not one of the front: %s%s\n",
+			       p->result->status == SWEEP_FAILED ? "it failed: " : "it does not meet ",
+			       p->result->reason ? p->result->reason : "");
+		printf("\n");
 		rc = print_layers(&comparison, err);
 	}
 	npl_comparison_free(&comparison);
@@ -173,7 +178,7 @@ static void add_change(const struct point *p, const struct ranked *ranked, struc
 	const struct sweep_axis *axis = &p->recorded.plan->space.axis[neighbour->axis];
 	const char *from = sweep_axis_value(axis, p->level[neighbour->axis], 0);
 	const char *to = sweep_axis_value(axis, neighbour->level, 0);
-	char key[200] = "", value[200], change[SHOWN_MEASURES][40];
+	char key[200] = "", value[200], change[SHOWN_MEASURES][40], remark[1000] = "";
 	const char *cell[NPL_TABLE_COLUMNS] = {key, value};
 	int n = 2;
 	for (int k = 0; k < axis->n_keys; k++)
@@ -184,10 +189,30 @@ static void add_change(const struct point *p, const struct ranked *ranked, struc
 			     sizeof change[m]);
 		cell[n++] = change[m];
 	}
-	cell[n++] = neighbour->outcome.status == SWEEP_DONE && neighbour->outcome.feasible ? ""
-		    : neighbour->outcome.status == SWEEP_DONE                              ? "breaks a constraint"
-											   : neighbour->outcome.reason;
+	if (neighbour->outcome.status == SWEEP_FAILED)
+		snprintf(remark, sizeof remark, "fails: %s", neighbour->outcome.reason);
+	else if (!neighbour->outcome.feasible)
+		snprintf(remark, sizeof remark, "not %s", neighbour->outcome.reason);
+	cell[n++] = remark;
 	npl_table_row(table, cell);
+}
+
+/* Says which change makes the first objective better; none may. */
+static void print_best_change(const struct point *p, const struct ranked *best)
+{
+	const struct sweep_measure *measure = &p->measures.measure[0];
+	const struct sweep_axis *axis = &p->recorded.plan->space.axis[best->neighbour->axis];
+	char text[400], change[40];
+	if (best->ratio < 1) {
+		write_change(sweep_result_value(measure, p->result), best->value[0], change, sizeof change);
+		snprintf(text, sizeof text, "What would help %s most is %s=%s: %s.", measure->expression.text,
+			 axis->key[0], sweep_axis_value(axis, best->neighbour->level, 0), change);
+	} else
+		snprintf(text, sizeof text,
+			 "No change to a neighbouring value of the sweep makes %s better. Values beyond the ends of "
+			 "the axes were not tried.",
+			 measure->expression.text);
+	npl_table_text(text, stdout);
 }
 
 /* Runs the neighbours, and prints what each would change, the best first. */
@@ -203,7 +228,7 @@ static int explain_changes(const struct point *p, struct npl_err *err)
 	for (int i = 0; i < n; i++)
 		ranked[i] = rank(p, &neighbour[i]);
 	if (n) {
-		const char *heading[NPL_TABLE_COLUMNS] = {"ONE CHANGE", "OF ITS VALUE"};
+		const char *heading[NPL_TABLE_COLUMNS] = {"CHANGE OF", "FROM, TO"};
 		char layout[] = "llrrrrl";
 		struct npl_table table;
 		for (int m = 0; m < shown; m++)
@@ -216,9 +241,11 @@ static int explain_changes(const struct point *p, struct npl_err *err)
 		for (int i = 0; i < n; i++)
 			add_change(p, &ranked[i], &table);
 		printf("\n");
+		print_best_change(p, &ranked[0]);
 		npl_table_print(&table, stdout);
 		rc = cli_table_printed(npl_table_close(&table), 0, err);
-	}
+	} else if (!rc)
+		printf("\nNo parameter was varied, so that there is no change to try.\n");
 	sweep_evaluator_close(evaluator);
 	npl_arena_free(&arena);
 	return rc;

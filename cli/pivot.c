@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common.h"
+#include "core/base/nearest.h"
 #include "core/base/refuse.h"
 #include "explore/measure_text.h"
 #include "reports/format/table.h"
@@ -55,9 +56,18 @@ static int collect_values(struct pivot *p, struct npl_err *err)
 				"out",
 				p->row.capacity, p->rows, p->column.capacity, p->columns ? p->columns : "");
 	}
-	return p->row.n ? 0
-			: npl_fail(err, NPL_EUSAGE, "pivot: no point has the parameter '%s'%s%s", p->rows,
-				   p->columns ? " and " : "", p->columns ? p->columns : "");
+	return p->row.n ? 0 : npl_fail(err, NPL_EUSAGE, "pivot: no point meets the constraints");
+}
+
+/* Refuses a key that no point has, with the nearest. */
+static int check_key(const struct pivot *p, const char *key, struct npl_err *err)
+{
+	for (int k = 0; key && k < p->results->n_keys; k++)
+		if (!strcmp(p->results->key[k], key))
+			return 0;
+	return key ? npl_fail(err, NPL_EUSAGE, "pivot: no point has the parameter '%s'%s", key,
+			      NPL_NEAREST_ONLY(key, p->results->key, p->results->n_keys))
+		   : 0;
 }
 
 /* Keeps in each cell the best of its points. */
@@ -114,13 +124,16 @@ static int print_table(const struct pivot *p, int base)
 		npl_table_row(&table, cell);
 	}
 	npl_table_print(&table, stdout);
+	if (p->results->n_keys > (p->columns ? 2 : 1))
+		npl_table_text("Each cell has the best of its points: other parameters differ from cell to cell.",
+			       stdout);
 	return npl_table_close(&table);
 }
 
 static int make_pivot(struct pivot *p, struct npl_err *err)
 {
 	int base = -1;
-	if (collect_values(p, err))
+	if (check_key(p, p->rows, err) || check_key(p, p->columns, err) || collect_values(p, err))
 		return err->code;
 	for (int r = 0; r < p->row.n && p->base; r++)
 		if (!strcmp(p->row.text[r], p->base))

@@ -16,6 +16,7 @@
 #include "explore/methods/method.h"
 #include "explore/sweep.h"
 #include "npulab/thread.h"
+#include "reports/format/table.h"
 #include "sweep_files.h"
 #include "sweep_plan.h"
 #include "sweep_results.h"
@@ -75,17 +76,18 @@ static const char *time_text(double seconds, char *text, size_t bytes)
 #define TRIED_SECONDS 3.0 /* after which it tries no more */
 
 /* Runs some points that are spread over the sweep, and tells how long all of them would take. */
-static void estimate(const struct sweep_plan *plan, struct sweep_evaluator *evaluator, int64_t points, int workers)
+static void estimate(const struct sweep_plan *plan, struct sweep_evaluator *evaluator, int64_t all_points,
+		     int64_t points, int workers)
 {
 	const double started = npl_clock_seconds();
-	const int64_t tries = points < TRIED ? points : TRIED;
+	const int64_t tries = all_points < TRIED ? all_points : TRIED;
 	char each[40], all[40];
 	int n = 0, failed = 0;
 	struct sweep_outcome outcome;
 	for (; n < tries && npl_clock_seconds() - started < TRIED_SECONDS; n++) {
 		int level[SWEEP_AXES];
 		struct sweep_parameter parameter[SWEEP_AXES * SWEEP_AXIS_KEYS];
-		sweep_method_point(plan, points, points * (2 * n + 1) / (2 * tries), level);
+		sweep_method_point(plan, all_points, all_points * (2 * n + 1) / (2 * tries), level);
 		const struct sweep_request request = {.n = sweep_parameters_of(plan, level, parameter),
 						      .parameter = parameter};
 		sweep_evaluate(evaluator, &request, &outcome);
@@ -98,14 +100,15 @@ static void estimate(const struct sweep_plan *plan, struct sweep_evaluator *eval
 	       time_text(seconds * (double)points / workers, all, sizeof all), workers);
 }
 
-/* Prints the axes and the number of points. */
+/* Prints the axes, the number of points, and how long some of them took. */
 static int dry_run(const struct sweep_plan *plan, const struct sweep_options *options, struct npl_err *err)
 {
 	struct sweep_evaluator *evaluator;
-	int64_t points = 0;
+	int64_t points = 0, all_points = 0;
 	if (plan->method == SWEEP_ASKED)
 		return npl_fail(err, NPL_EUSAGE, "--dry-run: another program chooses the points");
-	if (sweep_count_points(plan, options->shard, &points, err) || sweep_evaluator_open(plan, &evaluator, err))
+	if (sweep_count_points(plan, (struct sweep_shard){1, 1}, &all_points, err) ||
+	    sweep_count_points(plan, options->shard, &points, err) || sweep_evaluator_open(plan, &evaluator, err))
 		return err->code;
 	for (int a = 0; a < plan->space.n_axes; a++) {
 		const struct sweep_axis *axis = &plan->space.axis[a];
@@ -117,7 +120,8 @@ static int dry_run(const struct sweep_plan *plan, const struct sweep_options *op
 	}
 	printf("%lld points of method %s", (long long)points, sweep_method_name[plan->method]);
 	printf(plan->method == SWEEP_GRID ? "\n" : ", of %.4g on the grid\n", sweep_space_points(&plan->space));
-	estimate(plan, evaluator, points, options->workers);
+	if (all_points)
+		estimate(plan, evaluator, all_points, points, options->workers);
 	sweep_evaluator_close(evaluator);
 	return 0;
 }
@@ -163,6 +167,21 @@ static void print_counts(const struct sweep_results *results, const struct sweep
 		print_why_none(results);
 }
 
+/* Hints at figures that compare batches, where batches are varied and what is compared is a whole batch. */
+static void hint_at_batches(const struct sweep_results *results, const struct cli_measures *objectives)
+{
+	bool has_batch = false, is_whole = false;
+	for (int k = 0; k < results->n_keys; k++)
+		has_batch = has_batch || !strcmp(results->key[k], SWEEP_BATCH);
+	for (int i = 0; i < objectives->n; i++)
+		is_whole = is_whole || !strcmp(objectives->measure[i].expression.text, "seconds") ||
+			   !strcmp(objectives->measure[i].expression.text, "energy_j");
+	if (has_batch && is_whole)
+		npl_table_text("seconds and energy_j are those of a batch, so that the smallest batch is best; "
+			       "samples_per_second and energy_per_sample_j compare batches",
+			       stdout);
+}
+
 static int report(struct sweep_store *store, const struct sweep_summary *summary, const struct arguments *a,
 		  struct npl_err *err)
 {
@@ -179,6 +198,8 @@ static int report(struct sweep_store *store, const struct sweep_summary *summary
 		rc = cli_front_of(&results, &objectives, &front, err);
 	if (!rc)
 		rc = cli_table_printed(sweep_front_table(stdout, &results, &front, false), 0, err);
+	if (!rc)
+		hint_at_batches(&results, &objectives);
 	if (!rc && a->estimate)
 		rc = cli_print_estimates(store, &no_constraints, &results, &front, err);
 	sweep_front_free(&front);
@@ -281,16 +302,32 @@ static int run_plan(const char *word, const struct arguments *a, struct npl_err 
 	return rc;
 }
 
+/* Says whether a word names what is done without a plan. */
+static bool is_about_files(const char *word)
+{
+	static const char *const words[] = {"status", "merge", "export", "figures"};
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+		if (!strcmp(word, words[i]))
+			return true;
+	return false;
+}
+
 /* Runs a plan, or does what the first word says with databases. */
 static int run_words(const char *const *word, int n, const struct arguments *a, struct npl_err *err)
 {
 	const bool is_helper = sweep_cluster && sweep_cluster->rank;
-	if (is_helper && n && (!strcmp(word[0], "status") || !strcmp(word[0], "merge")))
+	if (is_helper && n && is_about_files(word[0]))
 		return 0;
 	if (n && !strcmp(word[0], "status"))
 		return n == 2 ? cli_sweep_status(word[1], err)
 			      : npl_fail(err, NPL_EUSAGE,
 					 "sweep status: expected the results of one sweep, a FILE.sqlite");
+	if (n && !strcmp(word[0], "export"))
+		return n == 2 ? cli_sweep_export(word[1], err)
+			      : npl_fail(err, NPL_EUSAGE,
+					 "sweep export: expected the results of one sweep, a FILE.sqlite");
+	if (n == 1 && !strcmp(word[0], "figures"))
+		return cli_sweep_figures(err);
 	if (n && !strcmp(word[0], "merge"))
 		return cli_sweep_merge(a->output, word + 1, n - 1, err);
 	if (n != 1)
@@ -346,5 +383,6 @@ static int sweep_main(int argc, char **argv, struct npl_err *err)
 }
 
 const struct cli_command cli_sweep = {
-	"sweep", "PLAN.yaml | MODEL --device A,B,... [--vary KEY=VALUES]... | status FILE | merge -o OUT FILE...",
+	"sweep",
+	"PLAN.yaml | MODEL --device A,B,... [--vary KEY=VALUES]... | status FILE | merge -o OUT FILE... | export FILE | figures",
 	"a network on many machines: the best of them", sweep_main};

@@ -10,8 +10,10 @@
 
 #include "core/base/refuse.h"
 #include "core/files/words.h"
+#include "explore/evaluate/wire.h"
 #include "explore/store/merge.h"
 #include "explore/store/store.h"
+#include "reports/format/table.h"
 #include "waiting.h"
 
 int cli_sweep_shard(const char *text, struct sweep_shard *shard, struct npl_err *err)
@@ -113,4 +115,44 @@ int cli_sweep_merge(const char *out, const char *const *in, int n, struct npl_er
 		sweep_store_close(store);
 	}
 	return rc;
+}
+
+/* Prints a row as a line. */
+static int print_row(void *context, const struct sweep_row *row, struct npl_err *err)
+{
+	struct npl_arena arena = {0};
+	struct sweep_request request = {.id = row->id};
+	struct sweep_outcome outcome = {
+		.status = row->status, .feasible = row->feasible, .violation = row->violation, .metrics = row->metrics};
+	(void)context;
+	const int rc = sweep_read_parameters(row->parameters, &arena, &request.parameter, &request.n, err);
+	snprintf(outcome.reason, sizeof outcome.reason, "%s", row->reason ? row->reason : "");
+	if (!rc)
+		sweep_write_point(stdout, &request, &outcome);
+	npl_arena_free(&arena);
+	return rc;
+}
+
+int cli_sweep_export(const char *path, struct npl_err *err)
+{
+	struct sweep_store *store;
+	int rc = sweep_store_read(path, &store, err);
+	cli_waiting_end();
+	if (!rc)
+		rc = sweep_store_each(store, INT64_MIN, INT64_MAX, print_row, NULL, err);
+	sweep_store_close(store);
+	return rc;
+}
+
+int cli_sweep_figures(struct npl_err *err)
+{
+	struct npl_table table;
+	cli_waiting_end();
+	npl_table_open(&table, "wwwl", (const char *const[]){"FIGURE", "SHORT", "UNIT", "MEANING"});
+	for (int m = 0; m < SWEEP_METRICS; m++)
+		npl_table_row(&table, (const char *const[]){sweep_metric_info[m].name,
+							    sweep_metric_short_name((enum sweep_metric)m),
+							    sweep_metric_info[m].unit, sweep_metric_info[m].meaning});
+	npl_table_print(&table, stdout);
+	return npl_table_close(&table) ? npl_no_memory(err) : 0;
 }

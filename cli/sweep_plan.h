@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The plan of a sweep from a file and from options, as sweep and place take them. */
+ * The plan of a sweep from a file and from options, as sweep takes them. */
 #ifndef NPULAB_CLI_SWEEP_PLAN_H
 #define NPULAB_CLI_SWEEP_PLAN_H
 

@@ -11,7 +11,7 @@
 #include "results.h"
 
 struct sweep_recorded { /* zero-initialise before use; texts live in plan.arena */
-	/* All of the plan but its name and how it chooses points. */
+	/* All of the plan but its name, description and method. */
 	struct sweep_plan *plan;
 	const char *method;                    /* its name; NULL: not known */
 	const char *version, *commit;          /* of the program that began the sweep; NULL: not known */

@@ -47,8 +47,8 @@ struct state {
 	bool others_hold;    /* chunks were left out since another process runs them */
 	struct chunk *chunk; /* the claimed ones of which points are to be given or at work, n_claimed of them */
 	int n_claimed;
-	int64_t *given; /* the next points to give, n_given from `first_given` on */
-	int first_given, n_given;
+	int64_t *to_give; /* the next points to give, n_to_give from `first_to_give` on */
+	int first_to_give, n_to_give;
 	double started, committed, renewed;
 };
 
@@ -125,7 +125,7 @@ static int take_chunk(struct state *s, int64_t number, struct npl_err *err)
 		return err->code;
 	for (int i = 0; i < SWEEP_CHUNK; i++)
 		if (sweep_chunk_bits(number, s->n_points) & ~chunk->bits & 1u << i)
-			s->given[s->n_given++] = number * SWEEP_CHUNK + i;
+			s->to_give[s->n_to_give++] = number * SWEEP_CHUNK + i;
 	return 0;
 }
 
@@ -141,7 +141,7 @@ static int claim(struct state *s, struct npl_err *err)
 	if (sweep_store_claim(s->store, &wanted, s->n_points, number, &n, &s->next_chunk, &held, err))
 		return err->code;
 	s->others_hold = s->others_hold || held > 0;
-	s->first_given = s->n_given = 0;
+	s->first_to_give = s->n_to_give = 0;
 	for (int i = 0; i < n; i++)
 		if (take_chunk(s, number[i], err))
 			return err->code;
@@ -272,16 +272,16 @@ static bool is_finished(const struct state *s)
 static int run_points(struct state *s, struct npl_err *err)
 {
 	while (!is_interrupted(s)) {
-		if (s->first_given == s->n_given && s->next_chunk < s->n_chunks && claim(s, err))
+		if (s->first_to_give == s->n_to_give && s->next_chunk < s->n_chunks && claim(s, err))
 			return err->code;
-		while (s->first_given < s->n_given && s->pool->kind->room(s->pool) > 0)
-			if (give(s, s->given[s->first_given++], err))
+		while (s->first_to_give < s->n_to_give && s->pool->kind->room(s->pool) > 0)
+			if (give(s, s->to_give[s->first_to_give++], err))
 				return err->code;
 		if (s->pool->kind->at_work(s->pool)) {
 			if (s->pool->kind->wait(s->pool, COMMIT_SECONDS, -1, take_outcome, s, err) ||
 			    commit(s, false, err))
 				return err->code;
-		} else if (s->first_given == s->n_given && s->next_chunk >= s->n_chunks) {
+		} else if (s->first_to_give == s->n_to_give && s->next_chunk >= s->n_chunks) {
 			if (commit(s, true, err) || catch_up(s, err))
 				return err->code;
 			if (s->next_chunk < s->n_chunks)
@@ -345,8 +345,8 @@ int sweep_run(const struct sweep_plan *plan, struct sweep_evaluator *evaluator, 
 	s->next_chunk = options->shard.index - 1;
 	s->started = s->committed = s->renewed = npl_clock_seconds();
 	*summary = (struct sweep_summary){0};
-	s->given = calloc(MOST_CLAIMED * SWEEP_CHUNK, sizeof *s->given);
-	int rc = s->given ? open_search(s, err) : npl_no_memory(err);
+	s->to_give = calloc(MOST_CLAIMED * SWEEP_CHUNK, sizeof *s->to_give);
+	int rc = s->to_give ? open_search(s, err) : npl_no_memory(err);
 	if (!rc && summary->found < summary->points)
 		rc = open_pool(s, evaluator, err);
 	if (!rc && s->pool)
@@ -357,7 +357,7 @@ int sweep_run(const struct sweep_plan *plan, struct sweep_evaluator *evaluator, 
 		s->pool->kind->close(s->pool);
 	sweep_search_close(s->search);
 	free(s->chunk);
-	free(s->given);
+	free(s->to_give);
 	free(s);
 	return rc;
 }

@@ -118,6 +118,14 @@ static int put_notes(FILE *out, const struct npl_placing *p)
 			 percent(share, fabs(off), ""), off > 0 ? "above" : "below");
 		npl_table_row(&table, (const char *const[]){"", note});
 	}
+	int views = p->graph->n_nodes;
+	for (int s = 0; s < p->n_segments; s++)
+		views -= p->segment[s].n_layers;
+	if (views > 0) {
+		snprintf(note, sizeof note, "of a segment: without views such as Flatten, which do no work (%d in all)",
+			 views);
+		npl_table_row(&table, (const char *const[]){"layers", note});
+	}
 	if (p->graph->node)
 		npl_table_row(&table,
 			      (const char *const[]){"time", "of a segment: its work and what brings its inputs; "

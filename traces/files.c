@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * The files that a run reads, as the head of its trace has them (npulab/run_trace.h). */
+#include <limits.h>
 #include <stdio.h>
 
 #include "core/files/file.h"
 #include "core/params_impl.h"
 #include "npulab/driver.h"
+#include "npulab/memory.h"
 #include "npulab/run_trace.h"
 #include "npulab/sha256.h"
 
@@ -24,13 +26,15 @@ int npl_trace_add_machine_files(struct npl_trace_header *header, const char *mac
 				const struct npl_param_value *setting, int n, struct npl_err *err)
 {
 	const struct npl_driver *found = npl_driver_named(driver);
-	char role[300];
+	char role[300], path[PATH_MAX];
 	for (int i = 0; i < n && found; i++) {
-		const char *content = npl_param_file(found->params, setting[i].key, setting[i].value);
+		/* Parameters may stand behind the path of a memory. */
+		snprintf(path, sizeof path, "%.*s", (int)npl_memory_name_length(setting[i].value), setting[i].value);
+		const char *content = npl_param_file(found->params, setting[i].key, path);
 		if (!content)
 			continue;
 		snprintf(role, sizeof role, "%s of %s", content, machine);
-		if (npl_trace_add_file(header, role, setting[i].value, err))
+		if (npl_trace_add_file(header, role, path, err))
 			return err->code;
 	}
 	return 0;

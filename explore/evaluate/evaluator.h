@@ -22,8 +22,8 @@
 
 struct sweep_evaluator; /* opaque */
 
-/* Opens an evaluator of a plan that has been checked, which must outlive it. Imports the network of the first model and
- * batch, so that a model that cannot be read is refused here. */
+/* Opens an evaluator of a plan that has been checked, which must outlive it. Imports each network with the
+ * first batch, so that a model that cannot be read is refused here. */
 int sweep_evaluator_open(const struct sweep_plan *plan, struct sweep_evaluator **evaluator, struct npl_err *err);
 void sweep_evaluator_close(struct sweep_evaluator *evaluator); /* accepts NULL */
 

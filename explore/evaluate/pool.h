@@ -3,9 +3,9 @@
  * What runs the points of a sweep side by side: processes of this computer (workers.h), or those of a cluster.
  *
  *     while (there are points or some are at work) {
- *             while (sweep_pool_room(pool) && (there is a point))
- *                     sweep_pool_give(pool, &request, &err);
- *             sweep_pool_wait(pool, 0.5, -1, take, context, &err);
+ *             while (pool->kind->room(pool) > 0 && (there is a point))
+ *                     pool->kind->give(pool, &request, &err);
+ *             pool->kind->wait(pool, 0.5, -1, take, context, &err);
  *     }
  */
 #ifndef NPULAB_EXPLORE_EVALUATE_POOL_H
@@ -22,8 +22,8 @@ struct sweep_pool;
 
 /* What a kind of pool does. */
 struct sweep_pool_kind {
-	/* Returns how many points can be given before a worker would have more than it needs to be never without
-	 * work. */
+	/* Returns how many more points the pool accepts now: enough that no worker runs out of work before the next
+	 * wait, and no more, so that the last points of a sweep are shared evenly. */
 	int (*room)(const struct sweep_pool *pool);
 	/* Returns how many points have been given and are not done. */
 	int (*at_work)(const struct sweep_pool *pool);

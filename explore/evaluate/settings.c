@@ -101,6 +101,58 @@ static int add_derived(const struct sweep_plan *plan, const struct npl_device *b
 	return 0;
 }
 
+/* Puts a parameter of a memory, "weight_memory.preset@timing.CL=12", behind the name of the memory: the setting before it
+ * becomes "weight_memory.preset=hbm2@timing.CL=12". */
+static int join_memory(struct sweep_machine_settings *settings, int i, struct npl_arena *arena, struct npl_err *err)
+{
+	const char *at = strchr(settings->set[i], '@');
+	const size_t length = (size_t)(at - settings->set[i]);
+	int base = i - 1;
+	while (base >= 0 &&
+	       (strncmp(settings->set[base], settings->set[i], length) != 0 || settings->set[base][length] != '='))
+		base--;
+	if (base < 0)
+		return npl_fail(err, NPL_EUSAGE, "%s: which memory? expected a value of %.*s too", settings->typed[i],
+				(int)length, settings->set[i]);
+	settings->set[base] = npl_arena_printf(arena, "%s%s", settings->set[base], at);
+	settings->typed[base] = npl_arena_printf(arena, "%s%s", settings->typed[base], at);
+	if (!settings->set[base] || !settings->typed[base])
+		return npl_no_memory(err);
+	settings->n--;
+	memmove(settings->set + i, settings->set + i + 1, (size_t)(settings->n - i) * sizeof *settings->set);
+	memmove(settings->typed + i, settings->typed + i + 1, (size_t)(settings->n - i) * sizeof *settings->typed);
+	return 0;
+}
+
+/* Says whether a setting's key has an '@', as those of memories. */
+static bool is_of_memory(const char *set)
+{
+	return set[strcspn(set, "@=")] == '@';
+}
+
+/* Moves the parameters of memories behind all others, and puts them behind the names of their memories. */
+static int join_memories(struct sweep_machine_settings *settings, struct npl_arena *arena, struct npl_err *err)
+{
+	for (int k = 0, n = settings->n, i = 0; k < n; k++) {
+		if (!is_of_memory(settings->set[i])) {
+			i++;
+			continue;
+		}
+		const char *set = settings->set[i], *typed = settings->typed[i];
+		const size_t rest = (size_t)(settings->n - i - 1);
+		memmove(settings->set + i, settings->set + i + 1, rest * sizeof *settings->set);
+		memmove(settings->typed + i, settings->typed + i + 1, rest * sizeof *settings->typed);
+		settings->set[settings->n - 1] = set;
+		settings->typed[settings->n - 1] = typed;
+	}
+	for (int i = 0; i < settings->n;)
+		if (!is_of_memory(settings->set[i]))
+			i++;
+		else if (join_memory(settings, i, arena, err))
+			return err->code;
+	return 0;
+}
+
 /* Adds the settings of the plan. */
 static int add_settings(const struct sweep_plan *plan, struct npl_arena *arena, struct sweep_point_settings *settings,
 			struct npl_err *err)
@@ -155,5 +207,7 @@ int sweep_settings_of(const struct sweep_plan *plan, const struct sweep_request 
 		    add_to_one(settings, p->key, p->value, arena, err))
 			return err->code;
 	}
-	return base ? add_derived(plan, base, host, arena, settings, err) : 0;
+	if (base && add_derived(plan, base, host, arena, settings, err))
+		return err->code;
+	return join_memories(&settings->of_device, arena, err);
 }

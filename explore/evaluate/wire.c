@@ -95,23 +95,39 @@ static void put_layers(struct npl_json *json, const struct sweep_outcome *outcom
 	npl_json_close(json, ']');
 }
 
+static void put_outcome(struct npl_json *json, const struct sweep_outcome *outcome)
+{
+	npl_json_string(json, "status", sweep_status_name[outcome->status]);
+	npl_json_bool(json, "feasible", outcome->feasible);
+	if (outcome->violation > 0)
+		npl_json_double(json, "violation", outcome->violation);
+	npl_json_text(json, "reason", outcome->reason);
+	npl_json_open(json, "metrics", '{');
+	for (int m = 0; m < SWEEP_METRICS; m++)
+		if (isfinite(outcome->metrics.value[m]))
+			npl_json_double(json, sweep_metric_info[m].name, outcome->metrics.value[m]);
+	npl_json_close(json, '}');
+	if (outcome->n_layers)
+		put_layers(json, outcome);
+}
+
 void sweep_write_outcome(FILE *out, int64_t id, const struct sweep_outcome *outcome)
 {
 	struct npl_json json = {.out = out};
 	npl_json_open(&json, NULL, '{');
 	npl_json_i64(&json, "id", id);
-	npl_json_string(&json, "status", sweep_status_name[outcome->status]);
-	npl_json_bool(&json, "feasible", outcome->feasible);
-	if (outcome->violation > 0)
-		npl_json_double(&json, "violation", outcome->violation);
-	npl_json_text(&json, "reason", outcome->reason);
-	npl_json_open(&json, "metrics", '{');
-	for (int m = 0; m < SWEEP_METRICS; m++)
-		if (isfinite(outcome->metrics.value[m]))
-			npl_json_double(&json, sweep_metric_info[m].name, outcome->metrics.value[m]);
+	put_outcome(&json, outcome);
 	npl_json_close(&json, '}');
-	if (outcome->n_layers)
-		put_layers(&json, outcome);
+	putc('\n', out);
+}
+
+void sweep_write_point(FILE *out, const struct sweep_request *request, const struct sweep_outcome *outcome)
+{
+	struct npl_json json = {.out = out};
+	npl_json_open(&json, NULL, '{');
+	npl_json_i64(&json, "id", request->id);
+	put_parameters(&json, "parameters", request->parameter, request->n);
+	put_outcome(&json, outcome);
 	npl_json_close(&json, '}');
 	putc('\n', out);
 }

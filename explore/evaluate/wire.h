@@ -21,6 +21,8 @@
 /* Write a line with its line break. */
 void sweep_write_request(FILE *out, const struct sweep_request *request);
 void sweep_write_outcome(FILE *out, int64_t id, const struct sweep_outcome *outcome);
+/* Writes both in one line: {"id":7,"parameters":{...},"status":"done",...}. */
+void sweep_write_point(FILE *out, const struct sweep_request *request, const struct sweep_outcome *outcome);
 /* Writes the parameters of a point as one JSON object, without a line break. */
 void sweep_write_parameters(FILE *out, const struct sweep_parameter *parameter, int n);
 

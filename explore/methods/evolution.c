@@ -15,7 +15,7 @@
 #define MIXES      45
 /* How often a child that is known already is moved on, before a random point takes its place. */
 #define MOVES 20
-/* Of how many generations points may be parents that are on no front of all. */
+/* A point that is on no front of all may be a parent if it is of the last so many generations. */
 #define LATEST 4
 
 struct state {

@@ -24,6 +24,14 @@ const char *sweep_metric_full_name(const char *name)
 	return name;
 }
 
+const char *sweep_metric_short_name(enum sweep_metric metric)
+{
+	for (size_t i = 0; i < sizeof short_names / sizeof *short_names; i++)
+		if (!strcmp(sweep_metric_info[metric].name, short_names[i].stands_for))
+			return short_names[i].name;
+	return "";
+}
+
 int sweep_metric_of(const char *name)
 {
 	for (int m = 0; m < SWEEP_METRICS; m++)

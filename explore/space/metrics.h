@@ -29,5 +29,7 @@ struct sweep_metrics {
 int sweep_metric_of(const char *name);
 /* Returns the name that a short name stands for, or the name itself. */
 const char *sweep_metric_full_name(const char *name);
+/* Returns the short name of a metric; "": it has none. */
+const char *sweep_metric_short_name(enum sweep_metric metric);
 
 #endif

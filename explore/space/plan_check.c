@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
  * Whether the machines of a plan have its parameters, and its expressions name what there is (plan.h). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/nearest.h"
 #include "core/base/refuse.h"
+#include "core/files/path.h"
 #include "core/files/words.h"
 #include "core/quantity.h"
 #include "metrics.h"
@@ -47,12 +49,35 @@ static int refuse_key(const char *where, const char *key, const struct npl_devic
 	return err->code;
 }
 
+static int resolve(const struct machines *machines, const char *where, const char **key, int *device,
+		   struct npl_err *err);
+
+/* Resolves a parameter of a memory, "weight_memory.preset@timing.CL": the part before the '@' must name a parameter that
+ * names a memory. */
+static int resolve_memory(const struct machines *machines, const char *where, const char **key, int *device,
+			  struct npl_err *err)
+{
+	const char *at = strchr(*key, '@');
+	char base[200];
+	const char *resolved = base;
+	snprintf(base, sizeof base, "%.*s", (int)(at - *key), *key);
+	if (resolve(machines, where, &resolved, device, err))
+		return err->code;
+	if (!npl_path_ends_in(resolved, ".preset"))
+		return sweep_fail_at(where, err, "'%s': %s is no memory, expected a key such as %s", *key, resolved,
+				     "weight_memory.preset@timing.CL");
+	*key += resolved - base; /* without the device's name */
+	return 0;
+}
+
 /* Finds whose parameter a key is: the host's, that of the device whose name stands before it, or each device's. Cuts
  * the device's name off. Refuses a key that a machine concerned does not have. */
 static int resolve(const struct machines *machines, const char *where, const char **key, int *device,
 		   struct npl_err *err)
 {
 	*device = -1;
+	if (strchr(*key, '@'))
+		return resolve_memory(machines, where, key, device, err);
 	if (!strncmp(*key, HOST_PREFIX, strlen(HOST_PREFIX))) {
 		const char *of_host = *key + strlen(HOST_PREFIX);
 		if (!strncmp(of_host, "host_link.", strlen("host_link.")))
@@ -106,7 +131,7 @@ static int convert(const struct npl_param_value *parameter, const char *where, s
 {
 	char buf[64];
 	double ignored;
-	if (!parameter->is_number)
+	if (!parameter || !parameter->is_number)
 		return 0;
 	const char *text = npl_quantity_in(*value, parameter->unit, buf, sizeof buf);
 	if (!npl_parse_number(text, &ignored))

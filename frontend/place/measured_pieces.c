@@ -32,8 +32,9 @@ static bool joules_of(const struct npl_layer_run *row, double *joules)
 		const struct npl_energy *energy = &row->result.energy[e];
 		if (energy->part == NPL_OF_HOST || energy->part == NPL_OF_LINK || energy->part == NPL_OF_WAITING)
 			continue;
-		known = known && !npl_origin_is_absent(energy->origin);
-		*joules += known ? energy->joules : 0;
+		const bool is_known = !npl_origin_is_absent(energy->origin);
+		*joules += is_known ? energy->joules : 0;
+		known = known && is_known;
 	}
 	return known;
 }

@@ -169,8 +169,9 @@ void place_worth_close(struct place_worth *worth);
 
 /* moves.c: finds the conversions of all values, after the tables of the graph. Returns 0 or err->code. */
 int place_conversions_open(struct place_model *m, struct npl_err *err);
-/* Time and energy of a conversion of a value between float32 and another format, on the host; of a transfer. */
+/* Returns time and energy of converting a value between float32 and another format, on the host. */
 struct place_cost place_conversion(const struct place_model *m, int value, int from_format, int to_format);
+/* Returns time and energy of moving a value between the host's memory and a device's. */
 struct place_cost place_transfer(const struct place_model *m, int value, int format, int device);
 /* Returns the least cost of bringing a value from one format and memory to others. */
 struct place_cost place_route(const struct place_model *m, int value, int from_format, int from_memory, int to_format,
@@ -181,8 +182,9 @@ int place_kept_format(const struct place_model *m, int value, int format);
 /* state.c */
 /* Begins: the network's inputs are float32 in the host's memory. */
 void place_work_begin(const struct place_model *m, struct place_work *work);
-/* Make the work that of a state, or that of another one. */
+/* Copies what a state has done into the work. */
 void place_work_of(const struct place_state *state, struct place_work *work);
+/* Copies the work of another one. */
 void place_work_copy(const struct place_work *from, struct place_work *work);
 /* Runs the piece after what was done so far. */
 void place_work_run(const struct place_model *m, struct place_work *work, const struct place_piece *piece);

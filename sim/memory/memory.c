@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/nearest.h"
+#include "core/base/refuse.h"
 #include "core/files/data_names.h"
 #include "core/params_impl.h"
 #include "core/setting_location.h"
@@ -117,13 +118,45 @@ static int read_headings(struct npl_memory *memory, bool every_cycle, struct npl
 	return NPL_EINPUT;
 }
 
-static int open_memory(struct npl_memory *memory, const char *name, const struct npl_memory_options *options,
+size_t npl_memory_name_length(const char *name)
+{
+	static const char key[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+	for (const char *at = strchr(name, '@'); at; at = strchr(at + 1, '@'))
+		if (at[1 + strspn(at + 1, key)] == '=' && at[1] != '=')
+			return (size_t)(at - name);
+	return strlen(name);
+}
+
+/* Adds the settings behind a name, "@KEY=VALUE@KEY=VALUE". */
+static int apply_settings(struct npl_memory *memory, const char *settings, struct npl_err *err)
+{
+	while (*settings) {
+		const size_t length = 1 + npl_memory_name_length(settings + 1), key = strcspn(settings, "=");
+		const char *typed = npl_arena_strndup(&memory->arena, settings, length);
+		const struct npl_setting setting = {
+			.key = npl_arena_strndup(&memory->arena, settings + 1, key - 1),
+			.value = npl_arena_strndup(&memory->arena, settings + key + 1, length - key - 1),
+			.typed = npl_arena_printf(&memory->arena, "%s%s", memory->description.name,
+						  typed ? typed : "")};
+		if (!typed || !setting.key || !setting.value || !setting.typed)
+			return npl_no_memory(err);
+		if (npl_params_set(&memory->description, &memory->arena, &setting, err))
+			return err->code;
+		settings += length;
+	}
+	return 0;
+}
+
+static int open_memory(struct npl_memory *memory, const char *text, const struct npl_memory_options *options,
 		       struct npl_err *err)
 {
-	const char *path;
+	const size_t length = npl_memory_name_length(text);
+	const char *path, *name = npl_arena_strndup(&memory->arena, text, length);
+	if (!name)
+		return npl_no_memory(err);
 	if (find_file(name, &memory->arena, &path, err) ||
 	    npl_description_load(path, "model", &memory->arena, &memory->description, err) ||
-	    read_headings(memory, options->every_cycle, err))
+	    read_headings(memory, options->every_cycle, err) || apply_settings(memory, text + length, err))
 		return err->code;
 	memory->config = npl_arena_alloc(&memory->arena, memory->model->config_bytes);
 	if (!memory->config)
@@ -131,7 +164,10 @@ static int open_memory(struct npl_memory *memory, const char *name, const struct
 	if (apply_options(memory, options, err) ||
 	    npl_params_read(memory->model->params, &memory->description, &memory->arena, memory->config, err))
 		return err->code;
-	memory->info = (struct npl_memory_info){.name = memory->description.name,
+	const char *shown = npl_arena_printf(&memory->arena, "%s%s", memory->description.name, text + length);
+	if (!shown)
+		return npl_no_memory(err);
+	memory->info = (struct npl_memory_info){.name = shown,
 						.model = memory->model->name,
 						.description = memory->description.description,
 						.channels = 1,

@@ -297,3 +297,43 @@ Test(sweep_harm, labels_meet_constraints)
 	cli_free(&r);
 	cli_remove_folder(folder);
 }
+
+/* A parameter of a memory is an axis as others: its points are those of memory files with this value. */
+Test(sweep_harm, memories_have_axes)
+{
+	static const char *const latency[] = {"14", "40"};
+	char folder[CLI_PATH], plan[4 * CLI_PATH], name[80];
+	int64_t cycles[2];
+	cli_folder(folder);
+	const struct cli_run_options here = {.folder = folder};
+	for (int i = 0; i < 2; i++) {
+		snprintf(name, sizeof name, "ddr3-2133@timing.CL=%s", latency[i]);
+		struct cli_result r = cli_run(&(struct cli_run_options){0}, "dram", "--preset", name, "--yaml");
+		cr_assert_eq(r.status, 0, "%s", r.err);
+		snprintf(name, sizeof name, "%s.yaml", latency[i]);
+		cli_write_text(folder, name, r.out);
+		cli_free(&r);
+	}
+	cli_write_text(folder, "axis.yaml",
+		       "model: digits\ndevice: tpu_v1\nset: {weight_memory.preset: ddr3-2133}\nvary: "
+		       "{weight_memory.preset@timing.CL: [14, 40]}\n");
+	cli_expect(&here, 0, "sweep", "@/axis.yaml", "--quiet", "-o", "@/axis.sqlite");
+	snprintf(plan, sizeof plan,
+		 "model: digits\ndevice: tpu_v1\nvary: {weight_memory.preset: ['%s/14.yaml', '%s/40.yaml']}\n", folder,
+		 folder);
+	cli_write_text(folder, "files-plan.yaml", plan);
+	cli_expect(&here, 0, "sweep", "@/files-plan.yaml", "--quiet", "-o", "@/files.sqlite");
+	for (int i = 0; i < 2; i++) {
+		snprintf(plan, sizeof plan, "SELECT cycles FROM points WHERE id = %d", i);
+		cycles[i] = store_sql(cli_path(folder, "axis.sqlite"), plan);
+		cr_assert_eq(cycles[i], store_sql(cli_path(folder, "files.sqlite"), plan));
+	}
+	cr_assert_lt(cycles[0], cycles[1]);
+	struct cli_result r = cli_run(&(struct cli_run_options){0}, SWEEP, "--vary", "array.rows@timing.CL=14,40");
+	cr_assert(r.status == 2 && cli_says(r.err, "array.rows is no memory"), "%s", r.err);
+	cli_free(&r);
+	r = cli_run(&(struct cli_run_options){0}, SWEEP, "--vary", "weight_memory.preset@timing.CL=14,40");
+	cr_assert(r.status == 3 && cli_says(r.out, "which memory?"), "%s%s", r.out, r.err);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}

@@ -324,3 +324,30 @@ Test(memory_open, yaml_reads_back)
 	npl_arena_free(&arena);
 	cli_remove_folder(folder);
 }
+
+/* Parameters may stand behind a name or a path. */
+Test(memory_open, parameters_behind_a_name_are_the_memorys)
+{
+	struct npl_memory *memory;
+	struct npl_err err = {0};
+	struct npl_arena arena = {0};
+	const struct npl_param_value *value;
+	int n;
+	cr_assert_eq(npl_memory_open("ddr3-2133@timing.CL=20@organisation.channels=4", NULL, &memory, &err), 0, "%s",
+		     err.msg);
+	cr_assert_str_eq(npl_memory_info(memory)->name, "ddr3-2133@timing.CL=20@organisation.channels=4");
+	cr_assert_eq(npl_memory_info(memory)->channels, 4);
+	cr_assert_eq(npl_memory_settings(memory, &arena, &value, &n), 0);
+	cr_assert_eq((int)npl_param_number(value, n, "timing.CL"), 20);
+	npl_arena_free(&arena);
+	npl_memory_close(memory);
+	refused("ddr3-2133@timing.CX=20", NULL, NPL_EUSAGE,
+		"ddr3-2133@timing.CX=20: there is no parameter 'timing.CX'; the nearest is 'timing.CL'");
+	refused("ddr3-2133@timing.CL=x", NULL, NPL_EUSAGE, "ddr3-2133@timing.CL=x: timing.CL");
+	refused("ddr3-2133@name=x", NULL, NPL_EUSAGE, "ddr3-2133@name=x: the name of a machine cannot be set");
+	refused("ddr3-2133@timing", NULL, NPL_EUSAGE, "there is no memory 'ddr3-2133@timing'");
+	refused("@timing.CL=20", NULL, NPL_EUSAGE, "there is no memory ''");
+	cr_assert_eq(npl_memory_name_length("a/b@c.yaml@timing.CL=2@x=3"), strlen("a/b@c.yaml"));
+	cr_assert_eq(npl_memory_name_length("hbm2"), 4);
+	cr_assert_eq(npl_memory_name_length("hbm2@="), 6);
+}
