@@ -7,7 +7,7 @@
 #
 #     bench/search_quality.py [--npulab build/npulab] [--share 0.05] [--seeds 5] [METHOD...]
 #
-# About fifteen minutes on two cores; the grids are kept in build/search_quality.
+# About twenty minutes on two cores; the grids are kept in build/search_quality.
 import argparse
 import math
 import os
@@ -72,7 +72,7 @@ def main():
     parser.add_argument("--npulab", default="build/npulab")
     parser.add_argument("--share", type=float, default=0.05)
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("methods", nargs="*", default=["evolution", "random"])
+    parser.add_argument("methods", nargs="*", default=["evolution", "narrowing", "random"])
     arguments = parser.parse_args()
     folder = "build/search_quality"
     os.makedirs(folder, exist_ok=True)

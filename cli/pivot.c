@@ -26,7 +26,8 @@ struct pivot {
 	const char *rows, *columns, *base; /* base: the row to which all are related; NULL: none */
 	struct cli_measures measures;
 	struct values row, column;
-	double *cell; /* row.n x column.n; NAN: no point is there */
+	double *cell;     /* row.n x column.n; NAN: no point is there */
+	bool has_several; /* points in one cell */
 };
 
 /* Returns the index of a value, which is added if it is new; -1: there is no room for it. */
@@ -84,6 +85,7 @@ static void fill(struct pivot *p)
 		if (!row || !column || isnan(value))
 			continue;
 		double *cell = &p->cell[index_of(&p->row, row) * p->column.n + index_of(&p->column, column)];
+		p->has_several = p->has_several || !isnan(*cell);
 		if (isnan(*cell) || (measure->is_maximised ? value > *cell : value < *cell))
 			*cell = value;
 	}
@@ -124,7 +126,7 @@ static int print_table(const struct pivot *p, int base)
 		npl_table_row(&table, cell);
 	}
 	npl_table_print(&table, stdout);
-	if (p->results->n_keys > (p->columns ? 2 : 1))
+	if (p->has_several)
 		npl_table_text("Each cell has the best of its points: other parameters differ from cell to cell.",
 			       stdout);
 	return npl_table_close(&table);

@@ -185,6 +185,25 @@ static size_t point_of_row(const json_t *root, size_t row)
 	return rows == n ? row : row * (n - 1) / (rows - 1);
 }
 
+/* Names the parameters that the points of the front have alike. */
+static void put_alike(struct page_writer *writer, const json_t *root, const bool is_column[MOST_PARAMETERS])
+{
+	const json_t *parameters = json_object_get(root, "parameters"), *front = json_object_get(root, "front"),
+		     *of_first = json_object_get(json_array_get(front, 0), "parameters");
+	char text[2000] = "", value[TEXT];
+	for (size_t i = 0; i < json_array_size(parameters) && i < MOST_PARAMETERS; i++) {
+		const char *name = page_text(json_array_get(parameters, i), "name");
+		const json_t *own = json_object_get(of_first, name);
+		if (!is_column[i] && own)
+			npl_append(text, sizeof text, ", ", "%s = %s", name, page_value_text(own, value, sizeof value));
+	}
+	if (!*text)
+		return;
+	char line[sizeof text + 40];
+	snprintf(line, sizeof line, "%s: %s.", json_array_size(front) > 1 ? "All of these have" : "It has", text);
+	page_paragraph(writer, line);
+}
+
 static void put_front_table(struct page_writer *writer, const json_t *root)
 {
 	const size_t n = json_array_size(json_object_get(root, "front")), rows = rows_of_front(root);
@@ -203,6 +222,7 @@ static void put_front_table(struct page_writer *writer, const json_t *root)
 	for (size_t row = 0; row < rows; row++)
 		put_front_row(writer, root, is_column, point_of_row(root, row));
 	page_table_end(writer);
+	put_alike(writer, root, is_column);
 }
 
 static void put_commands(struct page_writer *writer, const json_t *root)
