@@ -224,7 +224,7 @@ static int run(struct sweep_plan *plan, const struct arguments *arguments, struc
 	static const struct sweep_threads threads = {cli_waiting_pause, cli_waiting_continue};
 	struct sweep_evaluator *evaluator = NULL;
 	struct sweep_store *store = NULL;
-	struct sweep_summary summary;
+	struct sweep_summary summary = {0};
 	options->threads = &threads;
 	options->interrupted = &interrupted;
 	int rc = sweep_evaluator_open(plan, &evaluator, err);
@@ -384,5 +384,6 @@ static int sweep_main(int argc, char **argv, struct npl_err *err)
 
 const struct cli_command cli_sweep = {
 	"sweep",
-	"PLAN.yaml | MODEL --device A,B,... [--vary KEY=VALUES]... | status FILE | merge -o OUT FILE... | export FILE | figures",
+	"PLAN.yaml | MODEL --device A,B,... [--vary KEY=VALUES]... | status FILE | merge -o OUT FILE... | "
+	"export FILE | figures",
 	"a network on many machines: the best of them", sweep_main};

@@ -4,10 +4,10 @@
 #include <limits.h>
 #include <stdio.h>
 
+#include "core/files/data_names.h"
 #include "core/files/file.h"
 #include "core/params_impl.h"
 #include "npulab/driver.h"
-#include "npulab/memory.h"
 #include "npulab/run_trace.h"
 #include "npulab/sha256.h"
 
@@ -29,7 +29,7 @@ int npl_trace_add_machine_files(struct npl_trace_header *header, const char *mac
 	char role[300], path[PATH_MAX];
 	for (int i = 0; i < n && found; i++) {
 		/* Parameters may stand behind the path of a memory. */
-		snprintf(path, sizeof path, "%.*s", (int)npl_memory_name_length(setting[i].value), setting[i].value);
+		snprintf(path, sizeof path, "%.*s", (int)npl_data_name_length(setting[i].value), setting[i].value);
 		const char *content = npl_param_file(found->params, setting[i].key, path);
 		if (!content)
 			continue;

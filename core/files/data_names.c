@@ -28,6 +28,15 @@ bool npl_is_yaml_path(const char *word)
 	return strchr(word, '/') || stem_of(word);
 }
 
+size_t npl_data_name_length(const char *name)
+{
+	static const char key[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+	for (const char *at = strchr(name, '@'); at; at = strchr(at + 1, '@'))
+		if (at[1 + strspn(at + 1, key)] == '=' && at[1] != '=')
+			return (size_t)(at - name);
+	return strlen(name);
+}
+
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);

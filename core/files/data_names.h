@@ -18,6 +18,8 @@ int npl_data_dir(const char *kind, char *path, size_t n, struct npl_err *err);
 
 /* Says whether a user's word is the path of a file: it has a '/' or ends in ".yaml". */
 bool npl_is_yaml_path(const char *word);
+/* Returns how long a name or path is without the parameters behind it, "hbm2@timing.CL=12". */
+size_t npl_data_name_length(const char *name);
 
 /* Lists the n_first given names, then the names in the folder `kind`, sorted; all live in the arena. Returns NPL_EINPUT
  * when the folder cannot be listed. */

@@ -101,8 +101,8 @@ static int add_derived(const struct sweep_plan *plan, const struct npl_device *b
 	return 0;
 }
 
-/* Puts a parameter of a memory, "weight_memory.preset@timing.CL=12", behind the name of the memory: the setting before it
- * becomes "weight_memory.preset=hbm2@timing.CL=12". */
+/* Puts a parameter of a memory, "weight_memory.preset@timing.CL=12", behind the name of the memory: the setting before
+ * it becomes "weight_memory.preset=hbm2@timing.CL=12". */
 static int join_memory(struct sweep_machine_settings *settings, int i, struct npl_arena *arena, struct npl_err *err)
 {
 	const char *at = strchr(settings->set[i], '@');

@@ -16,8 +16,8 @@
 
 #define MAX_PARAMETERS 1000
 
-/* Says whether a text is written as JSON writes numbers, and is none that readers refuse: a whole number beyond 64 bits,
- * or one that a double cannot hold. Then it is one. */
+/* Says whether a text is written as JSON writes numbers, and is none that readers refuse: a whole number beyond 64
+ * bits, or one that a double cannot hold. Then it is one. */
 static bool is_json_number(const char *text)
 {
 	const char *c = text + (*text == '-');

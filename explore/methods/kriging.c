@@ -322,20 +322,20 @@ static int take_points(struct sweep_kriging *s, int64_t n, const int *level, con
 }
 
 int sweep_kriging_open(const struct sweep_space *space, int64_t n, const int *level, const double *value,
-		       struct sweep_kriging **kriging, struct npl_err *err)
+		       struct sweep_kriging **surface, struct npl_err *err)
 {
-	*kriging = NULL;
+	*surface = NULL;
 	if (n < SWEEP_KRIGING_LEAST)
 		return npl_fail(err, NPL_EUSAGE, "%lld points, expected at least %d to estimate others from",
 				(long long)n, SWEEP_KRIGING_LEAST);
-	struct sweep_kriging *s = *kriging = calloc(1, sizeof *s);
+	struct sweep_kriging *s = *surface = calloc(1, sizeof *s);
 	if (!s)
 		return npl_no_memory(err);
 	s->space = space;
 	s->nugget = nuggets[0];
 	if (take_axes(s, err) || take_points(s, n, level, value, err) || choose_covariances(s, err) || solve(s, err)) {
 		sweep_kriging_close(s);
-		*kriging = NULL;
+		*surface = NULL;
 		return err->code;
 	}
 	return 0;

@@ -25,17 +25,17 @@ struct sweep_kriging; /* opaque; one thread at a time */
  * on, and value[i] is finite. All are copied. The space is borrowed. Of more than SWEEP_KRIGING_POINTS so many are
  * taken, spread evenly. Returns NPL_EUSAGE for fewer than SWEEP_KRIGING_LEAST. */
 int sweep_kriging_open(const struct sweep_space *space, int64_t n, const int *level, const double *value,
-		       struct sweep_kriging **kriging, struct npl_err *err);
-void sweep_kriging_close(struct sweep_kriging *kriging); /* accepts NULL */
+		       struct sweep_kriging **surface, struct npl_err *err);
+void sweep_kriging_close(struct sweep_kriging *surface); /* accepts NULL */
 
 /* Returns the estimate at a point. Fastest where it differs from the point before only in the last axes. */
-double sweep_kriging_at(struct sweep_kriging *kriging, const int *level);
+double sweep_kriging_at(struct sweep_kriging *surface, const int *level);
 
 /* How far estimates are from the figure, relative to it: each known point is estimated from all the others. */
 struct sweep_kriging_error {
 	int64_t n;                   /* points that were compared */
 	double median, ninth, worst; /* half and nine tenths of the points are within the first two */
 };
-int sweep_kriging_error(const struct sweep_kriging *kriging, struct sweep_kriging_error *error, struct npl_err *err);
+int sweep_kriging_error(const struct sweep_kriging *surface, struct sweep_kriging_error *error, struct npl_err *err);
 
 #endif

@@ -197,7 +197,8 @@ static int64_t choose_best(struct state *s, int *level, int64_t count)
 
 /* ---- Rounds. */
 
-/* Chooses points without estimates: in the first round evenly, else at random. Returns how many of them the grid has. */
+/* Chooses points without estimates: in the first round evenly, else at random. Returns how many of them the grid
+ * has. */
 static int64_t choose_new(struct state *s, int *level, int64_t count, bool evenly)
 {
 	int64_t chosen = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A search that narrows a space by estimates: a quarter of the points fill the space evenly. From what the engine made
- * of them, every other point is estimated (kriging.h), the most promising ones run on the engine, and are estimated from
- * in the next round. So only the engine's figures are results, and a cheap model decides which are worth having.
+ * of them, every other point is estimated (kriging.h), the most promising ones run on the engine, and are estimated
+ * from in the next round. So only the engine's figures are results, and a cheap model decides which are worth having.
  *
  * Of grids of more than 100,000 points only so many are estimated in a round: points drawn anew, and the neighbours of
  * the front of those that ran. One point in eight of a round is drawn at random, so that a part of the space of which

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The order in which points are better for several objectives: by the front that they are on, and on a front the loneliest
- * first (Deb, Pratap, Agarwal and Meyarivan, IEEE Transactions on Evolutionary Computation 6(2), 2002, section III). */
+ * The order in which points are better for several objectives: by the front that they are on, and on a front the
+ * loneliest first (Deb, Pratap, Agarwal and Meyarivan, IEEE Transactions on Evolutionary Computation 6(2), 2002,
+ * section III). */
 #ifndef NPULAB_EXPLORE_METHODS_RANKS_H
 #define NPULAB_EXPLORE_METHODS_RANKS_H
 

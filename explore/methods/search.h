@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Chooses the points of a sweep one after the other. Some methods know all points from the beginning (method.h);
- * evolution and narrowing choose each generation by what came of those before. The points still follow from the plan, its
- * seed and the results alone, whichever process runs them and in whatever order they end. So a sweep that goes on
+ * evolution and narrowing choose each generation by what came of those before. The points still follow from the plan,
+ * its seed and the results alone, whichever process runs them and in whatever order they end. So a sweep that goes on
  * chooses again what it chose before.
  *
  *     while (sweep_search_known(search) < sweep_search_points(search)) {

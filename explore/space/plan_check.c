@@ -52,8 +52,8 @@ static int refuse_key(const char *where, const char *key, const struct npl_devic
 static int resolve(const struct machines *machines, const char *where, const char **key, int *device,
 		   struct npl_err *err);
 
-/* Resolves a parameter of a memory, "weight_memory.preset@timing.CL": the part before the '@' must name a parameter that
- * names a memory. */
+/* Resolves a parameter of a memory, "weight_memory.preset@timing.CL": the part before the '@' must name a parameter
+ * that names a memory. */
 static int resolve_memory(const struct machines *machines, const char *where, const char **key, int *device,
 			  struct npl_err *err)
 {

@@ -26,8 +26,8 @@ struct distance {
 	struct place_cost moves; /* what the first one must convert and move in addition */
 };
 
-/* Adds the cost of giving the state the copy that another state has. `ready` is when that one has it; INFINITY: only the
- * end of the batch needs it. */
+/* Adds the cost of giving the state the copy that another state has. `ready` is when that one has it; INFINITY: only
+ * the end of the batch needs it. */
 static void add_copy(const struct place_model *m, const struct place_state *state, struct place_copy copy,
 		     struct distance *distance)
 {

@@ -119,15 +119,12 @@ struct npl_memory_options {
 
 struct npl_memory;
 
-/* Opens a memory. `name` is that of a file in memories/, or a path (with '/' or ending in .yaml); parameters may follow,
- * as in "hbm2@timing.CL=12@organisation.channels=4". Returns NPL_EUSAGE
- * when there is no such memory, with the nearest name, or when the memory cannot have the options; NPL_EINPUT when its
- * file is bad. */
+/* Opens a memory. `name` is that of a file in memories/, or a path (with '/' or ending in .yaml). Parameters may
+ * follow, as in "hbm2@timing.CL=12@organisation.channels=4". Returns NPL_EUSAGE when there is no such memory, with the
+ * nearest name, or when the memory cannot have the options; NPL_EINPUT when its file is bad. */
 int npl_memory_open(const char *name, const struct npl_memory_options *options, struct npl_memory **memory,
 		    struct npl_err *err);
 void npl_memory_close(struct npl_memory *memory); /* accepts NULL */
-/* Returns how long a name is without the parameters behind it. */
-size_t npl_memory_name_length(const char *name);
 /* Puts the memory back into the state after opening, at cycle 0. */
 void npl_memory_reset(struct npl_memory *memory);
 const struct npl_memory_info *npl_memory_info(const struct npl_memory *memory);

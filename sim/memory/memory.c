@@ -118,20 +118,11 @@ static int read_headings(struct npl_memory *memory, bool every_cycle, struct npl
 	return NPL_EINPUT;
 }
 
-size_t npl_memory_name_length(const char *name)
-{
-	static const char key[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
-	for (const char *at = strchr(name, '@'); at; at = strchr(at + 1, '@'))
-		if (at[1 + strspn(at + 1, key)] == '=' && at[1] != '=')
-			return (size_t)(at - name);
-	return strlen(name);
-}
-
 /* Adds the settings behind a name, "@KEY=VALUE@KEY=VALUE". */
 static int apply_settings(struct npl_memory *memory, const char *settings, struct npl_err *err)
 {
 	while (*settings) {
-		const size_t length = 1 + npl_memory_name_length(settings + 1), key = strcspn(settings, "=");
+		const size_t length = 1 + npl_data_name_length(settings + 1), key = strcspn(settings, "=");
 		const char *typed = npl_arena_strndup(&memory->arena, settings, length);
 		const struct npl_setting setting = {
 			.key = npl_arena_strndup(&memory->arena, settings + 1, key - 1),
@@ -150,7 +141,7 @@ static int apply_settings(struct npl_memory *memory, const char *settings, struc
 static int open_memory(struct npl_memory *memory, const char *text, const struct npl_memory_options *options,
 		       struct npl_err *err)
 {
-	const size_t length = npl_memory_name_length(text);
+	const size_t length = npl_data_name_length(text);
 	const char *path, *name = npl_arena_strndup(&memory->arena, text, length);
 	if (!name)
 		return npl_no_memory(err);

@@ -26,7 +26,9 @@ static void copy(const char *folder, const char *from, const char *to)
 	size_t bytes;
 	char *data = cli_read(cli_path(folder, from), &bytes);
 	FILE *out = fopen(cli_path(folder, to), "wb");
-	cr_assert(out && fwrite(data, 1, bytes, out) == bytes && !fclose(out));
+	cr_assert(out);
+	cr_expect_eq(fwrite(data, 1, bytes, out), bytes);
+	cr_assert_eq(fclose(out), 0);
 	free(data);
 }
 
@@ -86,11 +88,10 @@ Test(sweep_harm, two_programs_ask_into_one_file)
 				 "{\"parameters\":{\"array.rows\":%d}}\n", 16 + 40 * p + i);
 		cli_write_text(folder, name, text);
 	}
-	snprintf(
-		command, sizeof command,
-		"cd %s && for p in 0 1; do %s sweep digits --device tpu_v1 --points - -o r.sqlite < $p.jsonl > $p.out & "
-		"done; wait",
-		folder, program(path_of_program));
+	snprintf(command, sizeof command,
+		 "cd %s && for p in 0 1; do %s sweep digits --device tpu_v1 --points - -o r.sqlite < $p.jsonl > $p & "
+		 "done; wait",
+		 folder, program(path_of_program));
 	cr_assert_eq(system(command), 0);
 	const char *path = cli_path(folder, "r.sqlite");
 	cr_assert_eq(store_sql(path, "SELECT count(*) FROM points"), 40);

@@ -135,8 +135,8 @@ static void check_model(const struct model *model, const struct sweep_effect *ef
 		if (!e)
 			continue;
 		cr_assert_eq(e->n_values, model->values[k]);
-		cr_assert(fabs(e->share - share_of(model, k)) < 1e-9, "%s: %.12g, expected %.12g", keys[k],
-			  e->share, share_of(model, k));
+		cr_assert(fabs(e->share - share_of(model, k)) < 1e-9, "%s: %.12g, expected %.12g", keys[k], e->share,
+			  share_of(model, k));
 		/* The ratio, or the difference, between the ends is that of the effects. */
 		double low = INFINITY, high = -INFINITY;
 		for (int v = 0; v < model->values[k]; v++) {

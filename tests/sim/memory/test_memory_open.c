@@ -5,6 +5,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "core/files/data_names.h"
 #include "npulab/memory.h"
 #include "tests/kit/cli_run.h"
 #include "tests/kit/sim/dram/case.h"
@@ -347,7 +348,7 @@ Test(memory_open, parameters_behind_a_name_are_the_memorys)
 	refused("ddr3-2133@name=x", NULL, NPL_EUSAGE, "ddr3-2133@name=x: the name of a machine cannot be set");
 	refused("ddr3-2133@timing", NULL, NPL_EUSAGE, "there is no memory 'ddr3-2133@timing'");
 	refused("@timing.CL=20", NULL, NPL_EUSAGE, "there is no memory ''");
-	cr_assert_eq(npl_memory_name_length("a/b@c.yaml@timing.CL=2@x=3"), strlen("a/b@c.yaml"));
-	cr_assert_eq(npl_memory_name_length("hbm2"), 4);
-	cr_assert_eq(npl_memory_name_length("hbm2@="), 6);
+	cr_assert_eq(npl_data_name_length("a/b@c.yaml@timing.CL=2@x=3"), strlen("a/b@c.yaml"));
+	cr_assert_eq(npl_data_name_length("hbm2"), 4);
+	cr_assert_eq(npl_data_name_length("hbm2@="), 6);
 }
