@@ -97,7 +97,10 @@ static int print_table(const struct ranking *ranking)
 	const int rc = npl_table_close(&table);
 	if (shown < measures->n)
 		printf("%d figures have no column here: --show names fewer\n", measures->n - shown);
-	return rc ? rc : sweep_print_alike(stdout, results, ranking->index, ranking->shown, &keys);
+	if (rc || sweep_print_alike(stdout, results, ranking->index, ranking->shown, &keys))
+		return NPL_ENOMEM;
+	cli_hint_at_models(results);
+	return 0;
 }
 
 static int best_main(int argc, char **argv, struct npl_err *err)

@@ -8,6 +8,7 @@
 #include "common.h"
 #include "core/base/nearest.h"
 #include "core/base/refuse.h"
+#include "core/files/words.h"
 #include "explore/measure_text.h"
 #include "reports/format/table.h"
 #include "sweep_results.h"
@@ -71,6 +72,24 @@ static int check_key(const struct pivot *p, const char *key, struct npl_err *err
 		   : 0;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+	double x = 0, y = 0;
+	npl_parse_number(*(const char *const *)a, &x);
+	npl_parse_number(*(const char *const *)b, &y);
+	return x < y ? -1 : x > y;
+}
+
+/* Sorts values that are numbers; others stay in the order of the points. */
+static void sort_values(struct values *values)
+{
+	double ignored;
+	for (int i = 0; i < values->n; i++)
+		if (!npl_parse_number(values->text[i], &ignored))
+			return;
+	qsort(values->text, (size_t)values->n, sizeof *values->text, compare_numbers);
+}
+
 /* Keeps in each cell the best of its points. */
 static void fill(struct pivot *p)
 {
@@ -129,6 +148,8 @@ static int print_table(const struct pivot *p, int base)
 	if (p->has_several)
 		npl_table_text("Each cell has the best of its points: other parameters differ from cell to cell.",
 			       stdout);
+	if (strcmp(p->rows, SWEEP_MODEL) != 0 && (!p->columns || strcmp(p->columns, SWEEP_MODEL) != 0))
+		cli_hint_at_models(p->results);
 	return npl_table_close(&table);
 }
 
@@ -137,6 +158,8 @@ static int make_pivot(struct pivot *p, struct npl_err *err)
 	int base = -1;
 	if (check_key(p, p->rows, err) || check_key(p, p->columns, err) || collect_values(p, err))
 		return err->code;
+	sort_values(&p->row);
+	sort_values(&p->column);
 	for (int r = 0; r < p->row.n && p->base; r++)
 		if (!strcmp(p->row.text[r], p->base))
 			base = r;

@@ -22,14 +22,19 @@ static void add(struct entries *entries, const char *key, const char *value, con
 		entries->entry[entries->n++] = (struct sweep_entry){key, value, where, false};
 }
 
-/* Adds "KEY=VALUE", or "KEY=KEY=VALUE" for parameters that move together. Values of the axes of models and devices may
- * contain '='. */
+/* Adds "KEY=VALUE", or "KEY=KEY=VALUE" for parameters that move together. Values of settings and of the
+ * axes of models and devices may contain '='. */
 static int add_pair(struct entries *entries, const char *group, const char *text, const char *where,
 		    struct npl_err *err)
 {
 	struct npl_arena *arena = &entries->plan->arena;
-	const bool is_named = !strncmp(text, "device=", 7) || !strncmp(text, "model=", 6);
-	const char *equals = is_named ? strchr(text, '=') : strrchr(text, '=');
+	const bool has_one_key = strcmp(group, "vary") != 0 || !strncmp(text, "device=", 7) ||
+				 !strncmp(text, "model=", 6);
+	const char *equals = strchr(text, '=');
+	/* Keys have no commas: what stands behind one is of the values. */
+	const char *end = text + strcspn(text, ",");
+	for (const char *next = equals; next && next < end && !has_one_key; next = strchr(next + 1, '='))
+		equals = next;
 	if (!equals || equals == text || !equals[1])
 		return npl_fail(err, NPL_EUSAGE, "%s %s: expected KEY=VALUE%s", where, text,
 				strcmp(group, "vary") != 0 ? "" : "S, as array.rows=64..512*2");

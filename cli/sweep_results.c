@@ -11,6 +11,7 @@
 #include "core/base/refuse.h"
 #include "explore/estimates.h"
 #include "explore/recorded.h"
+#include "reports/format/table.h"
 
 /* Makes points that break a constraint points that are not feasible, for that reason. */
 static int apply(const char *constraint, struct sweep_results *results, struct npl_err *err)
@@ -50,6 +51,24 @@ int cli_results_open(const char *path, const struct cli_list *constraints, struc
 	return rc;
 }
 
+void cli_hint_at_models(const struct sweep_results *results)
+{
+	const char *first = NULL;
+	for (int64_t r = 0; r < results->n; r++) {
+		const char *model = results->result[r].feasible
+					    ? sweep_result_parameter(&results->result[r], SWEEP_MODEL)
+					    : NULL;
+		if (model && first && strcmp(model, first) != 0) {
+			npl_table_text(
+				"Points of several networks are here: --constraint \"model == 'NAME'\" takes those of "
+				"one.",
+				stdout);
+			return;
+		}
+		first = model ? model : first;
+	}
+}
+
 int cli_print_estimates(struct sweep_store *store, const struct cli_list *constraints, struct sweep_results *results,
 			const struct sweep_front *front, struct npl_err *err)
 {
@@ -60,16 +79,16 @@ int cli_print_estimates(struct sweep_store *store, const struct cli_list *constr
 	int rc = constraint ? sweep_recorded_read(store, &recorded, err) : npl_no_memory(err);
 	for (int i = 0; i < constraints->n && !rc; i++)
 		rc = sweep_measure_parse(results, constraints->item[i], &results->arena, &constraint[i], err);
+	const struct sweep_to_estimate wanted = {.plan = recorded.plan,
+						 .results = results,
+						 .front = front,
+						 .n_constraints = constraints->n,
+						 .constraint = constraint};
 	if (!rc)
-		rc = sweep_estimate(&(const struct sweep_to_estimate){.plan = recorded.plan,
-								      .results = results,
-								      .front = front,
-								      .n_constraints = constraints->n,
-								      .constraint = constraint},
-				    &estimates, err);
+		rc = sweep_estimate(&wanted, &estimates, err);
 	cli_waiting_end();
 	if (!rc)
-		rc = cli_table_printed(sweep_estimates_table(stdout, front, &estimates, err), 0, err);
+		rc = cli_table_printed(sweep_estimates_table(stdout, &wanted, &estimates, err), 0, err);
 	sweep_estimates_free(&estimates);
 	sweep_recorded_free(&recorded);
 	return rc;

@@ -33,6 +33,8 @@ int cli_objectives_of(struct sweep_store *store, struct sweep_results *results, 
 int cli_front_of(const struct sweep_results *results, const struct cli_measures *objectives, struct sweep_front *front,
 		 struct npl_err *err);
 
+/* Says that points of several networks, which are no alternatives, are in one table. */
+void cli_hint_at_models(const struct sweep_results *results);
 /* Prints estimates of the points of the grid that did not run (explore/estimates.h). The constraints are those with
  * which the results were read. */
 int cli_print_estimates(struct sweep_store *store, const struct cli_list *constraints, struct sweep_results *results,

@@ -18,6 +18,7 @@ struct rival {
 	int model; /* its level: points of different networks are no alternatives */
 	bool ran;
 	double value[SWEEP_OBJECTIVES];
+	double margin[SWEEP_OBJECTIVES]; /* by which it may be worse than it is estimated; of one that ran 0 */
 	int level[SWEEP_AXES];
 	struct sweep_metrics metrics;
 };
@@ -28,6 +29,7 @@ struct state {
 	int n_axes;
 	int *level; /* of the points that ran: of result r, level[r * n_axes] and on */
 	struct sweep_kriging *kriging[SWEEP_METRICS]; /* of figure i of the estimates */
+	struct sweep_kriging *failing;                /* 1 where a point fails, 0 where it runs; NULL: none failed */
 	int n_constraints;
 	struct sweep_measure constraint[2 * SWEEP_PLAN_LIST];
 	struct rival *rival;
@@ -58,9 +60,9 @@ static int add_figures(struct state *s, const struct sweep_measure *measure, str
 					"--estimate: '%s' names '%s', which is neither a figure nor varied",
 					measure->expression.text, name);
 		for (int k = 0; k < estimates->n_figures; k++)
-			is_new = is_new && (int)estimates->figure[k].metric != metric;
+			is_new = is_new && (int)estimates->figure[k] != metric;
 		if (metric >= 0 && is_new)
-			estimates->figure[estimates->n_figures++].metric = (enum sweep_metric)metric;
+			estimates->figure[estimates->n_figures++] = (enum sweep_metric)metric;
 	}
 	return 0;
 }
@@ -93,34 +95,59 @@ static int find_levels(struct state *s, struct npl_err *err)
 		const struct sweep_result *result = &results->result[r];
 		int *level = s->level + r * s->n_axes;
 		if (sweep_levels_of(s->wanted->plan, result->parameter, result->n_parameters, level, err))
-			return npl_prefix(err, "--estimate");
+			return npl_prefix(err, "--estimate: point %lld", (long long)result->id);
 		sweep_add_known(&s->drawer, level);
 	}
 	return 0;
 }
 
-/* Opens the estimate of figure f, from all points of which it is known. */
-static int open_figure(struct state *s, int f, struct npl_err *err)
+/* Returns a metric of a point, or whether it failed for -1. */
+static double figure_of(const struct sweep_result *result, int metric)
+{
+	return metric < 0 ? result->status == SWEEP_FAILED : result->metrics.value[metric];
+}
+
+/* Opens the estimate of a metric, or of whether points fail for -1, from all points of which it is known. */
+static int open_figure(struct state *s, int metric, struct sweep_kriging **kriging, struct npl_err *err)
 {
 	const struct sweep_results *results = s->wanted->results;
-	const enum sweep_metric metric = s->estimates->figure[f].metric;
 	int *level = malloc(((size_t)results->n * (size_t)s->n_axes + 1) * sizeof *level);
 	double *value = malloc(((size_t)results->n + 1) * sizeof *value);
 	int64_t n = 0;
 	int rc = level && value ? 0 : npl_no_memory(err);
 	for (int64_t r = 0; r < results->n && !rc; r++) {
-		if (!isfinite(results->result[r].metrics.value[metric]))
+		const double figure = figure_of(&results->result[r], metric);
+		if (!isfinite(figure))
 			continue;
 		memcpy(level + n * s->n_axes, s->level + r * s->n_axes, (size_t)s->n_axes * sizeof *level);
-		value[n++] = results->result[r].metrics.value[metric];
+		value[n++] = figure;
 	}
-	if (!rc && sweep_kriging_open(&s->wanted->plan->space, n, level, value, &s->kriging[f], err))
-		rc = npl_prefix(err, "--estimate: %s", sweep_metric_info[metric].name);
-	if (!rc)
-		rc = sweep_kriging_error(s->kriging[f], &s->estimates->figure[f].error, err);
+	if (!rc && sweep_kriging_open(&s->wanted->plan->space, n, level, value, kriging, err))
+		rc = npl_prefix(err, "--estimate: %s",
+				metric < 0 ? "which points fail" : sweep_metric_info[metric].name);
 	free(level);
 	free(value);
 	return rc;
+}
+
+/* Opens all estimates, and finds their errors for each network. */
+static int open_figures(struct state *s, struct npl_err *err)
+{
+	struct sweep_estimates *estimates = s->estimates;
+	bool has_failed = false;
+	estimates->n_models = s->wanted->plan->space.axis[SWEEP_MODEL_AXIS].n_levels;
+	estimates->error = calloc((size_t)estimates->n_figures * (size_t)estimates->n_models + 1,
+				  sizeof *estimates->error);
+	int rc = estimates->error ? 0 : npl_no_memory(err);
+	for (int f = 0; f < estimates->n_figures && !rc; f++) {
+		rc = open_figure(s, (int)estimates->figure[f], &s->kriging[f], err);
+		if (!rc)
+			rc = sweep_kriging_error(s->kriging[f], SWEEP_MODEL_AXIS, estimates->n_models,
+						 estimates->error + f * estimates->n_models, err);
+	}
+	for (int64_t r = 0; r < s->wanted->results->n; r++)
+		has_failed = has_failed || s->wanted->results->result[r].status == SWEEP_FAILED;
+	return rc || !has_failed ? rc : open_figure(s, -1, &s->failing, err);
 }
 
 /* ---- Rivals. */
@@ -136,6 +163,20 @@ static struct rival *add_rival(struct state *s, struct npl_err *err)
 	return &grown[s->n_rivals++];
 }
 
+/* Returns the median error of an objective, relative to it: the sum of those of the figures that it names. */
+static double error_of(const struct state *s, const struct sweep_measure *objective, int model)
+{
+	const struct sweep_estimates *estimates = s->estimates;
+	double sum = 1e-6; /* rounding */
+	for (int i = 0; i < objective->expression.n_names; i++)
+		for (int f = 0; f < estimates->n_figures; f++)
+			if ((int)estimates->figure[f] == objective->metric[i]) {
+				const double median = estimates->error[f * estimates->n_models + model].median;
+				sum += isfinite(median) ? median : 0;
+			}
+	return sum;
+}
+
 /* Fills the objectives of a point; returns false where one is not known. */
 static bool value_rival(const struct state *s, const struct sweep_parameter *parameter, int n, struct rival *rival)
 {
@@ -146,6 +187,7 @@ static bool value_rival(const struct state *s, const struct sweep_parameter *par
 		if (!isfinite(value))
 			return false;
 		rival->value[i] = m->is_maximised ? -value : value;
+		rival->margin[i] = rival->ran ? 0 : fabs(value) * error_of(s, m, rival->model);
 	}
 	return true;
 }
@@ -166,11 +208,11 @@ static int add_front(struct state *s, struct npl_err *err)
 	return 0;
 }
 
-/* Says whether a is at least as good as b in all objectives. */
+/* Says whether a is at least as good as b, of which the estimate may be too good, in all objectives. */
 static bool covers(const struct rival *a, const struct rival *b, int n)
 {
 	for (int i = 0; i < n; i++)
-		if (a->value[i] > b->value[i])
+		if (a->value[i] > b->value[i] + b->margin[i])
 			return false;
 	return a->model == b->model;
 }
@@ -211,10 +253,12 @@ static int estimate_point(struct state *s, const int *level, struct npl_err *err
 	struct sweep_parameter parameter[SWEEP_KEYS];
 	struct rival rival = {.model = level[SWEEP_MODEL_AXIS]};
 	s->estimates->n++;
+	if (s->failing && sweep_kriging_at(s->failing, level) > 0.5)
+		return 0;
 	for (int m = 0; m < SWEEP_METRICS; m++)
 		rival.metrics.value[m] = NAN;
 	for (int f = 0; f < s->estimates->n_figures; f++)
-		rival.metrics.value[s->estimates->figure[f].metric] = sweep_kriging_at(s->kriging[f], level);
+		rival.metrics.value[s->estimates->figure[f]] = sweep_kriging_at(s->kriging[f], level);
 	const int n = sweep_parameters_of(s->wanted->plan, level, parameter);
 	if (!value_rival(s, parameter, n, &rival) || !meets_constraints(s, parameter, n, &rival.metrics))
 		return 0;
@@ -251,12 +295,7 @@ static int estimate_all(struct state *s, struct npl_err *err)
 	if (grid > SWEEP_MOST_ESTIMATED)
 		return npl_fail(err, NPL_EUSAGE, "--estimate: the grid has %.3g points, expected at most %.0e", grid,
 				SWEEP_MOST_ESTIMATED);
-	if (find_figures(s, err) || find_levels(s, err))
-		return err->code;
-	for (int f = 0; f < s->estimates->n_figures; f++)
-		if (open_figure(s, f, err))
-			return err->code;
-	if (add_front(s, err))
+	if (find_figures(s, err) || find_levels(s, err) || open_figures(s, err) || add_front(s, err))
 		return err->code;
 	for (uint64_t i = 0; i < (uint64_t)grid && !rc; i++) {
 		sweep_space_point(space, i, level);
@@ -278,6 +317,7 @@ int sweep_estimate(const struct sweep_to_estimate *wanted, struct sweep_estimate
 		rc = estimate_all(s, err);
 	for (int f = 0; f < estimates->n_figures; f++)
 		sweep_kriging_close(s->kriging[f]);
+	sweep_kriging_close(s->failing);
 	sweep_drawer_close(&s->drawer);
 	free(s->level);
 	free(s->rival);
@@ -287,6 +327,7 @@ int sweep_estimate(const struct sweep_to_estimate *wanted, struct sweep_estimate
 
 void sweep_estimates_free(struct sweep_estimates *estimates)
 {
+	free(estimates->error);
 	sweep_results_free(&estimates->points);
 	*estimates = (struct sweep_estimates){0};
 }

@@ -26,21 +26,21 @@ struct sweep_to_estimate {
 struct sweep_estimates { /* zero-initialise before use */
 	int64_t n;       /* points that did not run, all of them estimated */
 	int n_figures;   /* that are estimated: those that objectives and constraints name */
-	struct {
-		enum sweep_metric metric;
-		struct sweep_kriging_error error; /* against the engine */
-	} figure[SWEEP_METRICS];
-	/* The points that neither a point that ran nor another estimated one beats, as their figures are estimated.
-	 * They have no number. */
+	enum sweep_metric figure[SWEEP_METRICS];
+	/* The errors against the engine: that of figure f for the network at level m of the plan's axis is error[f *
+	 * n_models + m]. Owned. */
+	int n_models;
+	struct sweep_kriging_error *error;
+	/* The points that would be on the front if their objectives were worse by the median error. They have no
+	 * number. Points that are estimated to fail are none of them. */
 	struct sweep_results points;
 };
 
 /* Estimates. Returns NPL_EUSAGE where too few points ran, the grid is too large, or a constraint names what neither was
  * varied nor is a figure. */
 int sweep_estimate(const struct sweep_to_estimate *wanted, struct sweep_estimates *estimates, struct npl_err *err);
-/* Prints the estimated points that beat those that ran, and the errors of the figures. The front is that of the points
- * that ran. Returns 0 or NPL_ENOMEM. */
-int sweep_estimates_table(FILE *out, const struct sweep_front *front, const struct sweep_estimates *estimates,
+/* Prints the estimated points, and the errors of the figures. Returns 0 or NPL_ENOMEM. */
+int sweep_estimates_table(FILE *out, const struct sweep_to_estimate *wanted, const struct sweep_estimates *estimates,
 			  struct npl_err *err);
 void sweep_estimates_free(struct sweep_estimates *estimates);
 

@@ -16,21 +16,32 @@ static const char *percent(double share, char *text, size_t bytes)
 	return text;
 }
 
-/* Writes how far estimates were from the engine. */
-static int print_errors(FILE *out, const struct sweep_estimates *estimates)
+static void add_error(const struct sweep_kriging_error *error, const char *name, struct npl_table *table)
 {
+	char points[24], median[24], ninth[24], worst[24];
+	snprintf(points, sizeof points, "%lld", (long long)error->n);
+	npl_table_row(table, (const char *const[]){name, points, percent(error->median, median, sizeof median),
+						   percent(error->ninth, ninth, sizeof ninth),
+						   percent(error->worst, worst, sizeof worst)});
+}
+
+/* Writes how far estimates were from the engine, for each network. */
+static int print_errors(FILE *out, const struct sweep_plan *plan, const struct sweep_estimates *estimates)
+{
+	const struct sweep_axis *models = &plan->space.axis[SWEEP_MODEL_AXIS];
 	struct npl_table table;
 	npl_table_open(&table, "lrrrr",
 		       (const char *const[]){"ERROR OF", "POINTS", "HALF WITHIN", "90 % WITHIN", "WORST"});
-	for (int f = 0; f < estimates->n_figures; f++) {
-		const struct sweep_kriging_error *error = &estimates->figure[f].error;
-		char points[24], median[24], ninth[24], worst[24];
-		snprintf(points, sizeof points, "%lld", (long long)error->n);
-		npl_table_row(&table, (const char *const[]){sweep_metric_info[estimates->figure[f].metric].name, points,
-							    percent(error->median, median, sizeof median),
-							    percent(error->ninth, ninth, sizeof ninth),
-							    percent(error->worst, worst, sizeof worst)});
-	}
+	for (int f = 0; f < estimates->n_figures; f++)
+		for (int m = 0; m < estimates->n_models; m++) {
+			const struct sweep_kriging_error *error = &estimates->error[f * estimates->n_models + m];
+			char name[300];
+			snprintf(name, sizeof name, "%s%s%s", sweep_metric_info[estimates->figure[f]].name,
+				 estimates->n_models > 1 ? " of " : "",
+				 estimates->n_models > 1 ? models->value[m] : "");
+			if (error->n)
+				add_error(error, name, &table);
+		}
 	npl_table_print(&table, out);
 	return npl_table_close(&table);
 }
@@ -77,22 +88,26 @@ static int print_points(FILE *out, const struct sweep_results *points, const str
 	return rc ? rc : sweep_print_alike(out, points, front->index, front->n, &columns);
 }
 
-int sweep_estimates_table(FILE *out, const struct sweep_front *front, const struct sweep_estimates *estimates,
+int sweep_estimates_table(FILE *out, const struct sweep_to_estimate *wanted, const struct sweep_estimates *estimates,
 			  struct npl_err *err)
 {
+	const struct sweep_front *front = wanted->front;
 	struct sweep_front estimated = {.n_objectives = front->n_objectives};
 	char above[200];
 	memcpy(estimated.objective, front->objective, sizeof estimated.objective);
 	if (sweep_front_find(&estimates->points, &estimated, err))
 		return err->code;
-	snprintf(above, sizeof above, "Of %lld points that did not run, %lld are estimated to beat those that did%s",
+	snprintf(above, sizeof above,
+		 "Of %lld points that did not run, %lld would be on the front by their estimates%s",
 		 (long long)estimates->n, (long long)estimated.n, estimated.n ? ":" : "");
 	fputc('\n', out);
 	npl_table_text(above, out);
 	int rc = estimated.n ? print_points(out, &estimates->points, &estimated) : 0;
-	if (!rc) {
-		npl_table_text("The error is that of each point that ran, estimated from the others:", out);
-		rc = print_errors(out, estimates);
+	if (!rc && estimates->n_figures) {
+		npl_table_text("The error is that of each point that ran, estimated from the others. A point is named "
+			       "if its estimates may be off by the first of these errors:",
+			       out);
+		rc = print_errors(out, wanted->plan, estimates);
 	}
 	sweep_front_free(&estimated);
 	return rc;

@@ -3,12 +3,16 @@
  * The facts of a sweep (facts.h), each a text or a piece of JSON. */
 #include "facts.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "core/base/refuse.h"
+#include "core/files/data_names.h"
 #include "core/files/file.h"
+#include "core/files/path.h"
 #include "explore/methods/method.h"
 #include "npulab/device.h"
 #include "npulab/model.h"
@@ -177,18 +181,50 @@ static int put_method(struct npl_json *json, const struct sweep_plan *plan, stru
 	return 0;
 }
 
-/* Writes the hash of a file of samples, "FILE" or "NAME=FILE". */
-static int put_hash(struct npl_json *json, const char *spec, struct npl_err *err)
+/* Writes the hash of a file. */
+static int put_hash(struct npl_json *json, const char *key, const char *path, struct npl_err *err)
 {
-	const char *equals = access(spec, F_OK) ? strchr(spec, '=') : NULL;
 	struct npl_file file;
 	char hex[NPL_SHA256_HEX];
-	if (npl_file_map(equals ? equals + 1 : spec, SIZE_MAX, &file, err))
+	if (npl_file_map(path, SIZE_MAX, &file, err))
 		return err->code;
 	npl_sha256_hex(file.data, file.bytes, hex);
-	npl_json_string(json, NULL, hex);
+	npl_json_string(json, key, hex);
 	npl_file_unmap(&file);
 	return 0;
+}
+
+/* Returns the path of "FILE" or "NAME=FILE". */
+static const char *path_of_samples(const char *spec)
+{
+	const char *equals = access(spec, F_OK) ? strchr(spec, '=') : NULL;
+	return equals ? equals + 1 : spec;
+}
+
+/* Writes the hash of the file that a value names, such as a memory's; nothing where it names none. */
+static int put_value_file(struct npl_json *json, const char *value, struct npl_err *err)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof path, "%.*s", (int)npl_data_name_length(value), value);
+	if (!(npl_is_yaml_path(path) || npl_path_ends_in(path, ".csv")) || access(path, F_OK))
+		return 0;
+	return put_hash(json, value, path, err);
+}
+
+/* Writes the files that settings and values of axes name. */
+static int put_files(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
+{
+	int rc = 0;
+	npl_json_open(json, NULL, '{');
+	for (int i = 0; i < plan->n_settings && !rc; i++)
+		rc = put_value_file(json, plan->setting[i].value, err);
+	for (int a = SWEEP_FIRST_VARIED; a < plan->space.n_axes; a++) {
+		const struct sweep_axis *axis = &plan->space.axis[a];
+		for (int i = 0; i < axis->n_levels * axis->n_keys && !rc; i++)
+			rc = put_value_file(json, axis->value[i], err);
+	}
+	npl_json_close(json, '}');
+	return rc;
 }
 
 static int put_samples(struct npl_json *json, const struct sweep_plan *plan, struct npl_err *err)
@@ -200,9 +236,9 @@ static int put_samples(struct npl_json *json, const struct sweep_plan *plan, str
 	npl_json_string(json, "labels", plan->labels);
 	npl_json_open(json, "sha256", '[');
 	for (int i = 0; i < plan->inputs.n && !rc; i++)
-		rc = put_hash(json, plan->inputs.text[i], err);
+		rc = put_hash(json, NULL, path_of_samples(plan->inputs.text[i]), err);
 	if (plan->labels && !rc)
-		rc = put_hash(json, plan->labels, err);
+		rc = put_hash(json, NULL, plan->labels, err);
 	npl_json_close(json, ']');
 	for (int i = 0; i < plan->n_dims; i++)
 		npl_json_i64(json, plan->dim[i].name, plan->dim[i].value);
@@ -223,7 +259,8 @@ static const struct {
 	      {"constraints", put_constraints},
 	      {"objectives", put_objectives},
 	      {"method", put_method},
-	      {"samples", put_samples}};
+	      {"samples", put_samples},
+	      {"files", put_files}};
 #define N_PIECES ((int)(sizeof pieces / sizeof *pieces))
 
 /* Makes a piece of JSON in the plan's arena. */

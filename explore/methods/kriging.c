@@ -18,14 +18,22 @@
 static const double axis_weights[] = {0.01, 0.1, 1, 10, 100}, axis_ranges[] = {0.1, 0.3, 1, 3};
 /* Candidates of the share of the variance that is not a function of the axes: figures that jump from value to value. */
 static const double nuggets[] = {1e-8, 1e-5, 1e-3, 1e-2};
+/* Numbers that are kept of rows of covariances. */
+#define KEPT        (INT64_C(1) << 22)
 #define COUNT(list) ((int)(sizeof(list) / sizeof *(list)))
 
 struct axis {
 	int axis; /* its index in the space */
 	int n_levels;
 	bool is_ordered;
-	double *position;   /* per level, from 0 to 1; of an axis that is ordered */
-	double *covariance; /* of each pair of levels */
+	double weight, range;
+	double *position; /* per level, from 0 to 1; of an axis that is ordered */
+	/* Levels that known points have. An axis may have many more. */
+	int n_met;
+	int *met;
+	double *covariance; /* of each pair of these: n_met x n_met */
+	/* Per level its covariances with those that are met; NULL: not computed yet. */
+	double **row;
 };
 
 enum scale { LINEAR, LOGARITHM, MINUS_LOGARITHM };
@@ -38,14 +46,16 @@ struct sweep_kriging {
 	double nugget;
 	enum scale scale;
 	int n;
-	int *level;     /* of point i and axis a of these: level[i * n_axes + a] */
+	int *level;     /* of point i and axis a of these, as a place in `met`: level[i * n_axes + a] */
 	double *value;  /* scaled */
 	double *factor; /* Cholesky's factor of the covariances, n x n, the lower half */
 	double mean;
 	double *weight; /* of each point in an estimate */
 	/* partial[a * n + i] is the covariance with point i over the axes before a, of the point asked for last. */
 	double *partial;
-	int *last; /* its levels; -1: none was asked for */
+	int *last;       /* its levels; -1: none was asked for */
+	int64_t n_kept;  /* numbers in rows that are kept */
+	double *scratch; /* a row that is not */
 };
 
 /* ---- Linear algebra: a matrix of n x n is a row after the other. */
@@ -110,17 +120,38 @@ static double dot(const double *a, const double *b, int n)
 
 /* ---- Covariances. */
 
-/* Fills the covariances of an axis for a weight and a range: 1 for equal levels. */
+/* Returns the covariance of two levels: 1 where they are equal. */
+static double covariance_of(const struct axis *axis, int a, int b)
+{
+	const double distance = axis->is_ordered ? fabs(axis->position[a] - axis->position[b]) : a != b;
+	const double r = sqrt(3) * distance / axis->range; /* Matern's correlation of order 3/2 */
+	return (1 + axis->weight * (1 + r) * exp(-r)) / (1 + axis->weight);
+}
+
+/* Gives an axis a weight and a range, and fills its covariances. */
 static void set_axis(struct axis *axis, double weight, double range)
 {
-	for (int i = 0; i < axis->n_levels; i++)
-		for (int k = 0; k < axis->n_levels; k++) {
-			const double distance = axis->is_ordered ? fabs(axis->position[i] - axis->position[k])
-						: i == k         ? 0
-								 : 1;
-			const double r = sqrt(3) * distance / range; /* Matern's correlation of order 3/2 */
-			axis->covariance[i * axis->n_levels + k] = (1 + weight * (1 + r) * exp(-r)) / (1 + weight);
-		}
+	axis->weight = weight;
+	axis->range = range;
+	for (int i = 0; i < axis->n_met; i++)
+		for (int k = 0; k <= i; k++)
+			axis->covariance[i * axis->n_met + k] = axis->covariance[k * axis->n_met + i] = covariance_of(
+				axis, axis->met[i], axis->met[k]);
+}
+
+/* Returns the covariances of a level with those that are met: kept ones, or computed anew where memory is short. */
+static const double *row_of(struct sweep_kriging *s, struct axis *axis, int level)
+{
+	double *row = axis->row[level];
+	if (!row) {
+		row = s->n_kept < KEPT ? npl_arena_array(&s->arena, (size_t)axis->n_met, sizeof *row) : NULL;
+		axis->row[level] = row;
+		s->n_kept += row ? axis->n_met : 0;
+		row = row ? row : s->scratch;
+		for (int k = 0; k < axis->n_met; k++)
+			row[k] = covariance_of(axis, level, axis->met[k]);
+	}
+	return row;
 }
 
 /* Fills the lower half of the covariances of every `step`-th point, n of them. */
@@ -132,7 +163,7 @@ static void fill(const struct sweep_kriging *s, int n, double step, double *matr
 			const int *y = s->level + (int)(k * step) * s->n_axes;
 			double product = i == k ? 1 + s->nugget : 1;
 			for (int a = 0; a < s->n_axes; a++)
-				product *= s->axis[a].covariance[x[a] * s->axis[a].n_levels + y[a]];
+				product *= s->axis[a].covariance[x[a] * s->axis[a].n_met + y[a]];
 			matrix[(size_t)i * (size_t)n + (size_t)k] = product;
 		}
 	}
@@ -272,14 +303,15 @@ static int take_axes(struct sweep_kriging *s, struct npl_err *err)
 		struct axis *axis = &s->axis[s->n_axes];
 		if (n < 2)
 			continue;
-		*axis = (struct axis){a, (int)n, sweep_axis_is_ordered(&space->axis[a]), NULL, NULL};
+		*axis = (struct axis){
+			.axis = a, .n_levels = (int)n, .is_ordered = sweep_axis_is_ordered(&space->axis[a])};
 		axis->position = npl_arena_array(&s->arena, n, sizeof *axis->position);
-		axis->covariance = npl_arena_array(&s->arena, n * n, sizeof *axis->covariance);
-		if (!axis->position || !axis->covariance)
+		axis->row = npl_arena_array(&s->arena, n, sizeof *axis->row);
+		axis->met = npl_arena_array(&s->arena, (size_t)s->n, sizeof *axis->met);
+		if (!axis->position || !axis->row || !axis->met)
 			return npl_no_memory(err);
 		if (axis->is_ordered)
 			place(&space->axis[a], axis);
-		set_axis(axis, 1, 1);
 		s->n_axes++;
 	}
 	return 0;
@@ -295,9 +327,18 @@ static enum scale scale_of(const double *value, int64_t n)
 	return positive ? LOGARITHM : negative ? MINUS_LOGARITHM : LINEAR;
 }
 
+/* Returns the place of a level among those that are met, to which it is added. */
+static int meet(struct axis *axis, int level)
+{
+	for (int i = 0; i < axis->n_met; i++)
+		if (axis->met[i] == level)
+			return i;
+	axis->met[axis->n_met] = level;
+	return axis->n_met++;
+}
+
 static int take_points(struct sweep_kriging *s, int64_t n, const int *level, const double *value, struct npl_err *err)
 {
-	s->n = n < SWEEP_KRIGING_POINTS ? (int)n : SWEEP_KRIGING_POINTS;
 	const size_t points = (size_t)s->n, axes = (size_t)s->n_axes;
 	s->scale = scale_of(value, n);
 	s->level = npl_arena_array(&s->arena, points * axes + 1, sizeof *s->level);
@@ -306,15 +347,25 @@ static int take_points(struct sweep_kriging *s, int64_t n, const int *level, con
 	s->factor = npl_arena_array(&s->arena, points * points, sizeof *s->factor);
 	s->partial = npl_arena_array(&s->arena, points * (axes + 1), sizeof *s->partial);
 	s->last = npl_arena_array(&s->arena, axes + 1, sizeof *s->last);
-	if (!s->level || !s->value || !s->weight || !s->factor || !s->partial || !s->last)
+	s->scratch = npl_arena_array(&s->arena, points, sizeof *s->scratch);
+	if (!s->scratch || !s->level || !s->value || !s->weight || !s->factor || !s->partial || !s->last)
 		return npl_no_memory(err);
 	for (int i = 0; i < s->n; i++) {
 		const int64_t from = (int64_t)((double)i * (double)n / s->n);
 		const double v = value[from];
 		s->value[i] = s->scale == LOGARITHM ? log(v) : s->scale == MINUS_LOGARITHM ? -log(-v) : v;
 		for (int a = 0; a < s->n_axes; a++)
-			s->level[i * s->n_axes + a] = level[from * s->space->n_axes + s->axis[a].axis];
+			s->level[i * s->n_axes + a] = meet(&s->axis[a],
+							   level[from * s->space->n_axes + s->axis[a].axis]);
 		s->partial[i] = 1;
+	}
+	for (int a = 0; a < s->n_axes; a++) {
+		struct axis *axis = &s->axis[a];
+		const size_t met = (size_t)axis->n_met;
+		axis->covariance = npl_arena_array(&s->arena, met * met, sizeof *axis->covariance);
+		if (!axis->covariance)
+			return npl_no_memory(err);
+		set_axis(axis, 1, 1);
 	}
 	for (int a = 0; a <= s->n_axes; a++)
 		s->last[a] = -1;
@@ -332,6 +383,7 @@ int sweep_kriging_open(const struct sweep_space *space, int64_t n, const int *le
 	if (!s)
 		return npl_no_memory(err);
 	s->space = space;
+	s->n = n < SWEEP_KRIGING_POINTS ? (int)n : SWEEP_KRIGING_POINTS;
 	s->nugget = nuggets[0];
 	if (take_axes(s, err) || take_points(s, n, level, value, err) || choose_covariances(s, err) || solve(s, err)) {
 		sweep_kriging_close(s);
@@ -360,8 +412,8 @@ double sweep_kriging_at(struct sweep_kriging *s, const int *level)
 	while (same < s->n_axes && s->last[same] == level[s->axis[same].axis])
 		same++;
 	for (int a = same; a < s->n_axes; a++) {
-		const struct axis *axis = &s->axis[a];
-		const double *covariance = axis->covariance + (size_t)level[axis->axis] * (size_t)axis->n_levels;
+		struct axis *axis = &s->axis[a];
+		const double *covariance = row_of(s, axis, level[axis->axis]);
 		const double *before = s->partial + (size_t)a * (size_t)s->n;
 		double *after = s->partial + ((size_t)a + 1) * (size_t)s->n;
 		for (int i = 0; i < s->n; i++)
@@ -377,40 +429,59 @@ static int by_size(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The estimate of a known point from the others follows from the inverse of the covariances (Dubrule, "Cross Validation
- * of Kriging in a Unique Neighborhood", Mathematical Geology 15(6), 1983). */
-int sweep_kriging_error(const struct sweep_kriging *s, struct sweep_kriging_error *error, struct npl_err *err)
+/* Fills how far each known point is off when it is estimated from the others, relative to its figure. This follows from
+ * the inverse of the covariances (Dubrule, "Cross Validation of Kriging in a Unique Neighborhood", Mathematical Geology
+ * 15(6), 1983). `ones` and `column` are room for n numbers each. */
+static void fill_errors(const struct sweep_kriging *s, double *ones, double *column, double *off)
 {
 	const size_t n = (size_t)s->n;
-	double *column = malloc(n * sizeof *column), *ones = malloc(n * sizeof *ones), *off = malloc(n * sizeof *off);
-	int rc = column && ones && off ? 0 : npl_no_memory(err);
-	for (size_t i = 0; i < n && !rc; i++)
-		ones[i] = 1;
-	if (!rc) {
-		solve_lower(s->factor, s->n, ones);
-		solve_upper(s->factor, s->n, ones);
-	}
 	double sum = 0, typical = 0;
-	for (size_t i = 0; i < n && !rc; i++) {
+	for (size_t i = 0; i < n; i++)
+		ones[i] = 1;
+	solve_lower(s->factor, s->n, ones);
+	solve_upper(s->factor, s->n, ones);
+	for (size_t i = 0; i < n; i++) {
 		sum += ones[i];
 		typical += fabs(unscaled(s, s->value[i])) / (double)n;
 	}
-	for (size_t i = 0; i < n && !rc; i++) {
+	for (size_t i = 0; i < n; i++) {
 		memset(column, 0, n * sizeof *column);
 		column[i] = 1;
 		solve_lower(s->factor, s->n, column);
 		const double diagonal = dot(column, column, s->n) - ones[i] * ones[i] / sum;
-		const double without = s->value[i] - s->weight[i] / diagonal;
+		const double without = unscaled(s, s->value[i] - s->weight[i] / diagonal);
 		const double known = unscaled(s, s->value[i]);
 		/* Where the figure is 0, relative to its mean. */
-		off[i] = fabs(unscaled(s, without) - known) / (fabs(known) > 0 ? fabs(known) : typical + 1e-300);
+		off[i] = fabs(without - known) / (fabs(known) > 0 ? fabs(known) : typical + 1e-300);
 	}
-	if (!rc) {
-		qsort(off, n, sizeof *off, by_size);
-		*error = (struct sweep_kriging_error){s->n, off[n / 2], off[n * 9 / 10], off[n - 1]};
+}
+
+/* Says whether a known point has a level on an axis of the space. */
+static bool has_level(const struct sweep_kriging *s, int point, int axis, int level)
+{
+	for (int a = 0; a < s->n_axes; a++)
+		if (s->axis[a].axis == axis)
+			return s->axis[a].met[s->level[point * s->n_axes + a]] == level;
+	return true; /* the axis has one level */
+}
+
+int sweep_kriging_error(const struct sweep_kriging *s, int axis, int n_levels, struct sweep_kriging_error *error,
+			struct npl_err *err)
+{
+	const size_t n = (size_t)s->n;
+	double *room = malloc(4 * n * sizeof *room), *off = room + 2 * n, *chosen = room + 3 * n;
+	if (!room)
+		return npl_no_memory(err);
+	fill_errors(s, room, room + n, off);
+	for (int level = 0; level < n_levels; level++) {
+		int64_t m = 0;
+		for (int i = 0; i < s->n; i++)
+			if (has_level(s, i, axis, level))
+				chosen[m++] = off[i];
+		qsort(chosen, (size_t)m, sizeof *chosen, by_size);
+		error[level] = m ? (struct sweep_kriging_error){m, chosen[m / 2], chosen[m * 9 / 10], chosen[m - 1]}
+				 : (struct sweep_kriging_error){0, NAN, NAN, NAN};
 	}
-	free(column);
-	free(ones);
-	free(off);
-	return rc;
+	free(room);
+	return 0;
 }

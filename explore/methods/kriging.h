@@ -36,6 +36,8 @@ struct sweep_kriging_error {
 	int64_t n;                   /* points that were compared */
 	double median, ninth, worst; /* half and nine tenths of the points are within the first two */
 };
-int sweep_kriging_error(const struct sweep_kriging *surface, struct sweep_kriging_error *error, struct npl_err *err);
+/* Fills the errors for each level of an axis, of the points that have this level: error[level], n_levels of them. */
+int sweep_kriging_error(const struct sweep_kriging *surface, int axis, int n_levels, struct sweep_kriging_error *error,
+			struct npl_err *err);
 
 #endif

@@ -19,6 +19,9 @@
 
 /* A violation of constraints that is estimated below this is none. */
 #define LITTLE_VIOLATION 0.01
+/* A point fails where the estimate of its failure, 0 or 1 at those that are known, is above this. */
+#define LIKELY_FAILURE 0.5
+#define BEHIND         1e3
 
 struct state {
 	const struct sweep_history *history;
@@ -99,10 +102,20 @@ struct sample {
 	double *value;
 };
 
-/* Returns figure `objective` of a point, or its violation for -1; NAN: it is not known. */
+/* What is estimated beside objectives. */
+enum { VIOLATION = -1, FAILURE = -2 };
+
+static bool has_failed(const struct sweep_told *told)
+{
+	return !told->ran && !(told->violation > 0);
+}
+
+/* Returns figure `objective` of a point, its violation, or whether it failed; NAN: it is not known. */
 static double figure_of(const struct sweep_told *told, int objective)
 {
-	if (objective < 0)
+	if (objective == FAILURE)
+		return has_failed(told);
+	if (objective == VIOLATION)
 		return told->ran || told->violation > 0 ? told->violation : NAN;
 	return told->ran ? told->objective[objective] : NAN;
 }
@@ -142,17 +155,20 @@ static int estimate(struct state *s, int objective, struct sample *sample, struc
 		const double value = rounded(sweep_kriging_at(kriging, s->level + i * s->n_axes));
 		if (objective >= 0)
 			s->told[i].objective[objective] = value;
-		else
+		else if (objective == VIOLATION)
 			s->told[i].violation = value < LITTLE_VIOLATION ? 0 : value;
+		else /* worse than one that breaks constraints */
+			s->told[i].violation += value > LIKELY_FAILURE ? BEHIND * value : 0;
 	}
 	sweep_kriging_close(kriging);
 	return 0;
 }
 
-static bool breaks_constraints(const struct sweep_history *history)
+/* Says whether a violation or a failure happens at any point. */
+static bool happens(const struct sweep_history *history, int what)
 {
 	for (int64_t i = 0; i < history->n; i++)
-		if (history->told[i].violation > 0)
+		if (what == FAILURE ? has_failed(&history->told[i]) : history->told[i].violation > 0)
 			return true;
 	return false;
 }
@@ -168,7 +184,12 @@ static int estimate_all(struct state *s, struct npl_err *err)
 	for (int64_t i = 0; i < s->n; i++)
 		s->told[i] = (struct sweep_told){.ran = true};
 	int n_estimated = 0;
-	for (int o = breaks_constraints(s->history) ? -1 : 0; o < s->history->n_objectives && rc >= 0; o++) {
+	for (int what = VIOLATION; what >= FAILURE && rc >= 0; what--)
+		if (happens(s->history, what)) {
+			rc = estimate(s, what, &sample, err);
+			n_estimated += rc == 0;
+		}
+	for (int o = 0; o < s->history->n_objectives && rc >= 0; o++) {
 		rc = estimate(s, o, &sample, err);
 		n_estimated += rc == 0;
 	}

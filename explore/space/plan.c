@@ -417,7 +417,7 @@ static int complete(struct sweep_plan *plan, struct npl_err *err)
 		return fail_plan(plan, err, "population: ", "only the method evolution has generations");
 	if (plan->method != SWEEP_GRID && plan->method != SWEEP_ASKED && !plan->points)
 		return fail_plan(plan, err, sweep_method_name[plan->method],
-				 ": expected points, how many the method shall choose");
+				 ": expected points (--points), how many the method shall choose");
 	return 0;
 }
 

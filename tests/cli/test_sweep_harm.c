@@ -338,3 +338,24 @@ Test(sweep_harm, memories_have_axes)
 	cli_free(&r);
 	cli_remove_folder(folder);
 }
+
+/* A file that a setting names decides figures as well. */
+Test(sweep_harm, memories_that_change_are_another_sweep)
+{
+	char folder[CLI_PATH], set[2 * CLI_PATH];
+	cli_folder(folder);
+	const struct cli_run_options here = {.folder = folder};
+	struct cli_result r = cli_run(&here, "dram", "--preset", "hbm2", "--yaml");
+	cli_write_text(folder, "mine.yaml", r.out);
+	cli_free(&r);
+	snprintf(set, sizeof set, "weight_memory.preset=%s/mine.yaml", folder);
+	cli_expect(&here, 0, SWEEP, "--set", set, "--vary", "array.rows=64,128", "--quiet", "-o", "@/r.sqlite");
+	cli_expect(&here, 0, SWEEP, "--set", set, "--vary", "array.rows=64,128", "--quiet", "-o", "@/r.sqlite");
+	r = cli_run(&here, "dram", "--preset", "hbm2", "--channels", "1", "--yaml");
+	cli_write_text(folder, "mine.yaml", r.out);
+	cli_free(&r);
+	r = cli_run(&here, SWEEP, "--set", set, "--vary", "array.rows=64,128", "--quiet", "-o", "@/r.sqlite");
+	cr_assert(r.status == 3 && cli_says(r.err, "with other files"), "%s%s", r.out, r.err);
+	cli_free(&r);
+	cli_remove_folder(folder);
+}

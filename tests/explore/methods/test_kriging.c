@@ -163,7 +163,7 @@ Test(sweep_kriging, says_how_far_it_is_off)
 	struct sweep_kriging_error error;
 	struct npl_err err = {0};
 	double off[N];
-	cr_assert_eq(sweep_kriging_error(kriging, &error, &err), 0);
+	cr_assert_eq(sweep_kriging_error(kriging, SWEEP_MODEL_AXIS, 1, &error, &err), 0);
 	for (int i = 0; i < N; i++) {
 		memcpy(others.level, known.level, sizeof(int) * N * ALL_AXES);
 		memcpy(others.value, known.value, sizeof(double) * N);

@@ -243,7 +243,7 @@ static const struct {
 	{"device: tpu_v1\n", "the plan names no model"},
 	{"model: digits\n", "the plan names no device"},
 	{BASE "points: 5\n", "points: the method grid runs every point"},
-	{BASE "method: random\n", "random: expected points, how many the method shall choose"},
+	{BASE "method: random\n", "random: expected points (--points), how many the method shall choose"},
 	{"model: digits\ndevice: tpu_v11\n", ":2: there is no device 'tpu_v11'; the nearest is 'tpu_v1'"},
 };
 
