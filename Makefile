@@ -45,6 +45,8 @@ lib_dirs := $(shell cat scripts/code-folders.txt)
 # What is installed below share/npulab: all files of these folders but the programs that made them.
 data_dirs := $(shell cat scripts/data-folders.txt) schemas
 data_files := $(filter-out %.py,$(wildcard $(addsuffix /*.*,$(data_dirs))))
+# Of the labs everything but what is for lecturers alone.
+lab_files := $(sort $(shell find labs -type f ! -path '*/lecturer/*' ! -path '*/__pycache__/*' ! -name lecturer.py))
 program_dirs := pages explore
 lib_src := $(sort $(shell find $(filter-out $(program_dirs),$(lib_dirs)) -name '*.c'))
 program_src := $(sort $(shell find $(program_dirs) -name '*.c'))
@@ -202,6 +204,7 @@ install-files:
 	cp -P $(bin)/libnpulab.so $(bin)/libnpulab.so.$(abi) $(DESTDIR)$(PREFIX)/lib/
 	install -m 644 include/npulab/*.h include/npulab/*.def $(DESTDIR)$(PREFIX)/include/npulab/
 	$(foreach d,$(data_dirs),install -m 644 $(filter $d/%,$(data_files)) $(DESTDIR)$(PREFIX)/share/npulab/$d/ &&) true
+	$(foreach f,$(lab_files),install -D -m 644 $f $(DESTDIR)$(PREFIX)/share/npulab/$f &&) true
 	printf 'prefix=%s\nName: npulab\nDescription: cycle-level models of published neural-network accelerators\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib -Wl,-rpath,$${prefix}/lib -lnpulab\nLibs.private: %s\n' \
 	        '$(PREFIX)' '$(VERSION)' '$(libs)' > $(DESTDIR)$(PREFIX)/lib/pkgconfig/npulab.pc
 
@@ -209,7 +212,7 @@ installed = $(addprefix $(DESTDIR)$(PREFIX)/,bin/npulab lib/libnpulab.a lib/libn
 	$(addprefix share/npulab/,$(data_files)))
 uninstall: ## removes what install put there
 	rm -f $(installed)
-	rm -rf $(DESTDIR)$(PREFIX)/include/npulab
+	rm -rf $(DESTDIR)$(PREFIX)/include/npulab $(DESTDIR)$(PREFIX)/share/npulab/labs
 	@rmdir $(addprefix $(DESTDIR)$(PREFIX)/share/npulab/,$(data_dirs)) $(DESTDIR)$(PREFIX)/share/npulab 2> /dev/null || true
 
 clean: ## removes build/

@@ -78,6 +78,9 @@ env -i "$prefix/bin/npulab" compare digits --devices null > "$root/table"
 grep -q 'null' "$root/table"
 env -i "$prefix/bin/npulab" devices > /dev/null
 env -i "$prefix/bin/npulab" energy --check > /dev/null
+env -i PATH="$PATH" "$prefix/bin/npulab" lab start 2 "$root/lab" > /dev/null
+env -i PATH="$PATH" "$prefix/bin/npulab" lab check 2 "$root/lab" > "$root/table" || true
+grep -q '^0 of 7 tasks passed' "$root/table"
 env -i "$prefix/bin/npulab" energy tpu_v1 | grep -q 'matrix unit'
 env -i "$prefix/bin/npulab" validate diannao --check > "$root/table"
 grep -q ' 0 outside, 0 missing' "$root/table"

@@ -18,7 +18,7 @@ os.chdir(os.environ.get("ROOT") or os.path.join(os.path.dirname(os.path.abspath(
 
 SOURCE = re.compile(r"[\w*.-]+\.(c|h|def|py|sh|v|cu|cuh)")
 # Folders of the tree in which a documented path can lie; other words with a slash (units, shapes) are no paths.
-ROOTS = "include|npulab|cli|cluster|examples|tests|scripts|bench|docs|schemas"
+ROOTS = "include|npulab|cli|cluster|examples|tests|scripts|bench|docs|labs|schemas"
 for _list in ("code-folders.txt", "data-folders.txt"):
     with open(os.path.join(os.path.dirname(__file__), _list), encoding="utf-8") as _file:
         ROOTS += "|" + "|".join(_file.read().split())

@@ -24,7 +24,7 @@
 # then says why; without the second 8-bit products come from npulab's own kernels, with the same bits.
 set -eu
 
-demo=(gcc libc6-dev make libjs-chart.js libyaml-dev libmd-dev libjansson-dev libsqlite3-dev zlib1g-dev libxxhash-dev libzstd-dev libopenblas0-pthread libdnnl2)
+demo=(gcc libc6-dev make libjs-chart.js libyaml-dev libmd-dev libjansson-dev libsqlite3-dev zlib1g-dev libxxhash-dev libzstd-dev libopenblas0-pthread libdnnl2 python3)
 test=(libcriterion-dev libonnx-testdata pkg-config python3-jsonschema python3-numpy python3-onnx python3-yaml)
 lint=(clang clang-format clang-tidy cppcheck libclang-rt-dev shellcheck)
 lint_tools=(clang clang-format clang-tidy cppcheck shellcheck)

@@ -48,6 +48,8 @@ COMMANDS = [
     "dram --pattern stream_rd -n 100 --preset lpddr4-2400 --every-cycle --json -",
     "dram --pattern stream_wr -n 100 --preset diannao-250gbps --json -",
     "dram t.trace --preset ./plain.yaml --json -",
+    "lab list --json",
+    "lab check 2 lab --json",
     "energy tpu_v1 --json -",
     "energy tpu_v1 --set tpu_v1.technology.node_nm=0 --set tpu_v1.energy.table=none --json -",
     "energy diannao --set diannao.nbin.rows=3 --json -",
@@ -116,6 +118,7 @@ def write_traces():
     runner = shlex.split(os.environ.get("NPULAB_TEST_RUNNER", ""))
     for trace in TRACES:
         subprocess.run([*runner, os.environ["NPULAB_BIN"], "trace", "record", *shlex.split(trace)], check=True)
+    subprocess.run([*runner, os.environ["NPULAB_BIN"], "lab", "start", "2", "lab"], check=True)
     with open("a.trace", encoding="utf-8") as a, open("moved.trace", "w", encoding="utf-8") as moved:
         moved.write(a.read().replace("parameter activate.latency_cycles 550\n", "parameter activate.latency_cycles 551\n"))
     with open("a.trace", encoding="utf-8") as a, open("shorter.trace", "w", encoding="utf-8") as shorter:
@@ -207,7 +210,7 @@ def documents():
         done = subprocess.run(
             runner + [os.environ["NPULAB_BIN"]] + words[file:], env=environment, capture_output=True, stdin=subprocess.DEVNULL, check=False
         )
-        expected = (0, 1, 3) if words[0] == "trace" else (0, 4) if "cuda" in command else (0,)
+        expected = (0, 1, 3) if words[0] == "trace" else (0, 1) if words[0] == "lab" else (0, 4) if "cuda" in command else (0,)
         if done.returncode not in expected:
             sys.exit(f"{command}: ends with {done.returncode}: {done.stderr.decode()}")
         if file:

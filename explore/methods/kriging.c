@@ -469,9 +469,10 @@ int sweep_kriging_error(const struct sweep_kriging *s, int axis, int n_levels, s
 			struct npl_err *err)
 {
 	const size_t n = (size_t)s->n;
-	double *room = malloc(4 * n * sizeof *room), *off = room + 2 * n, *chosen = room + 3 * n;
+	double *room = malloc(4 * n * sizeof *room);
 	if (!room)
 		return npl_no_memory(err);
+	double *off = room + 2 * n, *chosen = room + 3 * n;
 	fill_errors(s, room, room + n, off);
 	for (int level = 0; level < n_levels; level++) {
 		int64_t m = 0;
