@@ -11,8 +11,8 @@
 
 static const struct {
 	int number, tasks;
-} labs[] = {{1, 9}, {2, 7}, {3, 5}, {4, 7}, {6, 9}};
-#define LABS ((int)(sizeof labs / sizeof *labs))
+} course_labs[] = {{1, 9}, {2, 7}, {3, 5}, {4, 7}, {6, 9}};
+#define LABS ((int)(sizeof course_labs / sizeof *course_labs))
 static const char *const students[] = {"ada", "grace"};
 
 /* Runs labs/lecturer.py, which writes a solution. */
@@ -45,7 +45,7 @@ Test(cli_lab, starters_fail_and_solutions_pass)
 {
 	for (int l = 0; l < LABS; l++)
 		for (int s = 0; s < 2; s++) {
-			const int lab = labs[l].number, tasks = labs[l].tasks;
+			const int lab = course_labs[l].number, tasks = course_labs[l].tasks;
 			char folder[CLI_PATH], passed[60];
 			cli_folder(folder);
 			const char *path = cli_path(folder, "lab");
