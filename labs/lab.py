@@ -93,11 +93,15 @@ class Lab:
             with open(self.path(name), "rb") as file:
                 data = file.read(MOST_BYTES + 1)
         except OSError as error:
-            near = difflib.get_close_matches(name, os.listdir(self.folder), 1, 0.5)
-            raise Differs(f"{name}: {error.strerror}", f"the folder has {near[0]}: is that the file?" if near else "") from None
+            names = {other.lower(): other for other in os.listdir(self.folder)}
+            near = difflib.get_close_matches(name.lower(), names, 1, 0.8)
+            raise Differs(f"{name}: {error.strerror}", f"the folder has {names[near[0]]}: is that the file?" if near else
+                          "`npulab lab start` in another folder makes it again") from None
         if len(data) > MOST_BYTES:
             raise Differs(f"{name}: more than {MOST_BYTES} bytes")
-        return data.decode("utf-8", "replace")
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise Differs(f"{name}: it is UTF-16, expected plain text in UTF-8")
+        return data.decode("utf-8", "replace").removeprefix("\ufeff")
 
     def answers(self):
         """The answers of answers.txt, lines of `name: value`."""
@@ -125,20 +129,17 @@ class Lab:
             raise Open(name)
         if kind is str:
             return text
-        try:
-            if kind is list:
-                return [int(word) for word in re.split(r"[\s,]+", text)]
-            return kind(text.replace(",", ""))
-        except ValueError:
-            what = {int: "a whole number", float: "a number", list: "whole numbers"}[kind]
-            raise Differs(f"{name}: '{text[:40]}' is no answer, expected {what}") from None
+        if kind is list:
+            words = text.strip("[]()").replace(",", " ").replace(";", " ").split()
+            return [number_of(word, name, True) for word in words]
+        return number_of(text, name, kind is int)
 
     def expect_number(self, name, expected, hint, within=0.0):
         """Checks an answer that is a number. What is expected may be a function, which then runs only for an answer."""
         answer = self.answer(name, float if within else int)
         expected = expected() if callable(expected) else expected
-        if abs(answer - expected) > within * abs(expected):
-            raise Differs(f"{name}: {answer:g} is not it", hint)
+        if not abs(answer - expected) <= within * abs(expected):
+            raise Differs(f"{name}: {answer:.10g} is not it", hint)
 
     def expect_numbers(self, name, expected, hint):
         answer = self.answer(name, list)
@@ -176,6 +177,20 @@ class Lab:
         if status:
             raise Differs(messages.splitlines()[-1].replace("npulab: ", "", 1) if messages else f"npulab ended with {status}")
         return json.loads(out)
+
+
+def number_of(text, name, is_whole):
+    """Reads a number as npulab or a student writes it: `~12.5`, `1,344`, `53.8 %`."""
+    plain = text.strip().lstrip("~").rstrip("%").strip().replace("\u2212", "-")
+    if re.fullmatch(r"-?\d{1,3}(,\d{3})+(\.\d+)?", plain):
+        plain = plain.replace(",", "")
+    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", plain):
+        hint = "write the number alone, without its unit, and with a point, not a comma"
+        raise Differs(f"{name}: '{text[:40]}' is no answer, expected {'a whole number' if is_whole else 'a number'}", hint)
+    value = float(plain)
+    if is_whole and value != int(value):
+        raise Differs(f"{name}: {text[:40]} is no whole number")
+    return int(value) if is_whole else value
 
 
 def load(path):
@@ -230,21 +245,34 @@ def start(options):
     if hasattr(lab.tasks, "start"):
         lab.tasks.start(lab)
     with open(lab.path(STUDENT_FILE), "w", encoding="utf-8") as file:
-        file.write(f"{lab.student}\n")
+        file.write(f"student: {lab.student}\nlab: {options.number}\nsalt: {digest(options.salt)}\n")
     print(f"{folder}: lab {options.number}, {lab.tasks.TITLE}. Read handout.md, then `npulab lab check {options.number} {folder}`.")
     return 0
 
 
+def digest(salt):
+    """What a folder remembers of a salt, from which it cannot be found."""
+    return hashlib.sha256(f"npulab salt {salt}".encode()).hexdigest()[:16] if salt else ""
+
+
 def student_of(options):
-    """The student of the command line, or the one with whose numbers the folder was made."""
+    """The student with whose numbers the folder was made. Refuses a folder of another student, lab or salt."""
+    path = os.path.join(options.folder, STUDENT_FILE)
     try:
-        with open(os.path.join(options.folder, STUDENT_FILE), encoding="utf-8") as file:
-            kept = file.read(200).strip()
-    except OSError:
-        kept = None
-    if options.student is not None and kept is not None and options.student != kept:
-        raise Wrong(f"{options.folder}: it was begun by the student '{kept}', not by '{options.student}'", 3)
-    return options.student if options.student is not None else kept or ""
+        with open(path, encoding="utf-8") as file:
+            parts = [line.partition(":") for line in file]
+        kept = {key.strip(): value.strip() for key, _, value in parts}
+    except (OSError, ValueError):
+        kept = {}
+    if not {"student", "lab", "salt"} <= kept.keys():
+        raise Wrong(f"{path}: it does not say who began the folder, and which lab: expected a folder of `npulab lab start`", 3)
+    if kept["lab"] != str(options.number):
+        raise Wrong(f"{options.folder}: it is of lab {kept['lab']}, not of lab {options.number}", 3)
+    if options.student is not None and options.student != kept["student"]:
+        raise Wrong(f"{options.folder}: it was begun by the student '{kept['student']}', not by '{options.student}'", 3)
+    if kept["salt"] != digest(options.salt):
+        raise Wrong(f"{options.folder}: it was begun with another salt, or none: --salt gives the course's", 3)
+    return kept["student"]
 
 
 def run_task(task, lab):
@@ -274,6 +302,7 @@ def show(lab, results):
 def check(options):
     if not os.path.isdir(options.folder):
         raise Wrong(f"{options.folder}: expected a folder that `npulab lab start {options.number}` has made", 3)
+    folder_of(options.number)
     lab = Lab(options.number, options.folder, student_of(options), options.salt)
     results = [{"name": name, **run_task(task, lab)} for name, task in lab.tasks.TASKS]
     if options.json:

@@ -167,7 +167,8 @@ HINTS = {
                       "is than the first.",
     "large_cycles": "What you found for 4 x 4 holds for R x C: write it with R and C, and put in the numbers.",
     "use_percent": "A row of inputs is one cycle of useful work for every cell. The other cycles are fill and drain.",
-    "rows_needed": "With R = C = 256 the use is m / (m + R + C - 2). Solve for m, and round up.",
+    "rows_needed": "The use is useful cycles over all cycles. Put what you found in task 5 into it, with R = C = 256, solve for the "
+                   "rows, and round up.",
 }
 
 

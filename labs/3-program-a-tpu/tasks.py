@@ -112,18 +112,19 @@ def check_results(lab, name, numbers, hint):
     expected = [x for c in range(0, len(w[0]), SIDE) for row in product(a, columns_of(w, c)) for x in row]
     if len(numbers) != len(expected):
         raise lab.Differs(f"{name}.s: {len(numbers)} numbers come out, expected {len(expected)}",
-                          "each sum has four bytes, which are four planes of rows: write_host_memory sends all of them")
+                          "each sum has four bytes, which are four planes of rows: write_host_memory sends these, and no others")
     wrong = [i for i, (x, y) in enumerate(zip(numbers, expected)) if x != y]
     if wrong:
         raise lab.Differs(f"{name}.s: {len(wrong)} of {len(expected)} sums are not those of the product; the first is sum "
-                          f"{wrong[0] % SIDE} of row {wrong[0] // SIDE}", hint)
+                          f"{wrong[0] % SIDE} of row {wrong[0] // SIDE}, {numbers[wrong[0]]} in place of {expected[wrong[0]]}", hint)
 
 
 def two_tiles(lab):
     begun(lab, "two")
     found, numbers = run(lab, "two")
-    check_results(lab, "two", numbers, "The second tile has the weights of inputs 4 to 7, which lie in rows of their own in the "
-                                       "buffer. Its products are added to the sums of the first: which flag does that?")
+    check_results(lab, "two", numbers, "Do both blocks of inputs lie where you think? Each read_host_memory begins at byte 0 of "
+                                       "host memory. And the second product needs two flags: one for the tile, and one for the "
+                                       "sums of the first.")
     if found["counters"]["tiles"] != 2:
         raise lab.Differs(f"two.s: the array used {found['counters']['tiles']} tiles, expected 2",
                           "each matrix_multiply that begins with a new tile has the flag switch")
@@ -132,8 +133,8 @@ def two_tiles(lab):
 def strips(lab):
     begun(lab, "strips")
     found, numbers = run(lab, "strips")
-    check_results(lab, "strips", numbers, "A strip is as many rows as there are accumulators. The results of each strip go behind "
-                                          "those of the strip before, in all four planes.")
+    check_results(lab, "strips", numbers, "A strip is at most as many rows as there are accumulators, and the last one has fewer. The "
+                                          "results of each go behind those of the strip before, in all four planes.")
     if found["counters"]["tiles"] != 1:
         raise lab.Differs(f"strips.s: the array used {found['counters']['tiles']} tiles, expected 1",
                           "the tile stays in the array from strip to strip: only the first matrix_multiply switches")
@@ -156,10 +157,15 @@ def mended(lab):
     check_results(lab, "broken", numbers, "Nothing but one line with a sync is missing.")
 
 
+def original_of(lab, name):
+    """A program as the student's folder had it at first."""
+    with open(os.path.join(lab.place, "starter", f"{name}.s"), encoding="utf-8") as file:
+        return re.sub(r"\{(\w+)\}", lambda m: str(lab.parameters.get(m[1], m[0])), file.read())
+
+
 def broken(lab):
-    with open(os.path.join(lab.place, "starter", "broken.s"), encoding="utf-8") as file:
-        text = re.sub(r"\{(\w+)\}", lambda m: str(lab.parameters.get(m[1], m[0])), file.read())
-    return "".join(line for line in text.splitlines(keepends=True) if line.split() != ["sync", lab.parameters["lacks"]])
+    lines = original_of(lab, "broken").splitlines(keepends=True)
+    return "".join(line for line in lines if line.split() != ["sync", lab.parameters["lacks"]])
 
 
 # Both tiles are asked for before the array begins, so that the second one is shifted in while the first one works.
@@ -188,6 +194,10 @@ def hidden(lab):
     found, numbers = run(lab, "hidden")
     check_results(lab, "hidden", numbers, "Change the order of instructions alone.")
     best, _ = run(lab, "hidden", BEST)
+    original, _ = run(lab, "hidden", original_of(lab, "hidden"))
+    if found["cycles"] >= original["cycles"]:
+        raise lab.Differs(f"hidden.s: it takes {found['cycles']} cycles, and took {original['cycles']} before",
+                          "waiting longer hides nothing: ask for the second tile before the array needs it")
     if stalls(found) > stalls(best):
         raise lab.Differs(f"hidden.s: the array waits {stalls(found)} cycles for weights (weight_stall and weight_shift)",
                           "The second tile can be fetched and shifted into the shadow plane while the array works with the first. "

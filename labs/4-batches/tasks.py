@@ -122,6 +122,6 @@ def task(name, within):
 
 
 TASKS = [("1. the ridge point", task("ridge", 0.01)), ("2. the work of a byte of weights", task("intensity", 0.02)),
-         ("3. the roof of your batch", task("attainable_tops", 0.02)), ("4. the least batch for a share of the peak", task("least_batch", 0.02)),
+         ("3. the roof of your batch", task("attainable_tops", 0.02)), ("4. the least batch for a share of the peak", task("least_batch", 0)),
          ("5. the greatest batch within 7 ms", task("best_batch", 0)), ("6. a faster memory", task("faster_memory", 0.03)),
          ("7. whom it does not help", task("no_help", 0))]

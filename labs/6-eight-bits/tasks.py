@@ -72,7 +72,7 @@ HINTS = {
     "minmax_db": "SIGNAL/NOISE in the table that compares with float32.",
     "percentile_db": "`--calibrate percentile=...`, with your percentage.",
     "saturated": "SATURATED counts values that were clipped to the end of their format. Is it that of the percentile?",
-    "worst_layer": "`--layers` has the ratio of each layer's result, in SIGNAL/NOISE OF.",
+    "worst_layer": "`--layers` has the ratios in SIGNAL/NOISE OF. Layers that are done in one go stand under the name of the last one.",
     "bits_won": "The gain in decibels over what a bit is worth: a factor of 2 in the error, 20 log10(2) dB.",
 }
 EXPECTED = {f.__name__: f for f in (step, steps_above, bits_lost, times_coarser, minmax_db, percentile_db, saturated, worst_layer,

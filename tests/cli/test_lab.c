@@ -89,13 +89,19 @@ static const struct {
 	{2, "answers.txt", "meeting_cycle: ", "meeting_cycle: 1", "2. when an operand meets a weight", "one column"},
 	{2, "answers.txt", "sums: ", "sums: 7 ", "1. one row of the product", "5 numbers, expected 4"},
 	{2, "answers.txt", "use_percent: ", "use_percent: many ", "6. the use of the array", "is no answer"},
+	{2, "answers.txt", "use_percent: ", "use_percent: nan #", "6. the use of the array", "is no answer"},
+	{2, "answers.txt", "product_cycles: 1", "product_cycles: 1,", "4. the cycles of the product",
+	 "with a point, not a comma"},
 	{2, "answers.txt", "rows_needed:", "row_needed:", "7. how many rows", "is `row_needed` it?"},
-	{3, "two.s", ".accumulate", "", "1. two tiles", "Its products are added"},
+	{3, "two.s", ".accumulate", "", "1. two tiles", "needs two flags"},
 	{3, "two.s", "halt", "", "1. two tiles", "halt"},
 	{3, "strips.s", "acc=0 rows=8\nactivate ub=40", "acc=8 rows=8\nactivate ub=40", "2. more rows", "accumulator"},
 	{3, "strips.s", "matrix_multiply ub=8", "matrix_multiply ub=0", "2. more rows", "are not those of the product"},
 	{3, "broken.s", "sync activate", "", "4. the program, mended", "sync"},
 	{3, "hidden.s", "count=2", "count=1", "5. a weight load that hides", ""},
+	{3, "hidden.s", "matrix_multiply.switch ub=0 acc=0 rows=8\nactivate ub=24",
+	 "sync activate\nnop\nnop\nnop\nnop\nnop\nnop\nnop\nmatrix_multiply.switch ub=0 acc=0 rows=8\nactivate ub=24",
+	 "5. a weight load that hides", "waiting longer hides nothing"},
 	{4, "answers.txt", "ridge: ", "ridge: 2", "1. the ridge point", "Where the two roofs meet"},
 	{4, "answers.txt", "best_batch: ", "best_batch: 1", "5. the greatest batch", "Two limits"},
 	{4, "answers.txt", "no_help: cnn0", "no_help: lstm0", "7. whom it does not help", "right of the ridge"},
@@ -158,6 +164,13 @@ Test(cli_lab, numbers_follow_from_the_student_and_the_salt)
 	struct cli_result r = cli_run(&(struct cli_run_options){0}, "lab", "check", "2", cli_path(folder, "2"),
 				      "--student", "ada");
 	cr_expect(r.status == 3 && cli_says(r.err, "it was begun by the student 'grace', not by 'ada'"), "%s", r.err);
+	cli_free(&r);
+	/* A folder knows that it has a salt, and of which lab it is. */
+	r = check(2, cli_path(folder, "3"));
+	cr_expect(r.status == 3 && cli_says(r.err, "it was begun with another salt, or none"), "%s%s", r.out, r.err);
+	cli_free(&r);
+	r = check(3, cli_path(folder, "0"));
+	cr_expect(r.status == 3 && cli_says(r.err, "it is of lab 2, not of lab 3"), "%s%s", r.out, r.err);
 	cli_free(&r);
 	for (int i = 0; i < 4; i++)
 		free(text[i]);
