@@ -62,6 +62,7 @@ static void make_program(struct gemm *g, bool raw)
 {
 	int64_t table = TILES * TILES * TILE;
 	uint32_t planes = raw ? 4 : 1, results = TILES * N;
+	g->program.set = &tpu_instruction_set;
 	g->program.count = 0;
 	set(g, TPU_REG_RESULT_TYPE, raw ? TPU_I32 : TPU_I8);
 	set(g, TPU_REG_RESULT_PLANE_ROWS, N);

@@ -64,6 +64,7 @@ struct machine {
 static void add(struct machine *m, int opcode, unsigned flags, uint32_t ub, int64_t acc, int64_t length)
 {
 	struct tpu_instruction instruction = {(uint8_t)opcode, (uint16_t)flags, ub, (uint16_t)acc, (uint32_t)length};
+	m->program.set = &tpu_instruction_set;
 	check(sim_program_add(&m->program, &instruction, 0, &err));
 }
 
