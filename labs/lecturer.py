@@ -5,8 +5,8 @@
 #
 #     NPULAB_PROGRAM=/usr/local/bin/npulab labs/lecturer.py solve N FOLDER [--student ID] [--salt TEXT]
 #
-# The files of the lab's lecturer/solution are copied, with {name} replaced by the student's numbers. In answers.txt each answer that
-# the tasks compute (EXPECTED) is written behind its colon.
+# The files of the lab's lecturer/solution are copied, with {name} replaced by the student's numbers, and those that its tasks make
+# (SOLUTIONS) are written. In answers.txt each answer that the tasks compute (EXPECTED) is written behind its colon.
 import argparse
 import os
 import re
@@ -27,6 +27,9 @@ def solve(lab):
             text = file.read()
         with open(lab.path(name), "w", encoding="utf-8") as file:
             file.write(re.sub(r"\{(\w+)\}", lambda m: str(lab.parameters.get(m[1], m[0])), text))
+    for name, text_for in getattr(lab.tasks, "SOLUTIONS", {}).items():
+        with open(lab.path(name), "w", encoding="utf-8") as file:
+            file.write(text_for(lab))
     expected = getattr(lab.tasks, "EXPECTED", {})
     text = re.sub(r"(?m)^(\w+): *\?$", lambda m: f"{m[1]}: {text_of(expected[m[1]](lab))}", lab.read("answers.txt"))
     with open(lab.path("answers.txt"), "w", encoding="utf-8") as file:

@@ -204,6 +204,8 @@ def hidden(lab):
                           "What in the program keeps it from being asked for sooner?")
 
 
+# What the checks hold already; the programs of lecturer/solution are those that they do not.
+SOLUTIONS = {"broken.s": lambda lab: original_of(lab, "broken"), "hidden.s": lambda lab: BEST}
 EXPECTED = {"missing_sync": lambda lab: lab.parameters["lacks"]}
 TASKS = [("1. two tiles", two_tiles), ("2. more rows than accumulators", strips), ("3. which sync is missing", missing),
          ("4. the program, mended", mended), ("5. a weight load that hides", hidden)]
